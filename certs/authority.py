@@ -121,12 +121,12 @@ def is_name(text: str) -> bool:
 
 
 def _alternative_names(names: Iterable[str]) -> tuple[_AlternativeName, ...]:
-    found = {name: _alternative_name(name) for name in names}
-    if wrong := [name for name, address in found.items() if address is None]:
+    by_name = {name: _alternative_name(name) for name in names}
+    if wrong := [name for name, address in by_name.items() if address is None]:
         raise CertificateError("\n".join(f'"{name}": must be a DNS name or an IP address' for name in wrong))
-    if not found:
+    if not by_name:
         raise CertificateError("a serving certificate must have a name")
-    return tuple(dict.fromkeys(filter(None, found.values())))
+    return tuple(dict.fromkeys(filter(None, by_name.values())))
 
 
 def _alternative_name(name: str) -> _AlternativeName | None:

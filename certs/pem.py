@@ -90,10 +90,10 @@ def inspect(pem: Pem) -> tuple[Inspection, ...]:
 
 def ca_bundle(pem: Pem) -> bytes:
     """Return only the certificates in a file, as PEM; CertificateError if one of them is not a CA."""
-    found = certificates(pem)
-    if leaf := next((inspection for inspection in map(describe, found) if not inspection.is_ca), None):
+    chain = certificates(pem)
+    if leaf := next((inspection for inspection in map(describe, chain) if not inspection.is_ca), None):
         raise CertificateError(f'{pem.source}: has "{leaf.subject}", which is not the certificate of a CA')
-    return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in found)
+    return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in chain)
 
 
 def describe(certificate: x509.Certificate) -> Inspection:
@@ -113,18 +113,18 @@ def describe(certificate: x509.Certificate) -> Inspection:
     )
 
 
-def invalid_reason(found: Inspection, now: datetime) -> str | None:
+def invalid_reason(inspection: Inspection, now: datetime) -> str | None:
     """Return why the certificate is not valid at this time, which it names, or None if it is."""
-    reason = invalid_since(found, now)
+    reason = invalid_since(inspection, now)
     return f"{reason}, now is {stamp(now)}" if reason else None
 
 
-def invalid_since(found: Inspection, now: datetime) -> str | None:
+def invalid_since(inspection: Inspection, now: datetime) -> str | None:
     """Return the same in words that stay the same as time passes."""
-    if now < found.not_before:
-        return f"is not valid before {stamp(found.not_before)}"
-    if now > found.not_after:
-        return f"expired at {stamp(found.not_after)}"
+    if now < inspection.not_before:
+        return f"is not valid before {stamp(inspection.not_before)}"
+    if now > inspection.not_after:
+        return f"expired at {stamp(inspection.not_after)}"
     return None
 
 
@@ -144,20 +144,20 @@ def certificates(pem: Pem) -> tuple[x509.Certificate, ...]:
         raise CertificateError(f"{pem.source}: is not PEM")
     if "CERTIFICATE" not in labels:
         raise CertificateError(f"{pem.source}: has no certificate, found {', '.join(dict.fromkeys(labels))}")
-    if not (found := _readable(pem.content)):
+    if not (readable := _readable(pem.content)):
         raise CertificateError(f"{pem.source}: has a certificate that cannot be read; write it again, as it was issued")
-    return found
+    return readable
 
 
 def _readable(content: bytes) -> tuple[x509.Certificate, ...]:
     """Return the certificates in PEM, none if one cannot be parsed."""
     try:
-        found = tuple(x509.load_pem_x509_certificates(content))
-        for certificate in found:
+        readable = tuple(x509.load_pem_x509_certificates(content))
+        for certificate in readable:
             describe(certificate)  # parses extensions and keys, which the library does lazily
     except Exception:  # the library raises many types, which differ between its versions
         return ()
-    return found
+    return readable
 
 
 def _private_key(pem: Pem) -> PrivateKey:

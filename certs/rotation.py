@@ -96,8 +96,8 @@ def rotate(
     for _ in range(WRITE_TRIES):
         content, version = store.read()
         if any(content.values()) and TRUSTED not in content:
-            found = ", ".join(sorted(content))
-            raise CertificateError(f'found {found} without "{TRUSTED}", wanted no entries or those of evenkeel')
+            known_entries = ", ".join(sorted(content))
+            raise CertificateError(f'found {known_entries} without "{TRUSTED}", wanted no entries or those of evenkeel')
         held = parse(content)
         gone = last != NO_CERTIFICATES and not any(content.values())
         rotation = renewed(last if gone else held, names, now, bundles, lifetimes)

@@ -31,6 +31,10 @@ def test_no_class_is_defined_twice_and_no_constant_with_different_values():
     assert {} == twice()
 
 
+def test_no_variable_or_parameter_is_named_by_a_word_that_points():
+    assert [] == [place for file, tree in modules() for place in pointing_bindings(file, tree)]
+
+
 def test_each_docstring_of_a_function_begins_with_a_verb():
     assert [] == [place for file, tree in modules() for place in docstrings_without_verb(file, tree)]
 

@@ -125,11 +125,11 @@ def default_constraints(
 
 def _left_out(suited: SuitedDefaults, selector: Selector) -> list[str]:
     """Return what the policy names and the constraints lack, and why."""
-    found = [f"constraint: {suited.lacking}"] if suited.lacking else []
+    left_out = [f"constraint: {suited.lacking}"] if suited.lacking else []
     written = [default["matchLabelKeys"] for default in suited.constraints if "matchLabelKeys" in default]
     if written and (repeated := {str(key) for keys in written for key in as_list(keys) if key in selector.keys}):
-        found.append(f"matchLabelKeys {', '.join(sorted(repeated))}: already in the selector")
-    return found
+        left_out.append(f"matchLabelKeys {', '.join(sorted(repeated))}: already in the selector")
+    return left_out
 
 
 def _note(override: str | None, sources: Sequence[str], left_out: Sequence[str]) -> str:
@@ -191,10 +191,10 @@ def given(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | N
 def _gives(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, terms: Terms) -> bool:
     """Return whether the policy gives `pod` the constraints that it has, as it was when it had no node."""
     bare = replace(pod, raw_constraints=None, node_name="")
-    found = default_constraints(obj, bare, terms.policy.in_force(bare, namespace_labels), terms)
-    if not isinstance(found, Defaults):
+    given = default_constraints(obj, bare, terms.policy.in_force(bare, namespace_labels), terms)
+    if not isinstance(given, Defaults):
         return False
-    written, features = list(found.constraints), terms.features
+    written, features = list(given.constraints), terms.features
     forms = (written, as_stored(written, pod.labels, features))
     return any(same(pod.raw_constraints, form, features) for form in forms)
 
@@ -214,7 +214,9 @@ def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Sna
     }
     original = replace(copy, labels={**copy.labels, **asked}, ignored_rules=frozenset(RULES))
     first = constraints[0]
-    derived = {one for one in first.selector.requirements if one.key not in first.match_label_keys}  # since merged
+    derived = {
+        requirement for requirement in first.selector.requirements if requirement.key not in first.match_label_keys
+    }  # since merged
     services = snapshot.services_of(copy.namespace, original.labels)
     left = derived.difference(*(equals(service.selector) for service in services))
     for kind in SELECTOR_KINDS if left else ():

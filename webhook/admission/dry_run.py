@@ -88,8 +88,8 @@ def dry_run(
     terms = as_webhook_sees(terms)
     obj = obj if old is not None else _labelled(obj, terms)
     request = _request(obj, old, MUTATE, terms, namespace, user)
-    found = find_kinds(obj, terms.policy.kinds)
-    kind, updated = found[0] if found else None, old is not None
+    known = find_kinds(obj, terms.policy.kinds)
+    kind, updated = known[0] if known else None, old is not None
     if kind is not None and request.namespace in never_sent:
         refused = _refused_by_api_server(obj, terms.features)
         return Applied(obj, updated, ALLOWED, ALLOWED, _stored(obj, terms.features), refused, kind, unsent=True)
@@ -112,8 +112,8 @@ def _labelled(obj: Mapping[str, object], terms: Terms) -> Mapping[str, object]:
     name = value_at(obj, ("spec", "nodeName"))
     if not _is_pod(obj) or not name or not terms.features.topology_labels or terms.snapshot is None:
         return obj
-    found = next((node.labels for node in terms.snapshot.nodes if node.name == name), {})
-    copied = {key: value for key, value in found.items() if key in TOPOLOGY_LABELS}
+    node_labels = next((node.labels for node in terms.snapshot.nodes if node.name == name), {})
+    copied = {key: value for key, value in node_labels.items() if key in TOPOLOGY_LABELS}
     at = ("metadata", "labels")
     return as_mapping(with_value(obj, at, {**as_mapping(value_at(obj, at)), **copied})) if copied else obj
 
@@ -144,7 +144,9 @@ def _created(request: AdmissionRequest) -> AdmissionRequest:
     """
     Return the request with the uid that kube-apiserver gives a new object, and without the status, which it resets.
     """
-    created = [one if one.uid else replace(one, uid=NEW_UID, scheduled=False) for one in request.workloads]
+    created = [
+        workload if workload.uid else replace(workload, uid=NEW_UID, scheduled=False) for workload in request.workloads
+    ]
     return request._replace(workloads=tuple(created))
 
 

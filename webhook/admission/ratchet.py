@@ -56,11 +56,11 @@ class OldFindings:
     Only those of severity error are known: others are never asked for.
     """
 
-    def __init__(self, found: Iterable[tuple[Workload, Finding]] | None) -> None:
-        self._known = found is not None
+    def __init__(self, findings: Iterable[tuple[Workload, Finding]] | None) -> None:
+        self._known = findings is not None
         self._extents: dict[tuple[Mistake, bool], list[int]] = {}
         self._identities: set[FindingIdentity] = set()
-        for workload, finding in found or ():
+        for workload, finding in findings or ():
             insort(self._extents.setdefault((_mistake(workload, finding), finding.enforced), []), finding.extent)
             self._identities.add(identity(workload, finding))
 

@@ -34,15 +34,15 @@ def is_review(obj: Mapping[str, object]) -> bool:
 def read_recorded(review: Mapping[str, object]) -> Recorded:
     """Return what an AdmissionReview asks; ValueError says what is wrong with it."""
     if review.get("apiVersion") != REVIEW_API_VERSION:
-        found = brief(review.get("apiVersion"))
-        raise ValueError(f"apiVersion: found {found}, which is not supported, wanted {REVIEW_API_VERSION}")
+        version = brief(review.get("apiVersion"))
+        raise ValueError(f"apiVersion: found {version}, which is not supported, wanted {REVIEW_API_VERSION}")
     request = _mapping(review, "", "request")
     operation, namespace, user, subresource = texts_at(
         request, "operation", "namespace", "userInfo.username", "subResource"
     )
     if operation not in OPERATIONS:
-        found = brief(request.get("operation"))
-        raise ValueError(f"request.operation: found {found}, wanted one of {', '.join(OPERATIONS)}")
+        operation = brief(request.get("operation"))
+        raise ValueError(f"request.operation: found {operation}, wanted one of {', '.join(OPERATIONS)}")
     if subresource or operation not in (CREATE, UPDATE):
         of = f"{operation} of the subresource {subresource}" if subresource else operation
         return Recorded(_subject(request), None, namespace, user, f"{of}: only CREATE and UPDATE of whole objects are")
@@ -63,7 +63,7 @@ def _subject(request: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _mapping(parent: Mapping[str, object], above: str, name: str) -> Mapping[str, object]:
-    found = parent.get(name)
-    if not isinstance(found, dict) or not found:
-        raise ValueError(f"{above}{name}: found {brief(found)}, wanted an object")
-    return found
+    value = parent.get(name)
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"{above}{name}: found {brief(value)}, wanted an object")
+    return value

@@ -77,10 +77,12 @@ def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: 
     if snapshot is not None and snapshot.namespaces and namespace_labels is None:
         return Decision(defaulted=Undefaulted("namespace-unknown"))  # it may have opted out
     in_force = terms.policy.in_force(pod, namespace_labels)
-    found = default_constraints(request.obj, pod, in_force, terms)
-    if isinstance(found, Undefaulted):
-        return Decision(defaulted=found)
-    return Decision(Outcome.DEFAULTED, patch=found.patch, defaulted=found, audit_annotations={"defaulted": found.note})
+    defaulted = default_constraints(request.obj, pod, in_force, terms)
+    if isinstance(defaulted, Undefaulted):
+        return Decision(defaulted=defaulted)
+    return Decision(
+        Outcome.DEFAULTED, patch=defaulted.patch, defaulted=defaulted, audit_annotations={"defaulted": defaulted.note}
+    )
 
 
 def _judge(
@@ -114,18 +116,18 @@ def _judge_workloads(
     """Return each finding on the workloads, with what becomes of it; add rules that cannot be run to `skipped`."""
     in_force = {workload.path: terms.policy.in_force(workload, namespace_labels) for workload in request.workloads}
     old = old_findings(request, in_force.values(), terms) if request.before else None
-    found: list[tuple[Workload, Finding]] = []
+    findings: list[tuple[Workload, Finding]] = []
     for workload in request.workloads:
         settings = in_force[workload.path].settings
         evaluation = judging(workload, settings, terms.snapshot, terms.features)
-        found += ((workload, finding) for finding in evaluation.findings)
+        findings += ((workload, finding) for finding in evaluation.findings)
         skipped |= dict.fromkeys(evaluation.skipped)
-    excused = old.excuse(found) if old is not None else [False] * len(found)
+    excused = old.excuse(findings) if old is not None else [False] * len(findings)
     pod = request.workloads[0]
-    told = pod.is_pod and any(finding.severity in _TOLD for _, finding in found)
+    told = pod.is_pod and any(finding.severity in _TOLD for _, finding in findings)
     excepted = given(request.obj, pod, namespace_labels, terms) if told else NEVER
     judged: dict[FieldPath, list[JudgedFinding]] = {}
-    for (workload, finding), was_there in zip(found, excused, strict=True):
+    for (workload, finding), was_there in zip(findings, excused, strict=True):
         rules = in_force[workload.path]
         outcome = _judge_finding(finding, workload, rules, request.user, old=was_there, excepted=excepted)
         judged.setdefault(workload.path, []).append(outcome)

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if [*args.filename, args.old].count("-") > 1:
         raise UsageError("-f and --old: standard input can be read only once")
-    asked = [(file, one) for file in args.filename for one in _asked(file, args)]
+    asked = [(file, review) for file in args.filename for review in _asked(file, args)]
     given = inputs.objects(args.old) if args.old is not None else None
     old = {identity_of(obj, args.namespace): obj for obj in given} if given is not None else None
     source = inputs.source(args)
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
     """Return the labels of the namespaces among the objects, by their names."""
     named = ((ObjectRef.of(obj), as_mapping(obj.get("metadata"))) for obj in objects)
-    return {ref.name: labels_of(found.get("labels")) for ref, found in named if ref.key[:2] == NAMESPACE_TYPE}
+    return {ref.name: labels_of(obj.get("labels")) for ref, obj in named if ref.key[:2] == NAMESPACE_TYPE}
 
 
 def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:

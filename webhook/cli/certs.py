@@ -122,11 +122,11 @@ def _make_room(folder: Path, files: list[str], force: bool) -> None:
         raise UsageError(f"{folder}: {reason}") from error
 
 
-def _summary(found: Inspection, ca: Authority) -> str:
-    if found.is_ca:
-        return f"a new CA, until {stamp(found.not_after)}"
-    clipped = ", when its CA ends" if found.not_after == ca.pair.certificate.not_valid_after_utc else ""
-    return f"for {', '.join(found.names)}, until {stamp(found.not_after)}{clipped}"
+def _summary(inspection: Inspection, ca: Authority) -> str:
+    if inspection.is_ca:
+        return f"a new CA, until {stamp(inspection.not_after)}"
+    clipped = ", when its CA ends" if inspection.not_after == ca.pair.certificate.not_valid_after_utc else ""
+    return f"for {', '.join(inspection.names)}, until {stamp(inspection.not_after)}{clipped}"
 
 
 @dataclass(frozen=True)
@@ -177,10 +177,10 @@ def _standard_input() -> bytes:
 
 def _look(file: Path, now: datetime) -> Iterator[_Seen]:
     pem = Pem("-", _standard_input()) if str(file) == "-" else read(file)
-    found = inspect(pem)
-    for number, inspection in enumerate(found, 1):
+    certificates = inspect(pem)
+    for number, inspection in enumerate(certificates, 1):
         key = _key_beside(file, pem) if number == 1 else None  # TLS expects the key to match the first certificate
-        yield _Seen(str(file), number, len(found), inspection, invalid_reason(inspection, now), key)
+        yield _Seen(str(file), number, len(certificates), inspection, invalid_reason(inspection, now), key)
 
 
 def _key_beside(file: Path, pem: Pem) -> _Key | None:
@@ -195,18 +195,18 @@ def _key_beside(file: Path, pem: Pem) -> _Key | None:
 
 
 def _text(seen: _Seen) -> str:
-    found = seen.inspection
+    inspection = seen.inspection
     rows = [
-        ("subject", found.subject),
-        ("issuer", found.issuer),
-        *zip(chain(["names"], repeat("")), found.names or ["none"], strict=False),
-        ("not before", stamp(found.not_before)),
-        ("not after", stamp(found.not_after)),
+        ("subject", inspection.subject),
+        ("issuer", inspection.issuer),
+        *zip(chain(["names"], repeat("")), inspection.names or ["none"], strict=False),
+        ("not before", stamp(inspection.not_before)),
+        ("not after", stamp(inspection.not_after)),
         ("now", seen.problem or "valid"),
-        ("serial", found.serial),
-        ("CA", "yes" if found.is_ca else "no"),
-        ("SHA-256", found.fingerprint),
-        ("public key", found.public_key),
+        ("serial", inspection.serial),
+        ("CA", "yes" if inspection.is_ca else "no"),
+        ("SHA-256", inspection.fingerprint),
+        ("public key", inspection.public_key),
     ]
     if seen.key is not None:
         rows.append(("key", seen.key.problem or f"{seen.key.file}: matches"))
@@ -215,21 +215,21 @@ def _text(seen: _Seen) -> str:
 
 
 def _json(seen: _Seen) -> str:
-    found = seen.inspection
+    inspection = seen.inspection
     return json.dumps(
         {
             "file": seen.file,
             "number": seen.number,
-            "subject": found.subject,
-            "issuer": found.issuer,
-            "names": list(found.names),
-            "notBefore": stamp(found.not_before),
-            "notAfter": stamp(found.not_after),
+            "subject": inspection.subject,
+            "issuer": inspection.issuer,
+            "names": list(inspection.names),
+            "notBefore": stamp(inspection.not_before),
+            "notAfter": stamp(inspection.not_after),
             "problem": seen.problem,
-            "serial": found.serial,
-            "isCa": found.is_ca,
-            "fingerprint": found.fingerprint,
-            "publicKey": found.public_key,
+            "serial": inspection.serial,
+            "isCa": inspection.is_ca,
+            "fingerprint": inspection.fingerprint,
+            "publicKey": inspection.public_key,
             "key": asdict(seen.key) if seen.key is not None else None,
         }
     )

@@ -67,24 +67,24 @@ def run(args: argparse.Namespace) -> int:
     profiles = inputs.profiles(args.scheduler_config)
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)
-    subjects, found, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
-    defaults = given_defaults(found.pods, found.others) if policy is None else _defaults(policy, found)
+    subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
+    defaults = given_defaults(known.pods, known.others) if policy is None else _defaults(policy, known)
     explained = list[render.Explained]()
     for subject in subjects:
         try:
-            one = _explained(subject, found, defaults, profiles, kinds)
-            left_out = () if policy is None else _left_out(subject, policy, found)
-            explained.append(one._replace(named=policy is not None, notes=(*one.notes, *left_out)))
+            of_subject = _explained(subject, known, defaults, profiles, kinds)
+            left_out = () if policy is None else _left_out(subject, policy, known)
+            explained.append(of_subject._replace(named=policy is not None, notes=(*of_subject.notes, *left_out)))
         except UsageError as error:
             errors.append(str(error))
     if args.output == selection.JSON and explained:
-        print(render.dumped([render.as_json(one) for one in explained]))
+        print(render.dumped([render.as_json(of_subject) for of_subject in explained]))
     elif explained:
         now = datetime.now(UTC)
-        print("\n\n".join(render.text(one, now) for one in explained))
+        print("\n\n".join(render.text(of_subject, now) for of_subject in explained))
     if errors:
         raise UsageError("\n".join(errors))
-    return 0 if all(one.explanation.feasibility.feasible for one in explained) else 1
+    return 0 if all(of_subject.explanation.feasibility.feasible for of_subject in explained) else 1
 
 
 def _in_cluster(
@@ -92,18 +92,18 @@ def _in_cluster(
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return the Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
-    found = clusters.read(source, args.kubernetes_version, _within(namespace), namespace)
+    known = clusters.read(source, args.kubernetes_version, _within(namespace), namespace)
     if ref.kind == POD:
-        subjects = [of_pod(pod, found.others) for pod in found.pods if clusters.place(pod) == ref.key]
-    elif ref.key in found.others:
-        if wrong := clusters.unreadable(found.others[ref.key], kinds):
+        subjects = [of_pod(pod, known.others) for pod in known.pods if clusters.place(pod) == ref.key]
+    elif ref.key in known.others:
+        if wrong := clusters.unreadable(known.others[ref.key], kinds):
             raise UsageError("\n".join(wrong))
-        subjects = list(next_replica(found.others[ref.key], found.others, kinds))
+        subjects = list(next_replica(known.others[ref.key], known.others, kinds))
     else:
         subjects = []
     if not subjects:
-        raise UsageError(f"{ref}: has no Pod template" if ref.key in found.others else clusters.not_found(ref, found))
-    return subjects, found, []
+        raise UsageError(f"{ref}: has no Pod template" if ref.key in known.others else clusters.not_found(ref, known))
+    return subjects, known, []
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
@@ -116,7 +116,7 @@ def _in_file(
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
     objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
-    found = clusters.read(
+    known = clusters.read(
         source,
         args.kubernetes_version,
         _within(*[texts_at(obj, "metadata.namespace")[0] for obj in objects]),
@@ -128,20 +128,20 @@ def _in_file(
         if wrong := clusters.unreadable(obj, kinds):
             errors += wrong
         elif obj.get("kind") == POD:
-            subjects.append(of_new_pod(obj, found.others))
+            subjects.append(of_new_pod(obj, known.others))
         else:
-            subjects += next_replica(obj, found.others, kinds)
+            subjects += next_replica(obj, known.others, kinds)
     if not (subjects or errors):
         raise UsageError(f"{args.filename}: holds no Pod, and nothing with a Pod template that is known")
-    return subjects, found, errors
+    return subjects, known, errors
 
 
 def _explained(
-    subject: PlacementSubject, found: Known, defaults: Defaults, profiles: Profiles, kinds: Kinds
+    subject: PlacementSubject, known: Known, defaults: Defaults, profiles: Profiles, kinds: Kinds
 ) -> render.Explained:
-    snapshot = alone(subject, found.snapshot, found.features)
+    snapshot = alone(subject, known.snapshot, known.features)
     tried = attempt(
-        subject, snapshot, found.features, defaults(subject), profiles.get(subject.scheduler, USUAL_PROFILE)
+        subject, snapshot, known.features, defaults(subject), profiles.get(subject.scheduler, USUAL_PROFILE)
     )
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
@@ -149,9 +149,9 @@ def _explained(
     fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
     said, computed = subject.verdict, explanation.message
     differs = computed and said.reason == UNSCHEDULABLE_REASON and not agrees(said.message, computed)
-    notes = (*foreign(subject, profiles), *found.notes, *(found.assumed if differs else ()))
-    made_by = found.others.get(subject.made_by.key) if subject.made_by is not None else None
-    cluster = SimulatedCluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
+    notes = (*foreign(subject, profiles), *known.notes, *(known.assumed if differs else ()))
+    made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
+    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
     if rollouts.left_out:
         which = "1 change" if rollouts.left_out == 1 else f"{rollouts.left_out} changes"
@@ -159,26 +159,26 @@ def _explained(
     return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts.of_remedies)
 
 
-def _defaults(policy: Policy, found: Known) -> Defaults:
+def _defaults(policy: Policy, known: Known) -> Defaults:
     """Return the constraints that the policy gives a new Pod without any; None where kube-scheduler does."""
 
     def of_policy(subject: PlacementSubject) -> list[dict[str, object]] | None:
-        return [dict(constraint) for constraint in _suited(subject, policy, found).constraints] or None
+        return [dict(constraint) for constraint in _suited(subject, policy, known).constraints] or None
 
     return of_policy
 
 
-def _suited(subject: PlacementSubject, policy: Policy, found: Known) -> SuitedDefaults:
+def _suited(subject: PlacementSubject, policy: Policy, known: Known) -> SuitedDefaults:
     workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
     if workload is None:  # an object of the kind Pod, but of another API
         return SuitedDefaults(())
-    defaulting = policy.in_force(workload, found.snapshot.namespaces.get(subject.ref.namespace)).defaulting
-    return SuitedDefaults(()) if defaulting is None else suited_defaults(defaulting, workload, found.snapshot.nodes)
+    defaulting = policy.in_force(workload, known.snapshot.namespaces.get(subject.ref.namespace)).defaulting
+    return SuitedDefaults(()) if defaulting is None else suited_defaults(defaulting, workload, known.snapshot.nodes)
 
 
-def _left_out(subject: PlacementSubject, policy: Policy, found: Known) -> Iterator[str]:
+def _left_out(subject: PlacementSubject, policy: Policy, known: Known) -> Iterator[str]:
     """Yield why a Pod without constraints is not given some of the built-in defaults, or none of them."""
-    suited = _suited(subject, policy, found)
+    suited = _suited(subject, policy, known)
     if suited.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
         which = "Of the built-in defaults one is" if suited.constraints else "The built-in defaults are"
         yield f"{which} left out: {suited.lacking}."

@@ -208,7 +208,7 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     except OSError as error:
         raise UsageError(f"{args.baseline}: {error.strerror}") from error
     problems = [problem for problem in summary.problems if problem.lasting]
-    files = many(len({one.file for one in summary.found} | {one.file for one in problems}), "file")
+    files = many(len({located.file for located in summary.found} | {problem.file for problem in problems}), "file")
     accepted = [many(len(summary.found), "finding")]
     accepted += [many(len(problems), "problem")] if problems else []
     print(f"{one_line(args.baseline, LINE_LIMIT)}: accepts {' and '.join(accepted)} in {files}")

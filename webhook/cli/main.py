@@ -34,13 +34,13 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Return the arguments; of a command that takes many `words`, also those that come after an option."""
-        found, more = super().parse_known_args(args, namespace)
-        unknown = [word for word in more if word.startswith("-") or not hasattr(found, "words")]
+        parsed, more = super().parse_known_args(args, namespace)
+        unknown = [word for word in more if word.startswith("-") or not hasattr(parsed, "words")]
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         if more:
-            found.words += more
-        return found, []
+            parsed.words += more
+        return parsed, []
 
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:

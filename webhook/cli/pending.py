@@ -48,12 +48,12 @@ def run(args: argparse.Namespace) -> int:
             and chosen.selector.matches(labels_of(value_at(pod, ("metadata", "labels"))))
         )
 
-    found = clusters.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)
-    subjects = [of_pod(pod, found.others) for pod in found.pods]
+    known = clusters.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)
+    subjects = [of_pod(pod, known.others) for pod in known.pods]
     waiting = [subject for subject in subjects if _refused(subject, profiles)]
-    listed = pending(waiting, found.snapshot, found.features, profiles)
+    listed = pending(waiting, known.snapshot, known.features, profiles)
     others = Counter(_other(subject, profiles) for subject in subjects if not _refused(subject, profiles))
-    notes = found.notes if listed.agree == listed.compared else (*found.notes, *found.assumed)
+    notes = known.notes if listed.agree == listed.compared else (*known.notes, *known.assumed)
     if chosen.namespace and not subjects:
         notes = (*notes, f"Only the namespace {chosen.namespace} was looked at; -A looks at all.")
     form = render.as_json if args.output == selection.JSON else render.text

@@ -99,27 +99,27 @@ def run(args: argparse.Namespace) -> int:
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
         return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
-    report, found, inventory = _made(args, source, policies, profiles, chosen, named)
-    of_nodes = policies.policy.notes_on(found.snapshot.nodes) if policies.in_force is not None else ()
-    notes = (*_notes(args, chosen.namespace, report, found.notes), *of_nodes)
+    report, known, inventory = _made(args, source, policies, profiles, chosen, named)
+    of_nodes = policies.policy.notes_on(known.snapshot.nodes) if policies.in_force is not None else ()
+    notes = (*_notes(args, chosen.namespace, report, known.notes), *of_nodes)
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     if args.output == OPENREPORTS:
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
-        _publish(args, source, chosen, report, whole=not found.notes)
+        _publish(args, source, chosen, report, whole=not known.notes)
     elif args.output == selection.HTML:
         from webhook.render import report_page  # Jinja2 takes a while to import.
 
-        keys = {key_of(one.live) for one in report.workloads}
-        explained = waiting(found.pods, keys, found.others, inventory, found.snapshot, found.features, profiles)
-        origin = clusters.origin(source, found)
-        print(report_page.html(report, titles, (*notes, *found.assumed), explained, origin))
+        keys = {key_of(workload.live) for workload in report.workloads}
+        explained = waiting(known.pods, keys, known.others, inventory, known.snapshot, known.features, profiles)
+        origin = clusters.origin(source, known)
+        print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin))
     elif args.output == selection.JSON:
         print(render.dumped(render.as_json(report, titles, notes)))
     else:
         print(render.text(report, titles, notes, by_namespace=args.by == BY_NAMESPACE))
-    if found.without_nodes:
-        raise UsageError(found.without_nodes)
+    if known.without_nodes:
+        raise UsageError(known.without_nodes)
     return _exit_code(report, args.fail_on)
 
 
@@ -146,7 +146,7 @@ def _made(
         pod_object = read_pod(pod)
         return pod_object.waits and chosen.namespace in ("", pod_object.namespace)
 
-    found = clusters.read(
+    known = clusters.read(
         source,
         args.kubernetes_version,
         wanted,
@@ -155,11 +155,11 @@ def _made(
         needs_nodes=False,
         kinds=kinds,
     )
-    reporting = Reporting(inventory, found.snapshot, found.features, policies, SYSTEM_NAMESPACES, profiles)
-    workloads = [one for one in reporting.workloads if _is_chosen(one, chosen)]
+    reporting = Reporting(inventory, known.snapshot, known.features, policies, SYSTEM_NAMESPACES, profiles)
+    workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]
     if named is not None:
-        workloads = [one for one in workloads if key_of(one) == inventory.top(named.key)]
-    return Made(reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads")), found, inventory)
+        workloads = [workload for workload in workloads if key_of(workload) == inventory.top(named.key)]
+    return Made(reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads")), known, inventory)
 
 
 def _check(args: argparse.Namespace, source: inputs.Source) -> None:
@@ -260,6 +260,6 @@ def _notes(args: argparse.Namespace, namespace: str, report: Report, notes: Sequ
 def _exit_code(report: Report, fail_on: str | None) -> int:
     outcomes = report.summary.outcomes
     denied = report.summary.denied > 0
-    warned = any(outcomes.get(one) for one in (Outcome.WARNED, Outcome.WOULD_BE_DENIED, Outcome.NOT_JUDGED))
+    warned = any(outcomes.get(outcome) for outcome in (Outcome.WARNED, Outcome.WOULD_BE_DENIED, Outcome.NOT_JUDGED))
     fails = {DENIED_UPDATES: report.summary.denied_updates > 0, DENIED: denied, WARNED: denied or warned}
     return 1 if fail_on and fails[fail_on] else 0

@@ -79,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
     names, steps = _words(args.words, bool(args.filename))
     kinds = inputs.policy(None).kinds
     namespace = selection.namespace(args, source)
-    raw, found = _workload(args, source, namespace, names, steps, kinds)
-    cluster = SimulatedCluster(found.snapshot, found.features, found.pods, found.others, seconds_at(found.time))
+    raw, known = _workload(args, source, namespace, names, steps, kinds)
+    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     ref = ObjectRef.of(raw)
     try:
         made = planned(
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             kinds,
             applied=bool(args.filename),
             how_ties=args.ties or "",
-            defaults=given_defaults(found.pods, found.others),
+            defaults=given_defaults(known.pods, known.others),
             profiles=profiles,
         )
     except StepError as error:
@@ -103,11 +103,11 @@ def run(args: argparse.Namespace) -> int:
         args.runs,
         results(made.plan, outcomes),
         made.not_judged,
-        (*found.notes, *found.assumed, *made.notes),
+        (*known.notes, *known.assumed, *made.notes),
         helping(made.plan, args.seed, outcomes),
     )
     if args.output == selection.HTML:
-        print(simulation_page.html(shown, clusters.origin(source, found)))
+        print(simulation_page.html(shown, clusters.origin(source, known)))
     else:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
     end = shown.results[-1]
@@ -142,20 +142,20 @@ def _workload(
     """Return the workload that is named or in the file, and the cluster."""
     if args.filename:
         objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
-        those = [obj for obj in objects if is_simulated(obj)]
-        if len(those) != 1:
-            raise UsageError(f"{args.filename}: found {len(those)} workloads, wanted one of {_kinds()}")
-        ref = ObjectRef.of(those[0])
-        found = clusters.read(source, args.kubernetes_version, wanted(ref, steps), ref.namespace, objects)
-        return _checked(those[0], kinds), found
+        simulated = [obj for obj in objects if is_simulated(obj)]
+        if len(simulated) != 1:
+            raise UsageError(f"{args.filename}: found {len(simulated)} workloads, wanted one of {_kinds()}")
+        ref = ObjectRef.of(simulated[0])
+        known = clusters.read(source, args.kubernetes_version, wanted(ref, steps), ref.namespace, objects)
+        return _checked(simulated[0], kinds), known
     ref = selection.typed_name(names, kinds).in_namespace(namespace)
     if (ref.api_version, ref.kind) not in SIMULATED:
         raise UsageError(f"{ref}: is no workload whose controller is simulated, wanted one of {_kinds()}")
-    found = clusters.read(source, args.kubernetes_version, wanted(ref, steps), namespace)
-    raw = found.others.get(ref.key)
+    known = clusters.read(source, args.kubernetes_version, wanted(ref, steps), namespace)
+    raw = known.others.get(ref.key)
     if raw is None:
-        raise UsageError(clusters.not_found(ref, found))
-    return _checked(raw, kinds), found
+        raise UsageError(clusters.not_found(ref, known))
+    return _checked(raw, kinds), known
 
 
 def _checked(raw: Raw, kinds: Kinds) -> Raw:
@@ -176,7 +176,7 @@ def _all(plan: Plan, seed: int, runs: int) -> Iterator[tuple[StepOutcome, ...]]:
     left = [range(i, min(i + TOGETHER, runs)) for i in range(ALONE, runs, TOGETHER)]
     processes = min(cpus(), len(left))
     if processes < 2:
-        yield from (run_once(plan, seed, i) for those in left for i in those)
+        yield from (run_once(plan, seed, i) for batch in left for i in batch)
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
@@ -184,8 +184,8 @@ def _all(plan: Plan, seed: int, runs: int) -> Iterator[tuple[StepOutcome, ...]]:
     plan = replace(plan, start=plan.start._replace(frameworks={}))  # Each process makes its own.
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(plan, seed)) as pool:
         try:
-            for those in pool.map(_some, left):
-                yield from those
+            for batch in pool.map(_some, left):
+                yield from batch
         except BrokenProcessPool as error:
             raise UsageError("a process was killed, perhaps for lack of memory; give fewer --runs") from error
         finally:

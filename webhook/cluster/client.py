@@ -137,13 +137,13 @@ def _by_package(files: str, context: str = "") -> Access:
     if context and context not in (known := _contexts(files)[0]):
         wanted = f"one of {', '.join(sorted(known))}" if known else "a file that has contexts"
         raise ClusterError(f'{files}: found no context "{context}", wanted {wanted}')
-    found = Configuration()
+    configuration = Configuration()
     with _reading(files):
         if files:
-            load_kube_config(files, context or None, client_configuration=found, persist_config=False)
+            load_kube_config(files, context or None, client_configuration=configuration, persist_config=False)
         else:
-            load_incluster_config(client_configuration=found)
-    return of_configuration(found)
+            load_incluster_config(client_configuration=configuration)
+    return of_configuration(configuration)
 
 
 def _contexts(files: str) -> tuple[dict[str, dict[str, Any]], str]:
@@ -151,9 +151,9 @@ def _contexts(files: str) -> tuple[dict[str, dict[str, Any]], str]:
     from kubernetes.config.kube_config import KubeConfigMerger
 
     with _reading(files):
-        found = KubeConfigMerger(files).config.value
-        contexts = {one.value["name"]: one.value.get("context") or {} for one in found["contexts"]}
-        return contexts, found.get("current-context") or ""
+        config = KubeConfigMerger(files).config.value
+        contexts = {context.value["name"]: context.value.get("context") or {} for context in config["contexts"]}
+        return contexts, config.get("current-context") or ""
 
 
 @contextmanager
@@ -173,19 +173,19 @@ def _reading(files: str) -> Iterator[None]:
         raise ClusterError(f"{files}: is no kubeconfig: {type(error).__name__}: {error}") from error
 
 
-def of_configuration(found: Any) -> Access:
+def of_configuration(configuration: Any) -> Access:
     """Return the access that a kubernetes.client.Configuration describes."""
     from kubernetes.client import ApiClient
     from kubernetes.config import ConfigException
 
     def authorization() -> str:
         try:
-            token = found.auth_settings().get("BearerToken")
+            token = configuration.auth_settings().get("BearerToken")
         except ConfigException as error:
             raise ClusterError(f"token: {error}") from error
         return token["value"] or "" if token else ""
 
-    return Access(str(found.host), ApiClient(found).rest_client.pool_manager, authorization)
+    return Access(str(configuration.host), ApiClient(configuration).rest_client.pool_manager, authorization)
 
 
 class Client:
@@ -272,10 +272,10 @@ class Client:
     ) -> dict[str, Any]:
         with request as response, _as_cluster_error(path):
             body = response.read() if most is None else _up_to(response, path, most)
-            found = decode(body)
-        if not isinstance(found, dict):
+            answer = decode(body)
+        if not isinstance(answer, dict):
             raise ClusterError(f"{path}: the response is not a JSON object")
-        return found
+        return answer
 
     @contextmanager
     def stream(self, path: str, query: Mapping[str, str], silence: float) -> Iterator[Stream]:

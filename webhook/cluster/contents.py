@@ -54,8 +54,8 @@ def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterato
 def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
     """Yield custom resources, each in the newest version that the API server has."""
     read: set[tuple[str, str]] = set()
-    for api_version, those in custom(kinds).items():
-        asked = [kind for kind in those if (kind.api_group, kind.resource) not in read]
+    for api_version, resources in custom(kinds).items():
+        asked = [kind for kind in resources if (kind.api_group, kind.resource) not in read]
         served = _served(client, api_version) if asked else ()
         for kind in asked:
             if kind.resource in served:
@@ -67,12 +67,12 @@ def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str
 def _served(client: Client, api_version: str) -> Collection[str]:
     """Return the resources of an API version that the API server has, which everybody may ask for."""
     try:
-        found = client.get(f"/apis/{api_version}", {}, PAGE_SECONDS)
+        answer = client.get(f"/apis/{api_version}", {}, PAGE_SECONDS)
     except ClusterError as error:
         if error.status not in WITHHELD:
             raise
         return ()
-    return {texts_at(one, "name")[0] for one in as_list(found.get("resources"))}
+    return {texts_at(resource, "name")[0] for resource in as_list(answer.get("resources"))}
 
 
 def _of_kind(

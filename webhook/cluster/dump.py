@@ -79,8 +79,8 @@ def _described(path: Path) -> Contents:
     if path.is_file():
         with _naming(path), ExitStack() as opened:
             file = _open(path, opened)
-            if found := _of_evenkeel(file.readline(LONGEST_HEADER), file):
-                return found
+            if contents := _of_evenkeel(file.readline(LONGEST_HEADER), file):
+                return contents
     return Contents(iter(()), {})
 
 
@@ -99,8 +99,8 @@ def _contents(path: Path) -> Contents:
     with _naming(path), ExitStack() as opened:
         file = _open(path, opened)
         first = file.readline(LONGEST_HEADER)
-        found = _of_evenkeel(first, file) or Contents(_of_kubectl(first, file), {})
-        return found._replace(objects=_named(path, found.objects, opened.pop_all()))
+        contents = _of_evenkeel(first, file) or Contents(_of_kubectl(first, file), {})
+        return contents._replace(objects=_named(path, contents.objects, opened.pop_all()))
 
 
 def _open(path: Path, opened: ExitStack) -> BinaryIO:

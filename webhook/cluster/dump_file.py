@@ -91,10 +91,10 @@ def write(out: BinaryIO, contents: Contents, lines: Iterable[bytes]) -> None:
 
 def header(contents: Contents) -> dict[str, object]:
     """Return the first line of a dump."""
-    found: dict[str, object] = {"kind": DUMP_KIND, "version": VERSION}
-    found |= {"kubernetesVersion": contents.kubernetes_version, "time": contents.time}
-    found |= {"namespace": contents.namespace} if contents.namespace else {}
-    return found | ({"missing": contents.missing} if contents.missing else {})
+    fields: dict[str, object] = {"kind": DUMP_KIND, "version": VERSION}
+    fields |= {"kubernetesVersion": contents.kubernetes_version, "time": contents.time}
+    fields |= {"namespace": contents.namespace} if contents.namespace else {}
+    return fields | ({"missing": contents.missing} if contents.missing else {})
 
 
 def reduced(objects: Iterable[Mapping[str, object]], kinds: Kinds = NO_KINDS) -> Iterator[Mapping[str, object]]:
@@ -107,8 +107,8 @@ def reduced(objects: Iterable[Mapping[str, object]], kinds: Kinds = NO_KINDS) ->
         api_version, kind = texts_at(obj, "apiVersion", "kind")
         if (api_version, kind) in _GVKS:
             with _naming(obj):
-                found = only_read(obj)
-            yield found
+                kept = only_read(obj)
+            yield kept
         elif custom := kinds.by_name.get((api_version, kind)):
             yield only_read_custom(obj, custom)
 
@@ -124,20 +124,20 @@ def _naming(obj: Mapping[str, object]) -> Iterator[None]:
 
 def is_header(line: bytes) -> bool:
     """Return whether the first line of a file is that of a dump."""
-    return DUMP_KIND.encode() in line and isinstance(found := _value(line), dict) and found.get("kind") == DUMP_KIND
+    return DUMP_KIND.encode() in line and isinstance(header := _value(line), dict) and header.get("kind") == DUMP_KIND
 
 
 def read(first: bytes, rest: Iterable[bytes]) -> Contents:
     """Return the contents of a dump, whose first line is its header; FormatError if it cannot be read, also later."""
-    found = _value(first)
-    assert isinstance(found, dict)
-    if found.get("version") != VERSION:
+    header = _value(first)
+    assert isinstance(header, dict)
+    if header.get("version") != VERSION:
         raise FormatError(
-            f"version: found {json.dumps(found.get('version'))}, wanted {VERSION}; "
+            f"version: found {json.dumps(header.get('version'))}, wanted {VERSION}; "
             "read it with the evenkeel that wrote it, or write it again with this one"
         )
-    texts = {name: value for name, value in found.items() if isinstance(value, str)}
-    missing = found.get("missing")
+    texts = {name: value for name, value in header.items() if isinstance(value, str)}
+    missing = header.get("missing")
     return Contents(
         _objects(rest),
         {str(name): str(why) for name, why in missing.items()} if isinstance(missing, dict) else {},
@@ -149,10 +149,10 @@ def read(first: bytes, rest: Iterable[bytes]) -> Contents:
 
 def _objects(lines: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
     for number, line in enumerate(lines, 2):
-        found = _value(line)
-        if not isinstance(found, dict):
+        obj = _value(line)
+        if not isinstance(obj, dict):
             raise FormatError(f"line {number}: must be a JSON object; the file was cut off or changed, so dump again")
-        yield found
+        yield obj
 
 
 def _value(line: bytes) -> object:

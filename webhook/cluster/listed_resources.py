@@ -34,9 +34,9 @@ LISTED_RESOURCES = (
 
 def custom(kinds: Kinds) -> Mapping[str, Sequence[Watched]]:
     """Return the custom resources among `kinds`, by their API version, of each group the newest first."""
-    found: dict[str, dict[str, Watched]] = {}
+    by_version: dict[str, dict[str, Watched]] = {}
     for kind in reversed(kinds):
         if not kind.built_in:
             listed = Watched(kind.api_version, kind.kind, kind.resource, WORKLOADS)
-            found.setdefault(kind.api_version, {})[kind.resource] = listed
-    return {api_version: tuple(those.values()) for api_version, those in found.items()}
+            by_version.setdefault(kind.api_version, {})[kind.resource] = listed
+    return {api_version: tuple(resources.values()) for api_version, resources in by_version.items()}

@@ -73,7 +73,7 @@ def publish(
     refuses; what was written until then stays.
     """
     listed = pages(client, kind, PAGE_SECONDS, namespace, json.loads)
-    there = {_key(one): one for page in listed for one in page.get("items") or ()}
+    there = {_key(report): report for page in listed for report in page.get("items") or ()}
     written = unchanged = deleted = 0
     for obj in wanted:
         before = there.pop(_key(obj), None)

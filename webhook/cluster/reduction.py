@@ -37,26 +37,26 @@ def page(body: bytes) -> Any:
     """
     Return a page of a list, as raw JSON with the fields above.  ValueError or RecursionError if it has another form.
     """
-    found = _PAGE.decode(body)
-    for obj in found.get("items") or ():
+    decoded = _PAGE.decode(body)
+    for obj in decoded.get("items") or ():
         _drop_conditions(obj)
-    return found
+    return decoded
 
 
 def namespaces_page(body: bytes) -> Any:
     """Return the same of Namespaces, with the annotations that name a team or a contact, and no conditions."""
-    found = _NAMESPACES.decode(body)
-    for obj in found.get("items") or ():
+    decoded = _NAMESPACES.decode(body)
+    for obj in decoded.get("items") or ():
         _reduce_namespace(obj)
-    return found
+    return decoded
 
 
 def custom_page(body: bytes, kinds: Sequence[Kind]) -> Any:
     """Return a page of a list of custom resources, which are of these `kinds`, reduced as `only_read_custom` does."""
-    found = msgspec.json.decode(body)
-    if isinstance(found, dict) and isinstance(items := found.get("items"), list):
-        found["items"] = [only_read_custom(one, kinds) for one in items if isinstance(one, dict)]
-    return found
+    decoded = msgspec.json.decode(body)
+    if isinstance(decoded, dict) and isinstance(items := decoded.get("items"), list):
+        decoded["items"] = [only_read_custom(item, kinds) for item in items if isinstance(item, dict)]
+    return decoded
 
 
 def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mapping[str, object]:
@@ -65,15 +65,15 @@ def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mappin
 
     `kinds` describe it.  What has another form than those have elsewhere is left out.
     """
-    found: dict[str, object] = {name: raw[name] for name in ("apiVersion", "kind") if name in raw}
-    found["metadata"] = _converted(raw.get("metadata"), _METADATA_FORM)
+    kept: dict[str, object] = {name: raw[name] for name in ("apiVersion", "kind") if name in raw}
+    kept["metadata"] = _converted(raw.get("metadata"), _METADATA_FORM)
     paths: list[tuple[FieldPath, Any]] = [(("spec", name), Any) for name in ("selector", "strategy")]
     for kind in kinds:
         paths += [(path, Any) for path in (kind.replicas, kind.constraints, kind.labels) if path]
         paths += [(kind.template, _TEMPLATE_FORM)] if kind.template else []
     for path, of in sorted(paths, key=lambda pair: len(pair[0])):
-        _copy(raw, found, path, of)
-    return found
+        _copy(raw, kept, path, of)
+    return kept
 
 
 def _copy(value: Any, into: Any, path: FieldPath, form: Any) -> None:
@@ -82,9 +82,9 @@ def _copy(value: Any, into: Any, path: FieldPath, form: Any) -> None:
     if part == EACH:
         if isinstance(value, list) and isinstance(into, list):
             into += [_empty(rest) for _ in value[len(into) :]]
-            for one, other in zip(value, into, strict=True):
+            for item, other in zip(value, into, strict=True):
                 if rest:
-                    _copy(one, other, rest, form)
+                    _copy(item, other, rest, form)
     elif part == EACH_KEY:
         for name in value if isinstance(value, dict) and isinstance(into, dict) else ():
             _copy_member(value, into, name, rest, form)
@@ -116,9 +116,9 @@ def only_read(raw: Mapping[str, object]) -> Mapping[str, object]:
     """Return a copy of a raw object with the fields above.  ValueError or RecursionError if one has another form."""
     if (raw.get("apiVersion"), raw.get("kind")) == WATCHED_NAMESPACES.gvk:
         return _reduce_namespace(msgspec.convert(raw, _NAMESPACE_FORM))
-    found = msgspec.convert(raw, _OBJECT_FORM)
-    _drop_conditions(found)
-    return found
+    kept = msgspec.convert(raw, _OBJECT_FORM)
+    _drop_conditions(kept)
+    return kept
 
 
 def as_line(obj: Mapping[str, object]) -> bytes:
@@ -142,4 +142,4 @@ def _drop_conditions(obj: Any) -> None:
     """Keep those of CONDITIONS only."""
     status = obj.get("status")
     if status and (conditions := status.get("conditions")):
-        status["conditions"] = [one for one in conditions if one.get("type") in CONDITIONS]
+        status["conditions"] = [condition for condition in conditions if condition.get("type") in CONDITIONS]

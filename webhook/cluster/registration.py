@@ -70,22 +70,22 @@ class Registration:
 
     def _give(self, path: str, ca_bundle: bytes) -> bool:
         for _ in range(PATCH_TRIES):
-            found = self._read(path)
-            self._seen[path] = tuple(_entries(found))
+            configuration = self._read(path)
+            self._seen[path] = tuple(_entries(configuration))
             if all(_bundle(entry) == ca_bundle for entry in self._seen[path]):
                 return False
-            if self._replace(path, found, ca_bundle):
+            if self._replace(path, configuration, ca_bundle):
                 return True
         return False
 
-    def _replace(self, path: str, found: Mapping[str, object], ca_bundle: bytes) -> bool:
+    def _replace(self, path: str, configuration: Mapping[str, object], ca_bundle: bytes) -> bool:
         encoded = b64encode(ca_bundle).decode()
         entries = tuple(
             {**entry, "clientConfig": {**as_mapping(entry.get("clientConfig")), "caBundle": encoded}}
-            for entry in _entries(found)
+            for entry in _entries(configuration)
         )
         try:
-            self._client.send("PUT", path, {**found, "webhooks": entries}, SECONDS)
+            self._client.send("PUT", path, {**configuration, "webhooks": entries}, SECONDS)
         except ClusterError as error:
             if error.status not in (CONFLICT_STATUS, NOT_FOUND):
                 raise
@@ -102,8 +102,8 @@ class Registration:
             return {}
 
 
-def _entries(found: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
-    yield from map(as_mapping, as_list(found.get("webhooks")))
+def _entries(configuration: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    yield from map(as_mapping, as_list(configuration.get("webhooks")))
 
 
 def _bundle(entry: Mapping[str, object]) -> bytes:

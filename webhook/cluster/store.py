@@ -51,8 +51,8 @@ class Store:
         with self._lock:
             gone = [
                 (namespace, name)
-                for namespace, those in self._objects.get(kind, {}).items()
-                for name in those.keys() - names.get(namespace, ())
+                for namespace, objects in self._objects.get(kind, {}).items()
+                for name in objects.keys() - names.get(namespace, ())
             ]
             for key in gone:
                 self._put(kind, key, None)
@@ -76,12 +76,12 @@ class Store:
 
     def _put(self, kind: Gvk, key: Key, kept: SnapshotObject | None) -> None:
         namespace, name = key
-        those = self._objects.setdefault(kind, {}).setdefault(namespace, {})
-        before = those.get(name)
+        objects = self._objects.setdefault(kind, {}).setdefault(namespace, {})
+        before = objects.get(name)
         if before == kept:
             return
         if (kind, namespace) in self._shared:
-            those = self._objects[kind][namespace] = dict(those)
+            objects = self._objects[kind][namespace] = dict(objects)
             self._shared.discard((kind, namespace))
         if kind == _POD:
             counts = self._pods.setdefault(namespace, PodCounts())
@@ -90,9 +90,9 @@ class Store:
                 counts.remove(before)
                 self._usage.remove(before)
         if kept is None:
-            del those[name]
+            del objects[name]
         else:
-            those[name] = kept
+            objects[name] = kept
         if kind == _POD:
             self._changed_pods.add(namespace)
         else:
@@ -102,17 +102,17 @@ class Store:
         """Return the last view, updated with the changes since."""
         fields: dict[str, Any] = self._renewed_pods() if self._changed_pods else {}
         for kind, namespace in self._changed:
-            those: Any = self._objects[kind][namespace]
+            objects: Any = self._objects[kind][namespace]
             if kind == NODE.gvk:
-                fields["nodes"] = self._view.nodes.replaced_by(those[name] for name in sorted(those))
+                fields["nodes"] = self._view.nodes.replaced_by(objects[name] for name in sorted(objects))
             elif kind == WATCHED_NAMESPACES.gvk:
-                fields["namespaces"] = {name: namespace.labels for name, namespace in those.items()}
+                fields["namespaces"] = {name: namespace.labels for name, namespace in objects.items()}
             else:
-                field, key, part = self._part(kind, namespace, those)
+                field, key, part = self._part(kind, namespace, objects)
                 if field not in fields:
                     fields[field] = dict(getattr(self._view, field))
                 fields[field][key] = part
-                if not those:
+                if not objects:
                     del fields[field][key], self._objects[kind][namespace]
         return replace(self._view, **fields)
 
@@ -130,10 +130,10 @@ class Store:
                 del self._objects[_POD][namespace], self._pods[namespace]
         return {"pods": pods, "usage": self._usage.by_node()}
 
-    def _part(self, kind: Gvk, namespace: str, those: Any) -> tuple[str, object, object]:
+    def _part(self, kind: Gvk, namespace: str, objects: Any) -> tuple[str, object, object]:
         """Return the field of the view that holds these objects, the key in it, and the value."""
         if kind == SERVICE.gvk:
-            return "services", namespace, by_rarest_label([those[name] for name in sorted(those)])
-        if those:
+            return "services", namespace, by_rarest_label([objects[name] for name in sorted(objects)])
+        if objects:
             self._shared.add((kind, namespace))
-        return "controllers", (namespace, *kind), those
+        return "controllers", (namespace, *kind), objects

@@ -107,7 +107,7 @@ class _Builder:
     def _path(self) -> FieldPath:
         """Return the path of the object or array that is open."""
         above = self.stack[:-1]
-        return tuple([len(one.value) if isinstance(one.value, list) else cast(str, one.key) for one in above])
+        return tuple([len(level.value) if isinstance(level.value, list) else cast(str, level.key) for level in above])
 
     def begin(self, event: yaml.CollectionStartEvent) -> None:
         if len(self.stack) >= DEEPEST:
@@ -178,8 +178,8 @@ class _Builder:
             into.update(source)
 
     def _mergeable(self, value: object, event: yaml.Event) -> list[Mapping[str, object]]:
-        found: list[Mapping[str, object]] = value if isinstance(value, list) else [cast(dict[str, object], value)]
-        if not all(isinstance(source, dict) for source in found):
+        objects: list[Mapping[str, object]] = value if isinstance(value, list) else [cast(dict[str, object], value)]
+        if not all(isinstance(source, dict) for source in objects):
             raise error_at(event.start_mark, "<< must name an object, or an array of objects")
-        self.aliased += sum(map(len, found))
-        return found
+        self.aliased += sum(map(len, objects))
+        return objects

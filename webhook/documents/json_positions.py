@@ -14,11 +14,11 @@ _SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
 
 def root_spans(text: str, wanted: Wanted) -> tuple[Span, ...]:
     """Return the span of each value in `text`, with the members that are `wanted`; ValueError if it is not JSON."""
-    scanner, found, at = _Scanner(text), list[Span](), skip_space(text, 0)
+    scanner, roots, at = _Scanner(text), list[Span](), skip_space(text, 0)
     while at < len(text):
-        found.append(scanner.value(at, wanted))
-        at = skip_space(text, found[-1].end)
-    return tuple(found)
+        roots.append(scanner.value(at, wanted))
+        at = skip_space(text, roots[-1].end)
+    return tuple(roots)
 
 
 class _Scanner:
@@ -33,13 +33,13 @@ class _Scanner:
             return self._collection(at, wanted, key, OBJECT if first == "{" else ARRAY)
         if first == '"':
             return Span(at, _STRING(self.text, at)[1], key=key)
-        found = _SCALAR.match(self.text, at)
-        if found is None:
+        scalar = _SCALAR.match(self.text, at)
+        if scalar is None:
             raise ValueError(f"no value at {at}")
-        return Span(at, found.end(), key=key)
+        return Span(at, scalar.end(), key=key)
 
     def _collection(self, start: int, wanted: Wanted | None, key: KeySpan | None, shape: str) -> Span:
-        found, count, closing = Span(start, start, shape, key=key), 0, "}" if shape == OBJECT else "]"
+        span, count, closing = Span(start, start, shape, key=key), 0, "}" if shape == OBJECT else "]"
         at = skip_space(self.text, start + 1)
         while self.text[at : at + 1] != closing:
             if count:
@@ -50,10 +50,10 @@ class _Scanner:
             below = wanted_below(wanted, name)
             member = self.value(at, below, inner)
             if below is not None:
-                found.members[name] = member
+                span.members[name] = member
             at, count = skip_space(self.text, member.end), count + 1
-        found.end = at + 1
-        return found
+        span.end = at + 1
+        return span
 
     def _key(self, at: int) -> KeySpan:
         if self.text[at : at + 1] != '"':

@@ -40,11 +40,11 @@ def spans(text: str, paths: Iterable[FieldPath]) -> tuple[Span, ...]:
 
 def comments(text: str, pattern: Pattern[str]) -> Iterator[Match[str]]:
     """Yield each match of `pattern`, which begins with `#`, in a comment of `text`, not in a scalar."""
-    found = [match for match in pattern.finditer(text) if match.start() == 0 or text[match.start() - 1] in " \t\r\n"]
-    if not found:
+    starts = [match for match in pattern.finditer(text) if match.start() == 0 or text[match.start() - 1] in " \t\r\n"]
+    if not starts:
         return
     scalars = [_extent(event) for event in events(text) if isinstance(event, yaml.ScalarEvent)]
-    yield from (match for match in found if not any(start <= match.start() < end for start, end in scalars))
+    yield from (match for match in starts if not any(start <= match.start() < end for start, end in scalars))
 
 
 def _extent(event: yaml.Event) -> tuple[int, int]:

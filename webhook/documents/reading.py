@@ -70,9 +70,9 @@ def objects_of(document: object) -> Iterator[Mapping[str, object]]:
             wanted = "an object; take it out" if path else "an object with apiVersion and kind"
             raise DocumentError(f"{where}found {brief(obj)}, wanted {wanted}")
         if _is_list(obj):
-            found = brief(obj["items"]) if "items" in obj else "none"
+            items = brief(obj["items"]) if "items" in obj else "none"
             wanted = "an array of objects, as kubectl get -o yaml prints"
-            raise DocumentError(f"{path_text((*path, 'items'))}: found {found}, wanted {wanted}")
+            raise DocumentError(f"{path_text((*path, 'items'))}: found {items}, wanted {wanted}")
         yield obj
 
 
@@ -94,14 +94,14 @@ def is_json(text: str) -> bool:
 
 def items_of(document: object, path: FieldPath = ()) -> Iterator[tuple[FieldPath, object]]:
     """Yield `document` itself, or the items of one of a `List` kind, each with its path in the document."""
-    found = document if isinstance(document, dict) else {}
-    kind, items = found.get("kind"), found.get("items", "absent")
+    members = document if isinstance(document, dict) else {}
+    kind, items = members.get("kind"), members.get("items", "absent")
     if not isinstance(kind, str) or not kind.endswith("List") or not isinstance(items, list | None):
         yield path, document
         return
     for i, item in enumerate(items or ()):
         if isinstance(item, dict) and "kind" not in item and kind != "List":  # a typed list, a NodeList say
-            item = {"apiVersion": found.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
+            item = {"apiVersion": members.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
         yield from items_of(item, (*path, "items", i))
 
 
@@ -170,11 +170,11 @@ class _Twice(ValueError):
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise _Twice(f'duplicate key "{key[:100]}"')
-    return found
+    return members
 
 
 def _finite(text: str) -> float:

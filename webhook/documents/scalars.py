@@ -129,8 +129,8 @@ def key_text(value: object, mark: Mark | None) -> str:
 
 def skip_space(text: str, at: int) -> int:
     """Return the offset of the first character from `at` on that is no white space of JSON."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
 
 
 def error_at(mark: Mark | None, message: str) -> DocumentError:

@@ -43,12 +43,12 @@ class Span:
 
     def spans_to(self, path: FieldPath) -> list[Span]:
         """Return this span, then one for each part of `path`; the list ends early where a member is absent."""
-        found = [self]
+        spans = [self]
         for part in path:
-            if part not in found[-1].members:
+            if part not in spans[-1].members:
                 break
-            found.append(found[-1].members[part])
-        return found
+            spans.append(spans[-1].members[part])
+        return spans
 
 
 def wanted_of(paths: Iterable[FieldPath]) -> Wanted:

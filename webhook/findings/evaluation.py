@@ -56,11 +56,11 @@ def evaluate(
     The annotation `evenkeel.dev/ignore` silences rules that are not enforced.  A rule that cannot be run is reported as
     skipped.
     """
-    found = find_all(workload, settings, snapshot, features, others)
-    if not found.findings:
-        return found
-    shown = one_per_field(found.findings, len(workload.path) + 2)
-    return replace(found, findings=tuple([found.findings[i] for i in shown]))
+    evaluation = find_all(workload, settings, snapshot, features, others)
+    if not evaluation.findings:
+        return evaluation
+    shown = one_per_field(evaluation.findings, len(workload.path) + 2)
+    return replace(evaluation, findings=tuple([evaluation.findings[i] for i in shown]))
 
 
 def find_all(
@@ -161,13 +161,13 @@ def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
     if snapshot is None or not snapshot.nodes.all:
         return {CLOSED_NODES, UNLABELLED_NODES}
     nodes = snapshot.nodes
-    found = {CLOSED_NODES} if nodes.closed_to_some else set()
-    return found if reading.topology_keys <= nodes.common_label_keys else found | {UNLABELLED_NODES}
+    words = {CLOSED_NODES} if nodes.closed_to_some else set()
+    return words if reading.topology_keys <= nodes.common_label_keys else words | {UNLABELLED_NODES}
 
 
 def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, RuleSetting]]:
     """Return the rules that are on, not silenced by an annotation, and have something to look at if they need it."""
-    found, astray = [], _astray(workload)
+    running, astray = [], _astray(workload)
     for rule_id, setting in settings.items():
         if setting.severity is Severity.IGNORE or (rule_id in workload.ignored_rules and not setting.enforced):
             continue
@@ -175,8 +175,8 @@ def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, Rul
         if rule.advice and workload.owner is not None:  # nobody would read it
             continue
         if workload.has_constraints or not rule.needs_constraints or (astray and astray & rule.looks_for):
-            found.append((rule, setting))
-    return found
+            running.append((rule, setting))
+    return running
 
 
 def _astray(workload: Workload) -> Set[str]:

@@ -58,8 +58,8 @@ class Neighbours:
     def beside(self, ref: ObjectRef, selector: Selector) -> Iterator[Neighbour]:
         """Return the other objects in the namespace of `ref` whose Pods `selector` may match."""
         candidates: Sequence[Neighbour] = self._all.get(ref.namespace, ())
-        for one in selector.requirements:
-            if one.operator == EQUALS:
-                found = self._labelled.get((ref.namespace, one.key, one.values[0]), ())
-                candidates = min(candidates, found, key=len)
+        for requirement in selector.requirements:
+            if requirement.operator == EQUALS:
+                labelled = self._labelled.get((ref.namespace, requirement.key, requirement.values[0]), ())
+                candidates = min(candidates, labelled, key=len)
         return (other for other in candidates if other.ref != ref)

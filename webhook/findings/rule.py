@@ -94,13 +94,13 @@ class Subject:
 
     def keys(self, name: str) -> frozenset[str]:
         """Return a parameter that is a list of strings; empty if it is not set."""
-        found = self.parameters.get(name)
-        return frozenset(key for key in found if isinstance(key, str)) if isinstance(found, list) else frozenset()
+        value = self.parameters.get(name)
+        return frozenset(key for key in value if isinstance(key, str)) if isinstance(value, list) else frozenset()
 
     def number(self, name: str) -> int:
         """Return a parameter that is an integer; 0 if it is not set."""
-        found = self.parameters.get(name)
-        return found if isinstance(found, int) else 0
+        value = self.parameters.get(name)
+        return value if isinstance(value, int) else 0
 
     def flag(self, name: str) -> bool:
         """Return a parameter that is a boolean; False if it is not set."""
@@ -230,8 +230,10 @@ def in_yaml(value: object) -> str:
 def _comparable(selector: Selector) -> set[Requirement]:
     """Return the requirements, of which those that ask for one value of a label are written in one way."""
     return {
-        one._replace(operator=EQUALS) if one.operator == IN and len(one.values) == 1 else one
-        for one in selector.requirements
+        requirement._replace(operator=EQUALS)
+        if requirement.operator == IN and len(requirement.values) == 1
+        else requirement
+        for requirement in selector.requirements
     }
 
 

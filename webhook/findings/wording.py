@@ -105,8 +105,8 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     said = f"{where}: {finding.message}" if (where := at or path_text(finding.path)) else finding.message
     text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(said) - 2))}: {said}" if about else said
     named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
-    found = "" if named else f"; found {finding.found}"
-    more = next((part for part in (f"{found}{fix}", fix) if len(text) + len(part) <= room), "")
+    value = "" if named else f"; found {finding.found}"
+    more = next((part for part in (f"{value}{fix}", fix) if len(text) + len(part) <= room), "")
     return one_line(text + more, room) + tail
 
 

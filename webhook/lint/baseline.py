@@ -58,11 +58,11 @@ class Baseline:
 
     entries: Mapping[str, Sequence[Entry]] = field(default_factory=dict)
 
-    def accept(self, file: str, found: Iterable[Located], problems: Iterable[Problem] = ()) -> Accepted:
+    def accept(self, file: str, located: Iterable[Located], problems: Iterable[Problem] = ()) -> Accepted:
         """Match the findings and problems in `file` with its entries.  Each entry accepts one."""
         entries = self.entries.get(file, ())
         left, unused = Counter(entry.id for entry in entries), list[Entry]()
-        new, new_problems = list(_not_in(left, found)), list(_not_in(left, problems))
+        new, new_problems = list(_not_in(left, located)), list(_not_in(left, problems))
         for entry in entries:
             if left[entry.id] > 0:
                 left[entry.id] -= 1
@@ -70,20 +70,20 @@ class Baseline:
         return Accepted(new, new_problems, len(entries) - len(unused), unused)
 
 
-def _not_in(left: Counter[str], found: Iterable[LocatedOrProblem]) -> Iterator[LocatedOrProblem]:
+def _not_in(left: Counter[str], new: Iterable[LocatedOrProblem]) -> Iterator[LocatedOrProblem]:
     """Yield the findings for which the baseline has nothing `left`; take away one for each that it has."""
-    for one in found:
-        if left and left[key := fingerprint(one)] > 0:
+    for result in new:
+        if left and left[key := fingerprint(result)] > 0:
             left[key] -= 1
         else:
-            yield one
+            yield result
 
 
-def fingerprint(one: Located | Problem) -> str:
+def fingerprint(result: Located | Problem) -> str:
     """
     Return 24 hexadecimal digits that identify the object, the rule and the field, but neither the file nor the line.
     """
-    return hashlib.sha256(one.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    return hashlib.sha256(result.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
 def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
@@ -97,19 +97,19 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
     return Located(name, entry.line, column, len(entry.quoted.rstrip(",")) + 1, entry.quoted, finding, None, entry.id)
 
 
-def baseline_text(found: Iterable[tuple[str, Located | Problem]]) -> str:
+def baseline_text(results: Iterable[tuple[str, Located | Problem]]) -> str:
     """
     Return the text of a baseline that accepts all of `found`: a file's name in the baseline, and a finding or a
     problem.
     """
-    entries = sorted((file, *_named(one), fingerprint(one)) for file, one in found)
+    entries = sorted((file, *_named(result), fingerprint(result)) for file, result in results)
     lines = (json.dumps(dict(zip(_BASELINE_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
     return "\n".join((f'{{"version": {VERSION}, "findings": [', ",\n".join(f"  {line}" for line in lines), "]}", ""))
 
 
-def _named(one: Located | Problem) -> tuple[str, str]:
+def _named(result: Located | Problem) -> tuple[str, str]:
     """Return the object, and the rule."""
-    return ("", PROBLEM) if isinstance(one, Problem) else (str(one.object or ""), one.finding.rule)
+    return ("", PROBLEM) if isinstance(result, Problem) else (str(result.object or ""), result.finding.rule)
 
 
 def read_baseline(text: str) -> Baseline:

@@ -49,14 +49,14 @@ class Chunk:
     @cached_property
     def source(self) -> str:
         """The template that it was rendered from, as `helm template` writes it in a comment; "" if there is none."""
-        found = _SOURCE.search(self.text)
-        return found[1] if found else ""
+        match = _SOURCE.search(self.text)
+        return match[1] if match else ""
 
     @property
     def begin(self) -> int:
         """The offset in `text` of the first line that is no comment; 0 if there is none."""
-        found = _CONTENT.search(self.text)
-        return found.start() if found else 0
+        match = _CONTENT.search(self.text)
+        return match.start() if match else 0
 
     @cached_property
     def has_placeholders(self) -> bool:

@@ -27,8 +27,10 @@ class Context:
         """Return `cluster` with the manifests' namespaces, which replace its own, and their nodes if it has none."""
         if not self.objects:
             return cluster
-        found, known = from_objects(self.objects), cluster or Snapshot()
-        return replace(known, nodes=known.nodes or found.nodes, namespaces={**known.namespaces, **found.namespaces})
+        manifests, known = from_objects(self.objects), cluster or Snapshot()
+        return replace(
+            known, nodes=known.nodes or manifests.nodes, namespaces={**known.namespaces, **manifests.namespaces}
+        )
 
 
 def may_hold_context(content: bytes) -> bool:

@@ -56,7 +56,7 @@ class DeclaredWorkload(NamedTuple):
     def selectors(self) -> Iterator[Selector]:
         """Those of its constraints."""
         for requirements in self.asks or ():
-            yield Selector(tuple([Requirement(*one) for one in requirements]))
+            yield Selector(tuple([Requirement(*requirement) for requirement in requirements]))
 
 
 class Declarations(NamedTuple):
@@ -105,34 +105,40 @@ def _asks(workload: Workload, features: Features) -> Iterator[tuple[tuple[str, s
 
 def within(stated: Declarations) -> FileNeighbours:
     """Return what the workloads and autoscalers of one file are to each other."""
-    asking = [one for one in stated.workloads if one.asks is not None]
+    asking = [workload for workload in stated.workloads if workload.asks is not None]
     if not asking or (len(stated.workloads) == 1 and not stated.autoscalers):
         return NOTHING_AROUND
-    every = Neighbours(one.other for one in stated.workloads if one.makes_pods)
-    found = [_matched(every, one, selector) for one in asking for selector in one.selectors]
-    matched = {other[:4] for other in found if other is not None}
-    others = [one.other for one in stated.workloads if one[:4] in matched and one.makes_pods]
-    targets = {one.target for one in asking}
-    return FileNeighbours(tuple(others), scalings(one for one in stated.autoscalers if one.target in targets))
+    every = Neighbours(workload.other for workload in stated.workloads if workload.makes_pods)
+    neighbours = [_matched(every, workload, selector) for workload in asking for selector in workload.selectors]
+    matched = {other[:4] for other in neighbours if other is not None}
+    others = [workload.other for workload in stated.workloads if workload[:4] in matched and workload.makes_pods]
+    targets = {workload.target for workload in asking}
+    return FileNeighbours(
+        tuple(others), scalings(autoscaler for autoscaler in stated.autoscalers if autoscaler.target in targets)
+    )
 
 
-def _matched(every: Neighbours, one: DeclaredWorkload, selector: Selector) -> Neighbour | None:
-    beside = every.beside(one.other.ref, selector)
+def _matched(every: Neighbours, workload: DeclaredWorkload, selector: Selector) -> Neighbour | None:
+    beside = every.beside(workload.other.ref, selector)
     return next((other for other in beside if selector.match(other.labels, other.addable) is Match.YES), None)
 
 
 def packed(stated: Iterable[tuple[str, Declarations]]) -> bytes:
     """Return what files state, in little memory; files that state nothing are left out."""
-    found = [
-        (file, [tuple(one) for one in workloads], [(tuple(target), tuple(scaling)) for target, scaling in autoscalers])
+    declaring = [
+        (
+            file,
+            [tuple(workload) for workload in workloads],
+            [(tuple(target), tuple(scaling)) for target, scaling in autoscalers],
+        )
         for file, (workloads, autoscalers) in stated
         if workloads or autoscalers
     ]
-    return zlib.compress(marshal.dumps(found), 1) if found else b""
+    return zlib.compress(marshal.dumps(declaring), 1) if declaring else b""
 
 
 def unpacked(batch: bytes) -> Iterator[tuple[str, Declarations]]:
     """Yield the files in a batch, with what each states."""
     for file, workloads, autoscalers in marshal.loads(zlib.decompress(batch)):
         scalers = [Autoscaler(ScaleTarget(*target), Scaling(*scaling)) for target, scaling in autoscalers]
-        yield file, Declarations([DeclaredWorkload(*one) for one in workloads], scalers)
+        yield file, Declarations([DeclaredWorkload(*workload) for workload in workloads], scalers)

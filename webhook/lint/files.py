@@ -84,15 +84,15 @@ def _standard_input() -> bytes:
 
 def read_context(files: Iterable[str], reader: FileReader) -> Context:
     """Return the namespaces and nodes in the files."""
-    found = Context()
+    context = Context()
     for file in files:
         try:
             content = reader.content(file)
         except OSError:
             continue
         if (named := encoding(content)) != "utf-8" or may_hold_context(content):
-            found.objects += context_objects(content.decode(named, "replace"))
-    return found
+            context.objects += context_objects(content.decode(named, "replace"))
+    return context
 
 
 def read_overlays(files: Iterable[str], reader: FileReader) -> tuple[frozenset[str], Mapping[str, Built]]:
@@ -196,10 +196,10 @@ def _batches(files: Sequence[str]) -> list[Sequence[str]]:
 
 def _stated(results: Sequence[JudgedFile]) -> bytes:
     """Return what some files state, packed; the results no longer hold it."""
-    found = packed([(judged.file, judged.states) for judged in results])
+    stated = packed([(judged.file, judged.states) for judged in results])
     for judged in results:
         judged.states = NOTHING_STATED
-    return found
+    return stated
 
 
 _terms: list[LintTerms] = []

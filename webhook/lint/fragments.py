@@ -53,8 +53,8 @@ class Fragment:
     @property
     def workload(self) -> Workload:
         """The same as a workload, with good values for what is missing."""
-        (found,) = parse_workloads(self.obj, FRAGMENTS)
-        return completed(found)
+        (parsed,) = parse_workloads(self.obj, FRAGMENTS)
+        return completed(parsed)
 
     def holds(self, finding: Finding) -> bool:
         """
@@ -108,9 +108,9 @@ def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
         return
     parts, value = pointer_parts(str(operation["path"])), operation.get("value")
     if FIELD not in parts:
-        for found in _of_values(value, (i, "value"), every_text=False):
-            if isinstance(found, Fragment):
-                yield Fragment(found.path, found.constraints)
+        for fragment in _of_values(value, (i, "value"), every_text=False):
+            if isinstance(fragment, Fragment):
+                yield Fragment(fragment.path, fragment.constraints)
         return
     below = parts[parts.index(FIELD) + 1 :]
     if len(below) > MOST_FRAGMENT_FIELDS or any(part == "-" or part.isdigit() for part in below[1:]):

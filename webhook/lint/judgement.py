@@ -157,20 +157,20 @@ class _File:
                     named, every_text = carrier, self.result.file.endswith(KUSTOMIZATIONS)
                 else:
                     self.result.objects += not chunk.within
-                    twice = [one for one in repeated if _concerns(one, number, path)]
+                    twice = [repetition for repetition in repeated if _concerns(repetition, number, path)]
                     if twice and not self._may_be_judged(chunk, obj, twice):
                         continue
                     if not carries_texts(str(obj["kind"])) or find_kinds(obj, self.terms.policy.kinds):
-                        unlocated += (replace(one, document=number, path=path) for one in self._object(obj, chunk))
+                        unlocated += (replace(part, document=number, path=path) for part in self._object(obj, chunk))
                         continue
                     named, every_text = ObjectRef.of(obj), True
                 if chunk.may_have_constraints:
-                    found = [*fragments_in(obj, every_text)]
-                    within = (one for one in found if isinstance(one, TextWithin))
-                    texts += [_Text(number, (*path, *one.path), one.text, named) for one in within]
-                    fragments = [one for one in found if isinstance(one, Fragment)]
+                    document_parts = [*fragments_in(obj, every_text)]
+                    within = (part for part in document_parts if isinstance(part, TextWithin))
+                    texts += [_Text(number, (*path, *part.path), part.text, named) for part in within]
+                    fragments = [part for part in document_parts if isinstance(part, Fragment)]
                     parts = self._fragments(fragments, chunk, named)
-                    unlocated += (replace(one, document=number, path=path) for one in parts)
+                    unlocated += (replace(part, document=number, path=path) for part in parts)
         suppressing = comments_in(chunk.text)
         if unlocated or suppressing:
             self._locate(chunk, unlocated, suppressing, all_judged=before == self._passed_over)
@@ -179,7 +179,7 @@ class _File:
 
     def _texts(self, chunk: Chunk, texts: Sequence[_Text]) -> None:
         """Judge texts within scalars of the chunk."""
-        roots = spans(chunk.text, [one.path for one in texts])
+        roots = spans(chunk.text, [text.path for text in texts])
         for number, path, text, carrier in texts:
             whole = chunk.inside(roots[number].spans_to(path)[-1], text)
             for inner in map(whole.part, chunks(text)):
@@ -195,9 +195,13 @@ class _File:
 
     def _lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
         """Judge lists of constraints."""
-        lists = [(i, Fragment((), found, values=True)) for i, found in enumerate(documents) if isinstance(found, list)]
-        found = [replace(one, document=i) for i, each in lists for one in self._fragments([each], chunk, carrier)]
-        self._locate(chunk, found, comments_in(chunk.text), all_judged=False)
+        lists = [
+            (i, Fragment((), document, values=True))
+            for i, document in enumerate(documents)
+            if isinstance(document, list)
+        ]
+        located = [replace(part, document=i) for i, each in lists for part in self._fragments([each], chunk, carrier)]
+        self._locate(chunk, located, comments_in(chunk.text), all_judged=False)
 
     def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
         """Yield the findings on constraints outside a Pod template that hold whatever these are merged into."""
@@ -227,7 +231,7 @@ class _File:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
             return False
         matters = bool(find_kinds(obj, self.terms.policy.kinds)) or mentions_constraints(obj)
-        for error in (one.error for one in twice):
+        for error in (repetition.error for repetition in twice):
             file, (line, column) = self.result.file, self._where(chunk, error)
             if matters:
                 self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
@@ -277,13 +281,13 @@ class _File:
         """
         Return the request for the object with the labels of each build; `request` itself where those do not matter.
         """
-        found = list[AdmissionRequest]()
-        for one in self._built.labelled(obj):
-            made = request if one is obj else _request(one, self.terms)
+        requests = list[AdmissionRequest]()
+        for obj_of_build in self._built.labelled(obj):
+            made = request if obj_of_build is obj else _request(obj_of_build, self.terms)
             made = request if made.workloads == request.workloads else made
-            if all(made.workloads != other.workloads for other in found):
-                found.append(made)
-        return found
+            if all(made.workloads != other.workloads for other in requests):
+                requests.append(made)
+        return requests
 
     def _with_edits_that_fit(
         self, decision: Decision, requests: Sequence[AdmissionRequest], request: AdmissionRequest, unsettled: OpenFields
@@ -292,21 +296,21 @@ class _File:
         if all(finding.edit is None for finding in decision.findings):
             return decision
         source = replace(unsettled, touched=unsettled.touched | self._built.open_labels)
-        found = () if source.labels_unknown else _decision([request], source, self.terms).findings
-        edits = {(one.rule, one.path): one.edit for one in found if one.edit is not None}
+        findings = () if source.labels_unknown else _decision([request], source, self.terms).findings
+        edits = {(finding.rule, finding.path): finding.edit for finding in findings if finding.edit is not None}
         before = _grave(requests, unsettled, self.terms)
         for key, edit in [*edits.items()]:
             repaired = as_mapping(with_value(request.obj, edit.path, edit.value))
             if _grave(self._requests(repaired, _request(repaired, self.terms)), unsettled, self.terms) - before:
                 del edits[key]
-        kept = (one._replace(edit=edits.get((one.rule, one.path))) for one in decision.findings)
+        kept = (finding._replace(edit=edits.get((finding.rule, finding.path))) for finding in decision.findings)
         return decision._replace(findings=tuple(kept))
 
     def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, requests: Sequence[AdmissionRequest]) -> OpenFields:
         """Return what kustomize and templates may change; noted where there are constraints."""
-        file, workloads = self.result.file, [one for request in requests for one in request.workloads]
+        file, workloads = self.result.file, [workload for request in requests for workload in request.workloads]
         named = chunk.within or file in self.terms.patches
-        patch = named or any(is_patch(one, request.obj) for request in requests for one in request.workloads)
+        patch = named or any(is_patch(workload, request.obj) for request in requests for workload in request.workloads)
         touched = self._built.touched(workloads[0].kind.kind, workloads[0].name)
         if patch:
             touched |= self._built.open_labels
@@ -346,7 +350,7 @@ class _File:
         """Note that a custom resource may have constraints where none are described."""
         if chunk.may_have_constraints and not kind.built_in:
             known = [workload.raw_constraints for workload in workloads]
-            if any(all(place is not one for one in known) for place in places_of_constraints(obj)):
+            if any(all(place is not known_place for known_place in known) for place in places_of_constraints(obj)):
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints at another path"
                 self._note(chunk, KIND_NOT_JUDGED, what, "not judged there", advice_for_kind(str(obj["kind"])))
 
@@ -400,15 +404,17 @@ class _File:
 
         Unless all is judged, nobody knows of a comment that it is of no use.
         """
-        roots = spans(chunk.text, [(*found.path, *found.finding.path) for found in unlocated]) if unlocated else ()
+        roots = (
+            spans(chunk.text, [(*unplaced.path, *unplaced.finding.path) for unplaced in unlocated]) if unlocated else ()
+        )
         used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
         on_line = self._by_line(chunk, suppressing)
-        for found in unlocated:
-            located = self._located(chunk, found, roots[found.document])
-            silencing = [comment for comment in on_line.get(located.line, ()) if found.finding.rule in comment.rules]
-            if silencing and not found.finding.enforced:
+        for unplaced in unlocated:
+            located = self._located(chunk, unplaced, roots[unplaced.document])
+            silencing = [comment for comment in on_line.get(located.line, ()) if unplaced.finding.rule in comment.rules]
+            if silencing and not unplaced.finding.enforced:
                 for comment in silencing:
-                    used[comment].add(found.finding.rule)
+                    used[comment].add(unplaced.finding.rule)
                 self.result.suppressed += 1
             else:
                 self.result.found.append(located)
@@ -424,7 +430,7 @@ class _File:
 
         That is their own, or where nothing stands before them the next that is neither a comment nor empty.
         """
-        found, above = defaultdict[int, list[Comment]](list), dict[int, int]()
+        by_line, above = defaultdict[int, list[Comment]](list), dict[int, int]()
         for comment in reversed(comments):  # so that each line is looked at once
             own, column = self.lines.position(chunk.place(comment.start, comment.start)[0])
             line = own
@@ -435,14 +441,14 @@ class _File:
                         line = above[line]
                         break
                 above[own] = line
-            found[line].append(comment)
-        return found
+            by_line[line].append(comment)
+        return by_line
 
-    def _located(self, chunk: Chunk, found: _Unlocated, root: Span) -> Located:
+    def _located(self, chunk: Chunk, unplaced: _Unlocated, root: Span) -> Located:
         """
         Return the finding at its field, from the key to the end of the value, or at the nearest parent if it is absent.
         """
-        path = (*found.path, *found.finding.path)
+        path = (*unplaced.path, *unplaced.finding.path)
         spans_there = root.spans_to(path)
         span, absent = spans_there[-1], path[len(spans_there) - 1 :]
         start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
@@ -450,8 +456,8 @@ class _File:
             start = start if span.key is not None else _with_dash(chunk.text, start)
         if span.key is not None and "\n" in chunk.text[start:end]:
             end = span.key.end
-        address = None if chunk.within else Address(chunk.start, chunk.end, found.document, found.path)
-        located = self._at(*chunk.place(start, end), found.finding, found.object, found.identity, address)
+        address = None if chunk.within else Address(chunk.start, chunk.end, unplaced.document, unplaced.path)
+        located = self._at(*chunk.place(start, end), unplaced.finding, unplaced.object, unplaced.identity, address)
         return replace(located, source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
@@ -490,9 +496,9 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     """
     Return the request that kube-apiserver would send to validate the creation of `obj`, with what autoscalers give it.
     """
-    found = AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
-    scaling = scaling_of(found.workloads, terms.scalings)
-    return found if scaling is None else found._replace(workloads=(found.workloads[0].scaled(scaling),))
+    request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
+    scaling = scaling_of(request.workloads, terms.scalings)
+    return request if scaling is None else request._replace(workloads=(request.workloads[0].scaled(scaling),))
 
 
 def _grave(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms: LintTerms) -> set[tuple[str, FieldPath]]:
@@ -517,8 +523,8 @@ def _decision(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms
     )
     for other in others:
         there = {(finding.rule, finding.path) for finding in other.findings}
-        found = [finding for finding in decision.findings if (finding.rule, finding.path) in there]
-        decision = decision._replace(findings=tuple(found))
+        findings = [finding for finding in decision.findings if (finding.rule, finding.path) in there]
+        decision = decision._replace(findings=tuple(findings))
     return decision
 
 

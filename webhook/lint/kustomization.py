@@ -54,10 +54,10 @@ class Built:
 
     def labelled(self, obj: Mapping[str, object]) -> list[Mapping[str, object]]:
         """Return the object with the labels of each build; several where builds make different ones of it."""
-        found = list[Mapping[str, object]]()
-        for one in (labelled(obj, labels) for labels in self.labels):
-            found += [] if one in found else [one]
-        return found or [obj]
+        objects = list[Mapping[str, object]]()
+        for of_build in (labelled(obj, labels) for labels in self.labels):
+            objects += [] if of_build in objects else [of_build]
+        return objects or [obj]
 
     def conflict(self, obj: Mapping[str, object], touched: PatchedFields) -> bool:
         """
@@ -65,7 +65,11 @@ class Built:
         it.
         """
         keys = self.open_keys.labels or frozenset()
-        return touched.labels is None or bool(touched.labels & keys) or any(conflict(obj, one) for one in self.labels)
+        return (
+            touched.labels is None
+            or bool(touched.labels & keys)
+            or any(conflict(obj, labelling) for labelling in self.labels)
+        )
 
     @property
     def open_labels(self) -> PatchedFields:
@@ -75,7 +79,9 @@ class Built:
     @property
     def open_keys(self) -> PatchedFields:
         """The keys of the labels alone."""
-        return PatchedFields(labels=frozenset(key for labels in self.labels for one in labels for key, _ in one.pairs))
+        return PatchedFields(
+            labels=frozenset(key for labels in self.labels for labelling in labels for key, _ in labelling.pairs)
+        )
 
 
 NOT_BUILT = Built()
@@ -101,28 +107,34 @@ class Kustomization:
 
 def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
     """Return the kustomization in `text`; `read_file` reads a file of its folder, None if there is none."""
-    found = as_mapping(next(iter(_documents(text)), None))
-    patches = [*_patches(found)]
+    kustomization = as_mapping(next(iter(_documents(text)), None))
+    patches = [*_patches(kustomization)]
     changes = [change for patch in patches for change in _changes_by(patch, read_file)]
-    labels, unknown = read_labellings(found)
+    labels, unknown = read_labellings(kustomization)
     changes.append(BuildChange(unknown))
     changes += [
-        BuildChange(PatchedFields(fields=frozenset({"replicas"})), name=texts_at(one, "name")[0])
-        for one in as_list(found.get("replicas"))
+        BuildChange(PatchedFields(fields=frozenset({"replicas"})), name=texts_at(replica_count, "name")[0])
+        for replica_count in as_list(kustomization.get("replicas"))
     ]
-    if any(texts_at(found, "namePrefix", "nameSuffix")):
+    if any(texts_at(kustomization, "namePrefix", "nameSuffix")):
         changes += [BuildChange(RENAMED, kind=kind) for kind in ("CronJob", "Job")]
-    changes += [change for one in as_list(found.get("replacements")) for change in _replaced(one, read_file)]
-    if any(name in found for name in _UNKNOWN) or IGNORE_ANNOTATION in as_mapping(found.get("commonAnnotations")):
+    changes += [
+        change
+        for replacement in as_list(kustomization.get("replacements"))
+        for change in _replaced(replacement, read_file)
+    ]
+    if any(name in kustomization for name in _UNKNOWN) or IGNORE_ANNOTATION in as_mapping(
+        kustomization.get("commonAnnotations")
+    ):
         changes.append(BuildChange(ALL_PATCHED))
     return Kustomization(
-        tuple(_texts(found.get("resources"), found.get("bases"))),
-        tuple(_texts(found.get("components"))),
+        tuple(_texts(kustomization.get("resources"), kustomization.get("bases"))),
+        tuple(_texts(kustomization.get("components"))),
         tuple([patch.path for patch in patches if patch.path]),
         tuple(dict.fromkeys(change for change in changes if change.touched != NO_PATCH)),
-        texts_at(found, "namespace")[0],
+        texts_at(kustomization, "namespace")[0],
         labels,
-        any(name in found for name in _WIDENS),
+        any(name in kustomization for name in _WIDENS),
     )
 
 
@@ -135,14 +147,16 @@ class _Patch(NamedTuple):
     any_kind: bool = False
 
 
-def _patches(found: Mapping[str, object]) -> Iterator[_Patch]:
-    for one in as_list(found.get("patchesStrategicMerge")):
-        if isinstance(one, str):
-            yield _Patch("", one, None) if "\n" in one else _Patch(one, "", None)
-    for one in map(as_mapping, (*as_list(found.get("patches")), *as_list(found.get("patchesJson6902")))):
-        target = one.get("target")
-        any_kind = value_at(one, ("options", "allowKindChange")) is True
-        path, text = texts_at(one, "path", "patch")
+def _patches(kustomization: Mapping[str, object]) -> Iterator[_Patch]:
+    for patch in as_list(kustomization.get("patchesStrategicMerge")):
+        if isinstance(patch, str):
+            yield _Patch("", patch, None) if "\n" in patch else _Patch(patch, "", None)
+    for patch in map(
+        as_mapping, (*as_list(kustomization.get("patches")), *as_list(kustomization.get("patchesJson6902")))
+    ):
+        target = patch.get("target")
+        any_kind = value_at(patch, ("options", "allowKindChange")) is True
+        path, text = texts_at(patch, "path", "patch")
         yield _Patch(path, text, target if isinstance(target, dict) else None, any_kind)
 
 
@@ -163,10 +177,14 @@ def _replaced(replacement: object, read_file: ReadFile) -> Iterator[BuildChange]
     (path,) = texts_at(replacement, "path")
     if path:
         documents = _documents(read_file(path) or "")
-        written = [one for document in documents for one in (document if isinstance(document, list) else [document])]
+        written = [
+            replacement
+            for document in documents
+            for replacement in (document if isinstance(document, list) else [document])
+        ]
     else:
         written = [replacement]
-    for target in (target for one in written for target in as_list(as_mapping(one).get("targets"))):
+    for target in (target for replacement in written for target in as_list(as_mapping(replacement).get("targets"))):
         kind, name = texts_at(target, "select.kind", "select.name")
         paths = as_list(as_mapping(target).get("fieldPaths"))
         yield BuildChange(union(_at_path(path, ".") for path in paths if isinstance(path, str)), kind, name)
@@ -177,7 +195,7 @@ def _at_path(path: str, separator: str) -> PatchedFields:
 
 
 def _texts(*lists: object) -> Iterable[str]:
-    return (one for found in lists for one in as_list(found) if isinstance(one, str))
+    return (text for texts in lists for text in as_list(texts) if isinstance(text, str))
 
 
 def _documents(text: str) -> Iterable[object]:

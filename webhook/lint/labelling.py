@@ -86,9 +86,9 @@ def read_labellings(kustomization: Mapping[str, object]) -> tuple[tuple[Labellin
 
     upstream: kustomize api/internal/target/kusttarget_configplugin.go:LabelTransformer (v0.21.1)
     """
-    entries = [as_mapping(one) for one in as_list(kustomization.get("labels"))]
+    entries = [as_mapping(entry) for entry in as_list(kustomization.get("labels"))]
     entries.append({"pairs": kustomization.get("commonLabels"), "includeSelectors": True})
-    found, unknown = list[Labelling](), set[str]()
+    labellings, unknown = list[Labelling](), set[str]()
     for entry in entries:
         pairs = {str(key): value for key, value in as_mapping(entry.get("pairs")).items()}
         known = {key: value for key, value in pairs.items() if isinstance(value, str) and not has_placeholders(value)}
@@ -98,8 +98,8 @@ def read_labellings(kustomization: Mapping[str, object]) -> tuple[tuple[Labellin
         if known:
             touched = PatchedFields(labels=frozenset(known))
             touched |= union(by_path(place.path) for place in own if place.path[-1] not in _OF_LABELS)
-            found.append(Labelling(tuple(known.items()), tuple(places), touched))
-    return tuple(found), PatchedFields(labels=frozenset(unknown))
+            labellings.append(Labelling(tuple(known.items()), tuple(places), touched))
+    return tuple(labellings), PatchedFields(labels=frozenset(unknown))
 
 
 def _own_places(entry: Mapping[str, object]) -> Iterator[LabelPlace]:
@@ -132,12 +132,12 @@ def labelled(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> Mapp
     upstream: kustomize api/filters/labels/labels.go:Filter (v0.21.1)
     """
     api_version, kind = texts_at(obj, "apiVersion", "kind")
-    found: object = obj
+    labelled_obj: object = obj
     for pairs, places, _ in labellings:
         for place in places:
             if place.is_in(api_version, kind):
-                found = _written(found, place.path, place.create, pairs)
-    return as_mapping(found)
+                labelled_obj = _written(labelled_obj, place.path, place.create, pairs)
+    return as_mapping(labelled_obj)
 
 
 def conflict(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> bool:

@@ -52,11 +52,11 @@ class Note:
 
 def alike(notes: Iterable[Note]) -> list[list[Note]]:
     """Return the notes that one line can stand for, together; they are many where a repository has many templates."""
-    found: dict[tuple[str, ...], list[Note]] = {}
+    by_words: dict[tuple[str, ...], list[Note]] = {}
     for note in notes:
         of_kind = note.what if note.why == KIND_NOT_JUDGED else ""
-        found.setdefault((note.why, of_kind, note.done, note.advice), []).append(note)
-    return list(found.values())
+        by_words.setdefault((note.why, of_kind, note.done, note.advice), []).append(note)
+    return list(by_words.values())
 
 
 def together(notes: Sequence[Note]) -> str:

@@ -42,12 +42,14 @@ class OpenFields:
             return
         read = tuple(map(self._left_open, workloads))
         yield read
-        if any(one.addable != workload.addable for one, workload in zip(read, workloads, strict=True)):
-            yield tuple(replace(one, addable=workload.addable) for one, workload in zip(read, workloads, strict=True))
+        if any(reading.addable != workload.addable for reading, workload in zip(read, workloads, strict=True)):
+            yield tuple(
+                replace(reading, addable=workload.addable) for reading, workload in zip(read, workloads, strict=True)
+            )
 
     def _left_open(self, workload: Workload) -> Workload:
-        found = completed(workload) if self.patch else left_open(workload, self.touched)
-        return rendered_part(found) if self.template else found
+        left = completed(workload) if self.patch else left_open(workload, self.touched)
+        return rendered_part(left) if self.template else left
 
     def holding(self, finding: Finding, obj: Mapping[str, object]) -> Finding | None:
         """Return a finding on each of the `readings`, without a repair that may not fit; None if it may not hold."""

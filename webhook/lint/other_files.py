@@ -51,7 +51,9 @@ class OtherFiles:
         for file, stated in unpacked(batch):
             for target, scaling in stated.autoscalers:
                 self._autoscalers.setdefault(target, []).append((file, scaling))
-            for hook in (hook for one in stated.workloads if one.makes_pods for hook in _hooks(file, one)):
+            for hook in (
+                hook for workload in stated.workloads if workload.makes_pods for hook in _hooks(file, workload)
+            ):
                 number = hash(hook)
                 (self._again if number in self._once else self._once).add(number)
 
@@ -62,25 +64,29 @@ class OtherFiles:
         self._learn(
             hook
             for file, stated in self._stated()
-            for one in stated.workloads
-            for selector in one.selectors
-            for hooks in self._asked(file, one, selector)
+            for workload in stated.workloads
+            for selector in workload.selectors
+            for hooks in self._asked(file, workload, selector)
             for hook in hooks
         )
         return {file: around for file, stated in self._stated() if (around := self.around(file, stated))}
 
     def around(self, file: str, stated: Declarations) -> FileNeighbours:
         """Return what stands around a file that states this; nothing where only the file itself matters."""
-        asking = [one for one in stated.workloads if one.asks is not None]
+        asking = [workload for workload in stated.workloads if workload.asks is not None]
         if not asking:
             return NOTHING_AROUND
         others = [
-            found
-            for one in asking
-            for selector in one.selectors
-            if (found := self._other(file, one, selector)) is not None
+            neighbour
+            for workload in asking
+            for selector in workload.selectors
+            if (neighbour := self._other(file, workload, selector)) is not None
         ]
-        scalings = {one.target: scaling for one in asking if (scaling := self._scaling(file, one.target)) is not None}
+        scalings = {
+            workload.target: scaling
+            for workload in asking
+            if (scaling := self._scaling(file, workload.target)) is not None
+        }
         own = within(stated)
         if not others and scalings == own.scalings:
             return NOTHING_AROUND
@@ -89,11 +95,11 @@ class OtherFiles:
     def _stated(self) -> Iterator[tuple[str, Declarations]]:
         return (stated for batch in self._batches for stated in unpacked(batch))
 
-    def _asked(self, file: str, one: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
+    def _asked(self, file: str, workload: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
         """
         Return where to look for each label that the selector asks for; nothing if no other workload has one of them.
         """
-        scope = _scope(file, one)
+        scope = _scope(file, workload)
         asked = [
             [(*scope, requirement.key, value) for value in requirement.values]
             for requirement in selector.requirements
@@ -109,23 +115,23 @@ class OtherFiles:
             return
         self._candidates |= {hook: [] for hook in new}
         for file, stated in self._stated():
-            for one in stated.workloads:
-                for hook in _hooks(file, one) if one.makes_pods else ():
+            for workload in stated.workloads:
+                for hook in _hooks(file, workload) if workload.makes_pods else ():
                     if hook in new:
-                        self._candidates[hook].append((file, one))
+                        self._candidates[hook].append((file, workload))
         for hook in new:
             self._candidates[hook].sort(key=_file)
 
-    def _other(self, file: str, one: DeclaredWorkload, selector: Selector) -> Neighbour | None:
+    def _other(self, file: str, workload: DeclaredWorkload, selector: Selector) -> Neighbour | None:
         """Return the nearest workload of another file that the selector counts."""
-        asked = self._asked(file, one, selector)
+        asked = self._asked(file, workload, selector)
         if not asked:
             return None
         self._learn(hook for hooks in asked for hook in hooks)
         fewest = min(asked, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
         candidates = (each for hook in fewest for each in _nearest_first(self._candidates[hook], file))
         for at, other in islice(candidates, MOST_CANDIDATES):
-            if other[:4] == one[:4] or (other.own or other.labels) == (one.own or one.labels):
+            if other[:4] == workload[:4] or (other.own or other.labels) == (workload.own or workload.labels):
                 continue
             if selector.match(other.labels, other.addable) is Match.YES and not self._are_copies(file, at):
                 return other.other
@@ -137,11 +143,11 @@ class OtherFiles:
             return None
         if self._scalings is None:
             self._scalings = self._anchored()
-        anchored, found = self._scalings.get(target, {}), None
+        anchored, nearest = self._scalings.get(target, {}), None
         for path in _upwards(file):
             if path in anchored:
-                found = anchored[path] if found is None else found.widened(anchored[path])
-        return found
+                nearest = anchored[path] if nearest is None else nearest.widened(anchored[path])
+        return nearest
 
     def _anchored(self) -> dict[ScaleTarget, dict[str, Scaling]]:
         """
@@ -149,20 +155,20 @@ class OtherFiles:
         """
         places: dict[ScaleTarget, set[str]] = {}
         for file, stated in self._stated():
-            for target in {one.target for one in stated.workloads} & self._autoscalers.keys():
+            for target in {workload.target for workload in stated.workloads} & self._autoscalers.keys():
                 places.setdefault(target, set()).update(_upwards(file))
-        found: dict[ScaleTarget, dict[str, Scaling]] = {}
+        by_folder: dict[ScaleTarget, dict[str, Scaling]] = {}
         for target, there in places.items():
-            anchored = found.setdefault(target, {})
+            anchored = by_folder.setdefault(target, {})
             for file, scaling in self._autoscalers[target]:
                 anchor = next(path for path in _upwards(file) if path in there)
                 anchored[anchor] = anchored[anchor].widened(scaling) if anchor in anchored else scaling
-        return found
+        return by_folder
 
     def _are_copies(self, file: str, other: str) -> bool:
         """Return whether the same workload stands in both files, or in both of the folders where their paths part."""
         ours, theirs = file.split("/"), other.split("/")
-        parted = next(i for i, (one, two) in enumerate(zip(ours, theirs, strict=False)) if one != two)
+        parted = next(i for i, (part, two) in enumerate(zip(ours, theirs, strict=False)) if part != two)
         below = self._names_below("/".join(ours[: parted + 1]))
         return not below.isdisjoint(self._names_below("/".join(theirs[: parted + 1])))
 
@@ -172,7 +178,12 @@ class OtherFiles:
         """
         if self._names is None:
             names = (
-                (file, frozenset(hash((one.kind, one.namespace, one.name)) for one in stated.workloads))
+                (
+                    file,
+                    frozenset(
+                        hash((workload.kind, workload.namespace, workload.name)) for workload in stated.workloads
+                    ),
+                )
                 for file, stated in self._stated()
             )
             self._names = sorted(names, key=_file)
@@ -181,16 +192,16 @@ class OtherFiles:
         return self._below[path]
 
 
-def _scope(file: str, one: DeclaredWorkload) -> tuple[str, str]:
+def _scope(file: str, workload: DeclaredWorkload) -> tuple[str, str]:
     """Return the namespace of a workload, and where its object names none the folder."""
-    return (one.namespace, "") if one.named else ("", file.rpartition("/")[0] or ".")
+    return (workload.namespace, "") if workload.named else ("", file.rpartition("/")[0] or ".")
 
 
-def _hooks(file: str, one: DeclaredWorkload) -> Iterator[Hook]:
+def _hooks(file: str, workload: DeclaredWorkload) -> Iterator[Hook]:
     """Yield the labels by which a selector finds the Pods of a workload."""
-    scope = _scope(file, one)
+    scope = _scope(file, workload)
     yield (*scope, "", "")
-    for key, value in one.labels.items():
+    for key, value in workload.labels.items():
         yield (*scope, key, value)
 
 
@@ -226,5 +237,5 @@ def _below(sorted_by_file: Sequence[tuple[str, object]], path: str) -> tuple[int
     return own if own[0] < own[1] else (start, end)
 
 
-def _file(one: tuple[str, object]) -> str:
-    return one[0]
+def _file(named: tuple[str, object]) -> str:
+    return named[0]

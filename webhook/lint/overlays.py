@@ -111,7 +111,7 @@ class Overlays:
         """
         Return the labels that each build writes into the objects of a file, in their order; None if that is not known.
         """
-        found, seen = dict[tuple[Labelling, ...], None](), set[tuple[str, tuple[Labelling, ...]]]()
+        of_builds, seen = dict[tuple[Labelling, ...], None](), set[tuple[str, tuple[Labelling, ...]]]()
         left: list[tuple[str, tuple[Labelling, ...], tuple[str, ...]]] = [(path, (), ())]
         while left:
             at, labels, through = left.pop()
@@ -122,15 +122,15 @@ class Overlays:
             if not above:
                 if labels and not self._knows_places(at):
                     return None
-                found[labels] = None
+                of_builds[labels] = None
             for folder in above:
                 written = self._written(folder, at, through)
                 if written is None or len(labels) + len(written) > MOST_LABELS:
                     return None
                 left.append((folder, labels + written, (*through, folder)))
-            if len(found) > MOST_BUILDS or len(seen) > MOST_FOLDERS:
+            if len(of_builds) > MOST_BUILDS or len(seen) > MOST_FOLDERS:
                 return None
-        return () if [*found] == [()] else tuple(found)
+        return () if [*of_builds] == [()] else tuple(of_builds)
 
     def _written(self, folder: str, after: str, through: tuple[str, ...]) -> tuple[Labelling, ...] | None:
         """
@@ -142,15 +142,15 @@ class Overlays:
         kustomization, parts = self._read.get(folder), self._parts.get(folder, [])
         if kustomization is None or folder in through or len(through) > MOST_COMPONENTS or len(parts) > MOST_COMPONENTS:
             return None
-        found: tuple[Labelling, ...] = ()
+        labellings: tuple[Labelling, ...] = ()
         for part in parts[parts.index(after) + 1 :] if after in parts else parts:
             if part not in self._written_by:
                 self._written_by[part] = self._written(part, "", (*through, folder))
             written = self._written_by[part]
-            if written is None or len(found) + len(written) > MOST_LABELS:
+            if written is None or len(labellings) + len(written) > MOST_LABELS:
                 return None
-            found += written
-        return found + kustomization.labels
+            labellings += written
+        return labellings + kustomization.labels
 
     def _knows_places(self, folder: str) -> bool:
         """Return whether nothing that a kustomization builds from says, or may say, where else labels are written."""
@@ -170,8 +170,8 @@ class Overlays:
         """Yield what may become of labels where kustomizations, or their components, write some."""
         for at in self._with_parts(folders):
             kustomization = self._read.get(at)
-            for one in kustomization.labels if kustomization is not None else ():
-                yield BuildChange(one.touched, "Pod" if one.of_pods_alone else "")
+            for labelling in kustomization.labels if kustomization is not None else ():
+                yield BuildChange(labelling.touched, "Pod" if labelling.of_pods_alone else "")
 
     def _namespace(self, folder: str) -> str:
         kustomization = self._read.get(folder)
@@ -205,19 +205,19 @@ def _join(folder: str, path: str) -> str:
 
 def overlays(files: Iterable[str], read_file: ReadFile) -> tuple[frozenset[str], dict[str, Built]]:
     """Return which of the files are patches, and what becomes of the others where a kustomization builds from them."""
-    found, in_folders = Overlays(read_file), defaultdict[str, list[str]](list)
+    known, in_folders = Overlays(read_file), defaultdict[str, list[str]](list)
     for file in files:
         in_folders[os.path.dirname(file)].append(file)
     absolute = {folder: os.path.abspath(folder) for folder in in_folders}
     for path in absolute.values():
-        found.look_around(path)
-    concerned = found.folders()
+        known.look_around(path)
+    concerned = known.folders()
     paths = {
         file: os.path.join(path, os.path.basename(file))
         for folder, path in absolute.items()
         if path in concerned
         for file in in_folders[folder]
     }
-    built = {file: found.built(path) for file, path in paths.items()}
-    patches = frozenset(file for file, path in paths.items() if found.is_patch(path))
-    return patches, {file: one for file, one in built.items() if one != NOT_BUILT}
+    built = {file: known.built(path) for file, path in paths.items()}
+    patches = frozenset(file for file, path in paths.items() if known.is_patch(path))
+    return patches, {file: built_file for file, built_file in built.items() if built_file != NOT_BUILT}

@@ -58,10 +58,10 @@ ADDED: Pair = ("", "")
 
 def union(touched: Iterable[PatchedFields]) -> PatchedFields:
     """Return all that is touched by any."""
-    found = NO_PATCH
-    for one in touched:
-        found |= one
-    return found
+    patched = NO_PATCH
+    for fields in touched:
+        patched |= fields
+    return patched
 
 
 def by_patch(patch: object) -> PatchedFields:
@@ -107,7 +107,7 @@ def _pair(constraint: object) -> Pair:
 
 def _keys(value: object) -> frozenset[str] | None:
     """Return the keys of labels, or of a selector that asks for labels; None if others may go."""
-    found = set[str]()
+    keys = set[str]()
     left = [value]
     while left:
         value = left.pop()
@@ -117,8 +117,8 @@ def _keys(value: object) -> frozenset[str] | None:
             if key == "matchLabels":
                 left.append(each)
             else:
-                found.add(key)
-    return frozenset(found)
+                keys.add(key)
+    return frozenset(keys)
 
 
 def _by_operation(operation: Mapping[str, object]) -> PatchedFields:
@@ -160,21 +160,23 @@ def by_path(parts: Sequence[str]) -> PatchedFields:
 def left_open(workload: Workload, touched: PatchedFields) -> Workload:
     """Return the workload, in which fields that are touched may have any value; `touched.labels` must not be None."""
     labels, fields = touched.labels or frozenset(), touched.fields
-    found = replace(
+    open_workload = replace(
         workload,
         labels={key: value for key, value in workload.labels.items() if key not in labels},
         addable=workload.addable | labels,
     )
     if fields & (_LABELLING | {NAME_PATCHED}):
-        found = replace(found, addable=found.addable | workload.kind.addable, job_labels={})
+        open_workload = replace(open_workload, addable=open_workload.addable | workload.kind.addable, job_labels={})
     if fields & _SCALE:
-        spec = {name: value for name, value in found.spec.items() if name not in _SCALE}
-        found = replace(found, replicas=1, scaling=None, strategy="Recreate", surges=False, spec=spec)
+        spec = {name: value for name, value in open_workload.spec.items() if name not in _SCALE}
+        open_workload = replace(open_workload, replicas=1, scaling=None, strategy="Recreate", surges=False, spec=spec)
     if fields & _PLACES:
-        return replace(found, node_name="", affine_to_one_node=False, pod_spec=None)
-    if fields & _ASKS and found.pod_spec is not None:  # the less is asked for, the less is found
-        return replace(found, pod_spec={name: value for name, value in found.pod_spec.items() if name not in _ASKS})
-    return found
+        return replace(open_workload, node_name="", affine_to_one_node=False, pod_spec=None)
+    if fields & _ASKS and open_workload.pod_spec is not None:  # the less is asked for, the less is found
+        return replace(
+            open_workload, pod_spec={name: value for name, value in open_workload.pod_spec.items() if name not in _ASKS}
+        )
+    return open_workload
 
 
 def holds_although(touched: PatchedFields, finding: Finding, obj: Mapping[str, object]) -> bool:

@@ -73,14 +73,14 @@ class _Repair:
         return self.identity, self.edit.path
 
 
-def _one_per_object(found: Iterable[Located], refused: Set[tuple[str, FieldPath]]) -> Iterable[_Repair]:
+def _one_per_object(located_findings: Iterable[Located], refused: Set[tuple[str, FieldPath]]) -> Iterable[_Repair]:
     """
     Yield a repair of each object that was not refused; repairs of different objects are independent.
 
     The one that is the nearest to the root comes first: what a field is named decides what is wrong below.
     """
     first: dict[Address, _Repair] = {}
-    for located in found:
+    for located in located_findings:
         if located.address is not None and located.finding.edit is not None:
             repair = _Repair(located.address, located.finding.edit, located.identity)
             before = first.setdefault(located.address, repair) if repair.key not in refused else repair

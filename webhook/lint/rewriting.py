@@ -52,12 +52,12 @@ class Text:
 
     def change(self, root: Span, path: FieldPath, old: object, new: object) -> Replacement | None:
         """Return the change that replaces `old` at `path` with `new`; None if there is no safe change."""
-        found = root.spans_to(path)
-        if any(map(_is_tied, found)):
+        spans = root.spans_to(path)
+        if any(map(_is_tied, spans)):
             return None
-        if len(found) == len(path):
-            return self._insert(found[-1], path[-1], new)
-        return self._put(found[-1], found[-2], old, new) if len(found) == len(path) + 1 else None
+        if len(spans) == len(path):
+            return self._insert(spans[-1], path[-1], new)
+        return self._put(spans[-1], spans[-2], old, new) if len(spans) == len(path) + 1 else None
 
     def _put(self, span: Span, parent: Span, old: object, new: object) -> Replacement | None:
         if isinstance(old, dict) and isinstance(new, dict) and (names := _renamed(old, new)):

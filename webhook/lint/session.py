@@ -106,8 +106,8 @@ class Session:
         """Write a baseline that accepts every finding and lasting problem; OSError if it cannot be written."""
         accepted: list[Located | Problem] = [*self.summary.found]
         accepted += (problem for problem in self.summary.problems if problem.lasting)
-        found = ((self._name_in_baseline(one.file), one) for one in accepted)
-        writing.write_new(os.path.realpath(self._baseline_file), baseline_text(found))
+        entries = ((self._name_in_baseline(result.file), result) for result in accepted)
+        writing.write_new(os.path.realpath(self._baseline_file), baseline_text(entries))
 
     def _outcome(self, judged: JudgedFile) -> FileOutcome:
         accepted, rewrite = self._accepted(judged), None
@@ -169,4 +169,8 @@ class Session:
     def _to_repair(self, accepted: Accepted) -> list[Located]:
         """Return the findings that are grave enough, and have a repair."""
         worst = self._fix_severity.rank
-        return [one for one in accepted.new if one.finding.edit is not None and one.finding.severity.rank <= worst]
+        return [
+            located
+            for located in accepted.new
+            if located.finding.edit is not None and located.finding.severity.rank <= worst
+        ]

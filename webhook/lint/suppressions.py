@@ -40,8 +40,8 @@ def comments_in(text: str) -> list[Comment]:
     """
     if "evenkeel:" not in text:
         return []
-    found = comments(text, _IGNORE_COMMENT)
-    return [Comment(match.start(), match.end(), tuple(sorted(ignored(match["rules"])))) for match in found]
+    matches = comments(text, _IGNORE_COMMENT)
+    return [Comment(match.start(), match.end(), tuple(sorted(ignored(match["rules"])))) for match in matches]
 
 
 def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:
@@ -78,8 +78,8 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
             evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features, terms.others)
             suppressing = {rule for rule in workload.ignored_rules if rule in settings and not settings[rule].enforced}
             counts.append(sum(finding.rule in suppressing for finding in evaluation.findings))
-            found = terms.judging(unsuppressed, settings, terms.snapshot, terms.features).findings
-            used |= {finding.rule for finding in found if finding.rule in suppressing}
+            findings = terms.judging(unsuppressed, settings, terms.snapshot, terms.features).findings
+            used |= {finding.rule for finding in findings if finding.rule in suppressing}
             run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
             # Of an enforced rule, idle-switch says it.
             idle |= {rule: _reason(settings[rule]) for rule in run if not settings[rule].enforced}
@@ -118,6 +118,6 @@ def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterato
         yield _unused(path, f"suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")
 
 
-def _unused(path: FieldPath, message: str, found: str, fix: str) -> Finding:
+def _unused(path: FieldPath, message: str, value: str, fix: str) -> Finding:
     wanted = "a rule with a finding here that may be suppressed"
-    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, found, wanted, fix)
+    return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, value, wanted, fix)

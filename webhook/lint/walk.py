@@ -31,8 +31,8 @@ def find(paths: Iterable[str], excluded: Sequence[str] = ()) -> tuple[list[str],
 
     In folders, files that .gitignore or the patterns `excluded` match are left out; a file given by name never is.
     """
-    found = dict.fromkeys(file for path in paths for file in _named(path, excluded))
-    return [file for file in found if isinstance(file, str)], [file for file in found if isinstance(file, NotFound)]
+    files = dict.fromkeys(file for path in paths for file in _named(path, excluded))
+    return [file for file in files if isinstance(file, str)], [file for file in files if isinstance(file, NotFound)]
 
 
 def _named(path: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:

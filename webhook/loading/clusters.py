@@ -147,27 +147,27 @@ def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
     """
     Return what the version of the newest kubelet has, which is never newer than the API server; None if none is told.
     """
-    found = []
+    versions = []
     for obj in objects:
         if obj.get("kind") == "Node":
             with suppress(ValueError):
-                found.append(parse_version(texts_at(obj, "status.nodeInfo.kubeletVersion")[0]))
-    return max(found, default=None)
+                versions.append(parse_version(texts_at(obj, "status.nodeInfo.kubeletVersion")[0]))
+    return max(versions, default=None)
 
 
 def _features(version: str) -> Features:
     if not version:
         return LATEST
-    found = inputs.given_features(version)
-    if note := unknown(found):
+    features = inputs.given_features(version)
+    if note := unknown(features):
         print(f"note: {note}", file=sys.stderr)
-    return found
+    return features
 
 
-def origin(source: inputs.Source, found: Known) -> Origin:
+def origin(source: inputs.Source, known: Known) -> Origin:
     """Return where a cluster is from, for a page; what is not dated was read now."""
     cluster = f"the cluster {source.context}".strip() if source.live else source.cluster or "no cluster"
-    return Origin(cluster, found.features.minor, found.time or datetime.now(UTC).isoformat())
+    return Origin(cluster, known.features.minor, known.time or datetime.now(UTC).isoformat())
 
 
 def place(obj: Raw) -> ObjectKey:
@@ -176,9 +176,9 @@ def place(obj: Raw) -> ObjectKey:
     return ObjectKey(api_version.rpartition("/")[0], kind, namespace, name)
 
 
-def not_found(ref: ObjectRef, found: Known) -> str:
+def not_found(ref: ObjectRef, known: Known) -> str:
     """Return what to say where an object is not in the cluster: those that are."""
-    names = sorted(key.name for key in found.others if key == ref.key._replace(name=key.name))
+    names = sorted(key.name for key in known.others if key == ref.key._replace(name=key.name))
     there = (
         f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
         if names

@@ -86,12 +86,12 @@ def source(args: argparse.Namespace) -> Source:
     """Return what the cluster arguments say."""
     if args.cluster == "":
         raise UsageError('--cluster: found "", wanted live, a file or a folder')
-    found = Source(args.cluster or "", args.kubeconfig, args.context)
-    for option, value in (("--kubeconfig", found.kubeconfig), ("--context", found.context)):
-        if value and not found.live:
-            given = f"--cluster {found.cluster}" if found.cluster else "no --cluster"
+    chosen = Source(args.cluster or "", args.kubeconfig, args.context)
+    for option, value in (("--kubeconfig", chosen.kubeconfig), ("--context", chosen.context)):
+        if value and not chosen.live:
+            given = f"--cluster {chosen.cluster}" if chosen.cluster else "no --cluster"
             raise UsageError(f"{option}: found {given}, wanted --cluster live; leave {option} out")
-    return found
+    return chosen
 
 
 def add_scheduler_argument(parser: argparse.ArgumentParser) -> None:
@@ -142,13 +142,13 @@ def add_namespace_labels_argument(parser: argparse.ArgumentParser) -> None:
 
 def namespace_labels(args: argparse.Namespace) -> dict[str, Labels]:
     """Return what --namespace-labels says, by the name of the namespace; "" stands for all others."""
-    found: dict[str, Labels] = {}
+    by_namespace: dict[str, Labels] = {}
     for text in args.namespace_labels:
         namespace, colon, pairs = text.rpartition(":")
         if colon and not DNS_LABEL.fullmatch(namespace):
             raise UsageError(f'{NAMESPACE_LABELS}: found "{text}", wanted NAMESPACE:KEY=VALUE,…')
-        found[namespace] = {**found.get(namespace, {}), **labels(NAMESPACE_LABELS, pairs)}
-    return found
+        by_namespace[namespace] = {**by_namespace.get(namespace, {}), **labels(NAMESPACE_LABELS, pairs)}
+    return by_namespace
 
 
 def labels(option: str, text: str) -> dict[str, str]:
@@ -173,10 +173,10 @@ def profiles(path: Path | None) -> Profiles:
 
     if path is None:
         return USUAL_PROFILES
-    found, causes = parse_profiles(text(path))
+    parsed, causes = parse_profiles(text(path))
     if causes:
         raise UsageError("\n".join(f"{path}: {one_line(cause, LINE_LIMIT)}" for cause in causes))
-    return found
+    return parsed
 
 
 def cluster(source: Source, features: Features | None = None, watch_pods: bool = False) -> Snapshot | None:
@@ -203,14 +203,12 @@ def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Co
     """
     with _usage_errors():
         if not source.live:
-            found = dump.contents(Path(source.cluster))
-            return found._replace(
-                objects=_of(namespace, _checked(found.objects)), namespace=namespace or found.namespace
-            )
+            read = dump.contents(Path(source.cluster))
+            return read._replace(objects=_of(namespace, _checked(read.objects)), namespace=namespace or read.namespace)
         from webhook.cluster.contents import read_contents
 
-        found = read_contents(client(source=source, patience=PATIENCE), namespace, kinds)
-        return found._replace(objects=_checked(found.objects))
+        read = read_contents(client(source=source, patience=PATIENCE), namespace, kinds)
+        return read._replace(objects=_checked(read.objects))
 
 
 def _of(namespace: str, objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
@@ -263,10 +261,10 @@ def features(version: str | None, source: Source = NO_CLUSTER, option: str = VER
     known = version or (_live_version(source) if source.live else _dumped_version(source))
     if not known:
         return LATEST
-    found = given_features(known, option)
-    if note := unknown(found):
+    known_features = given_features(known, option)
+    if note := unknown(known_features):
         print(f"note: {note}", file=sys.stderr)
-    return found
+    return known_features
 
 
 def given_features(version: str, option: str = VERSION_OPTION) -> Features:
@@ -305,15 +303,15 @@ def objects(name: str) -> tuple[Mapping[str, object], ...]:
     if not name:
         raise UsageError('found "", wanted a file, or - for standard input')
     try:
-        found = tuple(read_objects(_stdin() if name == "-" else text(Path(name))))
+        read = tuple(read_objects(_stdin() if name == "-" else text(Path(name))))
     except DocumentError as error:
         raise UsageError(f"{name}: {error}") from error
-    for number, obj in enumerate(found, 1):
+    for number, obj in enumerate(read, 1):
         if not all(isinstance(obj.get(field), str) and obj[field] for field in ("apiVersion", "kind")):
             raise UsageError(f"{name}: object {number}: must have apiVersion and kind")
-    if not found:
+    if not read:
         raise UsageError(f"{name}: found no object")
-    return found
+    return read
 
 
 def text(path: Path) -> str:

@@ -15,10 +15,10 @@ BACKLOG = 1024  # Connections that may wait to be accepted.
 
 def address(flag: str, bind: str) -> tuple[str, int]:
     """Return the host and port of `HOST:PORT`, `[IPv6]:PORT`, or `:PORT` for every address of this host."""
-    found = ADDRESS.fullmatch(bind)
-    if not found or int(found["port"]) > 65535:
+    match = ADDRESS.fullmatch(bind)
+    if not match or int(match["port"]) > 65535:
         raise UsageError(f'{flag}: found "{bind}", wanted HOST:PORT with a port up to 65535')
-    return found["ipv6"] or found["host"] or "", int(found["port"])
+    return match["ipv6"] or match["host"] or "", int(match["port"])
 
 
 def listen(flag: str, bind: str) -> socket.socket:

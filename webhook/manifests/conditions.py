@@ -72,7 +72,10 @@ def has_constraints(kinds: Iterable[Kind]) -> Condition:
 
 def not_all(conditions: Iterable[Condition]) -> Condition:
     """Return the condition that not all of these hold."""
-    return {"name": "not-enforced", "expression": " || ".join(f"!({one['expression']})" for one in conditions)}
+    return {
+        "name": "not-enforced",
+        "expression": " || ".join(f"!({condition['expression']})" for condition in conditions),
+    }
 
 
 def changed(kinds: Iterable[Kind]) -> Condition:

@@ -121,12 +121,14 @@ def new_entries(policy: Policy, before: Policy, enforced_fail: bool) -> tuple[st
 
 def _entries(policy: Policy, enforced_fail: bool) -> list[Mapping[str, object]]:
     made = configurations(policy, WebhookTarget(b"", enforced_fail=enforced_fail))
-    return [as_mapping(entry) for one in made for entry in as_list(one["webhooks"])]
+    return [as_mapping(entry) for configuration in made for entry in as_list(configuration["webhooks"])]
 
 
 def _lacking(needed: Iterable[Mapping[str, object]], entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    found = [_sent(entry) for entry in entries]
-    return tuple(str(entry["name"]) for entry in needed if not any(_sends(one, _sent(entry)) for one in found))
+    sent = [_sent(entry) for entry in entries]
+    return tuple(
+        str(entry["name"]) for entry in needed if not any(_sends(entry_sent, _sent(entry)) for entry_sent in sent)
+    )
 
 
 def ignoring(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
@@ -144,12 +146,12 @@ def _sent(entry: Mapping[str, object]) -> tuple[str, frozenset[str]]:
     Return the parts of an entry that decide which calls are made, as text: its name and rules, and each condition.
     """
     rules = [{key: rule.get(key) for key in _RULE} for rule in map(as_mapping, as_list(entry.get("rules")))]
-    conditions = [json.dumps(one, sort_keys=True) for one in as_list(entry.get("matchConditions"))]
+    conditions = [json.dumps(condition, sort_keys=True) for condition in as_list(entry.get("matchConditions"))]
     return json.dumps([entry.get("name"), rules], sort_keys=True), frozenset(conditions)
 
 
-def _sends(found: tuple[str, frozenset[str]], needed: tuple[str, frozenset[str]]) -> bool:
-    return found[0] == needed[0] and found[1] <= needed[1]
+def _sends(sent: tuple[str, frozenset[str]], needed: tuple[str, frozenset[str]]) -> bool:
+    return sent[0] == needed[0] and sent[1] <= needed[1]
 
 
 def _mutating(policy: Policy, target: WebhookTarget) -> Iterator[Manifest]:
@@ -245,7 +247,7 @@ def _webhook(
                 {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
             ]
         },
-        **({"matchConditions": [dict(one) for one in conditions]} if target.conditions else {}),
+        **({"matchConditions": [dict(condition) for condition in conditions]} if target.conditions else {}),
         "failurePolicy": target.failure_policy if kinds[0].built_in else IGNORE,
         "sideEffects": "None",
         "timeoutSeconds": TIMEOUT_SECONDS[phase],
@@ -267,10 +269,10 @@ def _rule(group: str, version: str, kinds: Sequence[Kind], operations: Sequence[
 
 
 def _by_version(kinds: Iterable[Kind]) -> dict[tuple[str, str], list[Kind]]:
-    found: dict[tuple[str, str], list[Kind]] = {}
+    by_version: dict[tuple[str, str], list[Kind]] = {}
     for kind in kinds:
-        found.setdefault(_group_version(kind), []).append(kind)
-    return found
+        by_version.setdefault(_group_version(kind), []).append(kind)
+    return by_version
 
 
 def _group_version(kind: Kind) -> tuple[str, str]:

@@ -56,10 +56,10 @@ def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | N
 
 def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
     """Return what autoscalers give each of their targets; where several scale one, the bounds of all of them hold."""
-    found: dict[ScaleTarget, Scaling] = {}
+    by_target: dict[ScaleTarget, Scaling] = {}
     for target, scaling in autoscalers:
-        found[target] = found[target].widened(scaling) if target in found else scaling
-    return found
+        by_target[target] = by_target[target].widened(scaling) if target in by_target else scaling
+    return by_target
 
 
 def _of_keda(spec: Mapping[str, object]) -> Scaling:
@@ -75,5 +75,5 @@ def _bound(spec: Mapping[str, object], name: str, absent: int | None) -> int | N
     """Return an integer of 0 or more; None where what is written is something else."""
     if spec.get(name) is None:
         return absent
-    found = integer(spec[name])
-    return found if found is not None and found >= 0 else None
+    number = integer(spec[name])
+    return number if number is not None and number >= 0 else None

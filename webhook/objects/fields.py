@@ -65,7 +65,7 @@ def value_at(value: object, path: FieldPath) -> object:
 
 def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
     """Return the JSON object at each of the paths, or an empty one if the value there is something else."""
-    return [found if isinstance(found := value_at(value, path), dict) else {} for path in paths]
+    return [member if isinstance(member := value_at(value, path), dict) else {} for path in paths]
 
 
 def texts_at(value: object, *paths: str) -> list[str]:
@@ -74,10 +74,10 @@ def texts_at(value: object, *paths: str) -> list[str]:
     """
     texts = []
     for path in paths:
-        found = value
+        member = value
         for name in _names(path):
-            found = found.get(name) if isinstance(found, dict) else None
-        texts.append(found if isinstance(found, str) else "")
+            member = member.get(name) if isinstance(member, dict) else None
+        texts.append(member if isinstance(member, str) else "")
     return texts
 
 

@@ -88,10 +88,10 @@ class Kinds(tuple[Kind, ...]):
     @cached_property
     def by_name(self) -> Mapping[tuple[str, str], Sequence[Kind]]:
         """The kinds by (apiVersion, kind); those of the policy replace a built-in one without an operator."""
-        found: dict[tuple[str, str], list[Kind]] = {}
+        kinds_by_name: dict[tuple[str, str], list[Kind]] = {}
         for kind in self:
-            found.setdefault((kind.api_version, kind.kind), []).append(kind)
-        return {name: _preferred(kinds) for name, kinds in found.items()}
+            kinds_by_name.setdefault((kind.api_version, kind.kind), []).append(kind)
+        return {name: _preferred(kinds) for name, kinds in kinds_by_name.items()}
 
 
 NO_KINDS = Kinds()

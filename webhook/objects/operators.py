@@ -82,8 +82,8 @@ def _parsed(text: str) -> Iterator[ConstraintPlace]:
 
 def _fields(said: Sequence[str], what: str) -> frozenset[str]:
     """Return the fields in the word that begins with `what`, such as `fills:labelSelector,maxSkew`."""
-    found = [word.removeprefix(what) for word in said if word.startswith(what)]
-    return frozenset(name for names in found for name in names.split(","))
+    fields = [word.removeprefix(what) for word in said if word.startswith(what)]
+    return frozenset(name for names in fields for name in names.split(","))
 
 
 @cache

@@ -24,9 +24,9 @@ class Reader:
         """Return an int32."""
         if value is None:
             return None
-        found = integer(value)
-        if found is not None and -(2**31) <= found < 2**31:
-            return found
+        number = integer(value)
+        if number is not None and -(2**31) <= number < 2**31:
+            return number
         self._wrong(value, (*path, *field), "a 32-bit integer")
         return None
 
@@ -41,8 +41,8 @@ class Reader:
         """Return an array of strings; a null element is ""."""
         if value is None:
             return ()
-        found = self.array(value, (*path, *field))
-        return tuple([self.string(item, path, *field, i) or "" for i, item in enumerate(found)])
+        items = self.array(value, (*path, *field))
+        return tuple([self.string(item, path, *field, i) or "" for i, item in enumerate(items)])
 
     def string_map(self, value: object, path: FieldPath) -> Mapping[str, str]:
         """Return an object whose values are strings; a null value is ""."""

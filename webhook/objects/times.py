@@ -11,20 +11,20 @@ DAYS_BEFORE_1970 = 719_468  # from 1 March of the year 0, from which leap days a
 
 def seconds_at(value: object) -> float | None:
     """Return the seconds since 1970 at a time in UTC; None for anything else."""
-    found = _TIME.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _TIME.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         return None
-    year, month, day, hour, minute, second = map(int, found.groups()[:6])
+    year, month, day, hour, minute, second = map(int, match.groups()[:6])
     days = _days_at(year, month, day)
-    return 86_400 * days + 3_600 * hour + 60 * minute + second + float(found[7] or 0)
+    return 86_400 * days + 3_600 * hour + 60 * minute + second + float(match[7] or 0)
 
 
 def days_at(text: str) -> int | None:
     """Return the days from 1970 to one such as 2026-01-31; None for anything else, and if no calendar has that day."""
-    found = _DAY.fullmatch(text)
-    if found is None:
+    match = _DAY.fullmatch(text)
+    if match is None:
         return None
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, match.groups())
     first = _days_at(year, month, 1)
     return first + day - 1 if 1 <= month <= 12 and 1 <= day <= _days_at(year, month + 1, 1) - first else None
 

@@ -37,36 +37,36 @@ def parse_typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
     The type is the singular, the plural, the kind or a short name, in any case, and may have its group, or version and
     group, after it: `deploy`, `Deployment`, `deployments.apps`, `deployments.v1.apps`.
     """
-    found = " ".join(words)
-    if len(words) == 2 and "/" not in found:
+    text = " ".join(words)
+    if len(words) == 2 and "/" not in text:
         type_name, name = words
     elif len(words) == 1 and words[0].count("/") == 1:
         type_name, _, name = words[0].partition("/")
-    elif found and len(words) == 1 and "/" not in found:
-        is_type = any(found.lower().partition(".")[0] in _names(kind) for kind in kinds)
-        fault, fix = ("name", f"{found}/NAME") if is_type else ("type", f"pod/{found} or deployment/{found}")
-        raise TypedNameError(f'found "{found}" without a {fault}, wanted {FORM}; write {fix}')
+    elif text and len(words) == 1 and "/" not in text:
+        is_type = any(text.lower().partition(".")[0] in _names(kind) for kind in kinds)
+        fault, fix = ("name", f"{text}/NAME") if is_type else ("type", f"pod/{text} or deployment/{text}")
+        raise TypedNameError(f'found "{text}" without a {fault}, wanted {FORM}; write {fix}')
     else:
         fix = "name one object, and its namespace with -n"
-        raise TypedNameError(f'found "{found}", wanted {FORM}; {fix}')
+        raise TypedNameError(f'found "{text}", wanted {FORM}; {fix}')
     kind = _kind(type_name, name, kinds)
     if not is_subdomain(name):
         wanted = "a name of lower case letters, digits, '-' and '.'"
-        raise TypedNameError(f'found "{found}", wanted {FORM} with {wanted}; see kubectl get {kind.resource}')
+        raise TypedNameError(f'found "{text}", wanted {FORM} with {wanted}; see kubectl get {kind.resource}')
     return TypedName(kind.api_version, kind.kind, kind.resource, name)
 
 
 def _kind(type_name: str, name: str, kinds: Kinds) -> Kind:
     word, _, suffix = type_name.lower().partition(".")
-    found = [kind for kind in kinds if word in _names(kind) and (not suffix or suffix in _suffixes(kind))]
-    if not found:
+    named = [kind for kind in kinds if word in _names(kind) and (not suffix or suffix in _suffixes(kind))]
+    if not named:
         known = {known: None for kind in kinds for known in _names(kind)}
         close = get_close_matches(word, known, 1)
         fix = f"did you mean {close[0]}/{name or 'NAME'}?" if close else "name a Pod or what makes Pods"
         raise TypedNameError(f'found type "{type_name}", wanted one of {", ".join(_listed(kinds))}; {fix}')
-    groups = list(dict.fromkeys(kind.api_group for kind in found if not kind.built_in))
-    if found[0].built_in or len(groups) == 1:
-        return found[0] if found[0].built_in else found[-1]  # Versions stand in their order, the newest last.
+    groups = list(dict.fromkeys(kind.api_group for kind in named if not kind.built_in))
+    if named[0].built_in or len(groups) == 1:
+        return named[0] if named[0].built_in else named[-1]  # Versions stand in their order, the newest last.
     full = " and ".join(f"{word}.{group}" for group in groups)
     raise TypedNameError(f'found type "{type_name}", which is of {full}; write one of these')
 

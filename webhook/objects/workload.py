@@ -181,8 +181,8 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
     `namespace` is that of the request, and is used instead of the object's own where it is given.  Anything that has
     the wrong type reads as if it were absent, except the constraints, which are kept as they are.
     """
-    found = find_kinds(obj, kinds)
-    if not found:
+    found_kinds = find_kinds(obj, kinds)
+    if not found_kinds:
         return ()
     metadata, spec = mappings_at(obj, ("metadata",), ("spec",))
     own_namespace, name, generated_from, uid = texts_at(metadata, "namespace", "name", "generateName", "uid")
@@ -197,7 +197,7 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
         _ignored(annotations),
         controller_of(metadata) if "ownerReferences" in metadata else None,
     )
-    places = ((kind, indices) for kind in found for indices in _expand(obj, kind))
+    places = ((kind, indices) for kind in found_kinds for indices in _expand(obj, kind))
     workloads = [_workload(shared, kind, indices) for kind, indices in islice(places, MOST_TEMPLATES + 1)]
     if workloads and (own := _switches(("metadata",), metadata)):
         workloads[0] = replace(workloads[0], switches=(*own, *workloads[0].switches))
@@ -340,8 +340,8 @@ def _job_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Lab
     name = name or (f"{generated_from}RANDOM" if generated_from else "")
     named = f"{name}-TIME" if name and kind.kind == "CronJob" else name
     values = {"job-name": "" if label_value_errors(named) else named, "controller-uid": "UID"}
-    found = {key: values.get(key.rpartition("/")[2]) for key in sorted(missing)}
-    return {key: value for key, value in found.items() if value}
+    values_by_key = {key: values.get(key.rpartition("/")[2]) for key in sorted(missing)}
+    return {key: value for key, value in values_by_key.items() if value}
 
 
 def _misplaced(
@@ -352,26 +352,26 @@ def _misplaced(
 
     And of those that are in the Pod's spec under a name that is nearly the field's, if it has not the field itself.
     """
-    found: list[FieldPath] = []
+    misplaced: list[FieldPath] = []
     beside, in_template, metadata = places
     if kind.built_in and template and (FIELD in beside or FIELD in in_template or FIELD in metadata):
         paths = (template[:-1], template, (*template, "metadata"))
-        found += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
+        misplaced += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
     if not pod_spec.get(FIELD) and len(pod_spec) <= MOST_UNKNOWN_FIELDS:
         alike = [name for name in pod_spec if _SHORTEST_ALIKE <= len(name) <= _LONGEST_ALIKE and pod_spec[name]]
-        found += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
-    return tuple(found)
+        misplaced += [(*template, "spec", name) for name in alike if nearest(name, (FIELD,))]
+    return tuple(misplaced)
 
 
 def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, ...]:
     """Return the labels and annotations of evenkeel in the metadata at `path`, but for those that it writes."""
-    found: list[Switch] = []
+    switches: list[Switch] = []
     for place in ("labels", "annotations"):
         written = metadata.get(place)
         if isinstance(written, dict) and len(written) <= MOST_UNKNOWN_FIELDS and SWITCH_PREFIX in " ".join(written):
             own = [name for name in written if name.startswith(SWITCH_PREFIX) and name != DEFAULTED_BY_ANNOTATION]
-            found += [((*path, place, name), written[name]) for name in own]
-    return tuple(found)
+            switches += [((*path, place, name), written[name]) for name in own]
+    return tuple(switches)
 
 
 def _surges(strategy: object) -> bool:
@@ -385,8 +385,8 @@ def _surges(strategy: object) -> bool:
 
 
 def _strategy(strategy: object) -> str:
-    found = strategy.get("type") if isinstance(strategy, dict) else None
-    return found if isinstance(found, str) else ""
+    name = strategy.get("type") if isinstance(strategy, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _ignored(annotations: object) -> frozenset[str]:

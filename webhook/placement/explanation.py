@@ -98,13 +98,13 @@ def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: Nod
             value,
             counted.match_num(value),
             counted.skew(value, min_match_num),
-            those,
+            members,
             value in counted.eligible,
             value not in refused,
-            those & feasible,
-            those & shut,
+            members & feasible,
+            members & shut,
         )
-        for value, those in sorted(nodes.domains(constraint.topology_key).items())
+        for value, members in sorted(nodes.domains(constraint.topology_key).items())
     ]
     unlabelled = nodes.all & ~nodes.carrying(constraint.topology_key)
     return ConstraintExplained(constraint, min_match_num, counted.self_match_num, tuple(domains), unlabelled)

@@ -67,21 +67,23 @@ def pending(
         key = likeness(subject)
         if key not in alike:
             cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
-            found = find_feasible(cycle)
-            alike[key] = cycle, found, message(cycle, found)
+            feasibility = find_feasible(cycle)
+            alike[key] = cycle, feasibility, message(cycle, feasibility)
         waiting.append(_Waiting(subject, *alike[key]))
     grouped: dict[tuple[str, str, str, str], list[_Waiting]] = {}
-    for one in waiting:
-        subject = one.subject
+    for waiting_pod in waiting:
+        subject = waiting_pod.subject
         workload = subject.workload or str(subject.ref)
-        grouped.setdefault((subject.ref.namespace, subject.api_group, workload, one.cause), []).append(one)
-    largest_first = sorted(grouped.items(), key=lambda one: (-len(one[1]), one[0]))
+        grouped.setdefault((subject.ref.namespace, subject.api_group, workload, waiting_pod.cause), []).append(
+            waiting_pod
+        )
+    largest_first = sorted(grouped.items(), key=lambda group: (-len(group[1]), group[0]))
     tried = most_tried(snapshot)
-    groups = [_group(*key, those, waiting, i < tried) for i, (key, those) in enumerate(largest_first)]
-    said = [one for one in waiting if one.subject.verdict.message]
+    groups = [_group(*key, alike, waiting, i < tried) for i, (key, alike) in enumerate(largest_first)]
+    said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.message]
     return PendingList(
         tuple(groups),
-        sum(agrees(one.subject.verdict.message, one.cause) for one in said),
+        sum(agrees(pod.subject.verdict.message, pod.cause) for pod in said),
         len(said),
     )
 
@@ -103,45 +105,48 @@ def _group(
     api_group: str,
     workload: str,
     cause: str,
-    those: Sequence[_Waiting],
+    alike: Sequence[_Waiting],
     waiting: Sequence[_Waiting],
     tries: bool,
 ) -> Group:
-    names = tuple(sorted(one.subject.ref.name for one in those))
+    names = tuple(sorted(pod.subject.ref.name for pod in alike))
     if not cause:
-        unjudged = ", ".join(dict.fromkeys(what for one in those for what in one.subject.not_judged))
+        unjudged = ", ".join(dict.fromkeys(what for pod in alike for what in pod.subject.not_judged))
         cause = f"{PASSES}, but not judged: {unjudged}" if unjudged else PASSES
         return Group(namespace, api_group, workload, cause, names, None, 0)
-    best, most, cycle = None, 0, those[0].cycle
-    found = remedies(cycle, those[0].found) if tries else ()
+    best, most, cycle = None, 0, alike[0].cycle
+    offered = remedies(cycle, alike[0].found) if tries else ()
     # Fewer Pods come last: what is deleted may be made anew, and wait in place of this one.
-    for remedy in sorted(found, key=lambda one: one.cycle.snapshot.pods is not cycle.snapshot.pods):
-        if most < len(waiting) and (number := _frees(remedy, those, waiting)) > most:
+    for remedy in sorted(offered, key=lambda remedy: remedy.cycle.snapshot.pods is not cycle.snapshot.pods):
+        if most < len(waiting) and (number := _frees(remedy, alike, waiting)) > most:
             best, most = remedy, number
     return Group(namespace, api_group, workload, cause, names, best, most, tries)
 
 
-def _frees(remedy: Remedy, those: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> int:
+def _frees(remedy: Remedy, alike: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> int:
     """
     Return how many of the Pods that wait a change lets in, each by itself; one in the template helps its workload
     alone.
     """
     if remedy.where != NOW:
-        first = _asked(those[0].cycle)
-        return sum(_asked(one.cycle) == first for one in those)
+        first = _asked(alike[0].cycle)
+        return sum(_asked(pod.cycle) == first for pod in alike)
     return sum(_let_in(waiting, remedy.cycle.snapshot))
 
 
 def _asked(cycle: Cycle) -> tuple[object, ...]:
     """Return what a change in the template is tried on, without what Pods of one template have of their own."""
     pod = cycle.pod
-    constraints = [(one.topology_key, one.max_skew, one.hard, one.min_domains) for one in cycle.constraints]
+    constraints = [
+        (constraint.topology_key, constraint.max_skew, constraint.hard, constraint.min_domains)
+        for constraint in cycle.constraints
+    ]
     return pod.requests, pod.affinity, pod.tolerations, constraints
 
 
 def _let_in(waiting: Iterable[_Waiting], snapshot: Snapshot) -> Iterable[bool]:
     known: dict[int, bool] = {}  # Pods that are alike share their attempt.
-    for one in waiting:
-        if id(one.cycle) not in known:
-            known[id(one.cycle)] = feasible_nodes(replace(one.cycle, snapshot=snapshot)) != 0
-        yield known[id(one.cycle)]
+    for waiting_pod in waiting:
+        if id(waiting_pod.cycle) not in known:
+            known[id(waiting_pod.cycle)] = feasible_nodes(replace(waiting_pod.cycle, snapshot=snapshot)) != 0
+        yield known[id(waiting_pod.cycle)]

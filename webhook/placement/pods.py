@@ -36,7 +36,7 @@ def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: 
         if node in on
     ]
     left: dict[LabelSet, dict[str, int]] = {}
-    for amount, node, labels in sorted(there, key=lambda one: (-one[0], one[1], one[2])):
+    for amount, node, labels in sorted(there, key=lambda on_node: (-on_node[0], on_node[1], on_node[2])):
         if not number:
             break
         taken = min(amount, number)
@@ -50,13 +50,13 @@ def _with_nodes(groups: Groups, changed: Mapping[LabelSet, Mapping[str, int]]) -
     """
     Return the groups with other numbers of Pods by node; nodes without Pods, and groups without nodes, are left out.
     """
-    found = dict(groups)
+    left = dict(groups)
     for labels, nodes in changed.items():
         if there := {name: number for name, number in nodes.items() if number > 0}:
-            found[labels] = PodGroup(groups[labels].labels, there)
+            left[labels] = PodGroup(groups[labels].labels, there)
         else:
-            del found[labels]
-    return found
+            del left[labels]
+    return left
 
 
 def _one_fewer(nodes: Mapping[str, int], node: str) -> Mapping[str, int]:

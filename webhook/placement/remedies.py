@@ -70,25 +70,28 @@ Change = tuple[str, dict[str, Any]]  # Fields of a constraint as they are writte
 Finder = Callable[[Cycle], Iterator[Variant]]
 
 
-def remedies(cycle: Cycle, found: Feasibility) -> tuple[Remedy, ...]:
+def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
     """
     Return at most MOST changes that let the Pod in, those made in the cluster first, of each group the smaller ones
     first.
 
     Where no single change does, pairs of them; none if no node would take the Pod then, either.
     """
-    finders = _finders(cycle, found)
+    finders = _finders(cycle, feasibility)
     return _printed(list(_single(cycle, finders)) or list(_pairs(cycle, finders)))
 
 
-def _finders(cycle: Cycle, found: Feasibility) -> list[tuple[str, Finder]]:
+def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]:
     """Return what may help against what refuses the Pod, with where it is done."""
-    return [*((NOW, one) for one in _now(cycle, found)), *((IN_TEMPLATE, one) for one in _template(cycle, found))]
+    return [
+        *((NOW, finder) for finder in _now(cycle, feasibility)),
+        *((IN_TEMPLATE, finder) for finder in _template(cycle, feasibility)),
+    ]
 
 
-def _printed(found: Sequence[Remedy]) -> tuple[Remedy, ...]:
+def _printed(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Return at most MOST of the remedies, half of them of each group where both have more."""
-    now, template = ([remedy for remedy in found if remedy.where == where] for where in (NOW, IN_TEMPLATE))
+    now, template = ([remedy for remedy in remedies if remedy.where == where] for where in (NOW, IN_TEMPLATE))
     of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
     return (*of_now, *template[: MOST_REMEDIES - len(of_now)])
 
@@ -112,10 +115,10 @@ def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Rem
     """Yield one change of each sort; the sorts of a group share its tries."""
     hopeful = _hopeful(cycle, finders)
     for group in (NOW, IN_TEMPLATE):
-        those = [finder for where, finder in hopeful if where == group]
+        of_group = [finder for where, finder in hopeful if where == group]
         tries = _Tries(cycle)
-        for done, finder in enumerate(those):
-            share = tries.left // (len(those) - done)
+        for done, finder in enumerate(of_group):
+            share = tries.left // (len(of_group) - done)
             if remedy := tries.first(group, finder(cycle), max(PAIR_TRIES, min(REMEDIES_TRIED, share))):
                 yield remedy
 
@@ -129,7 +132,7 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
     for i, (where, finder) in enumerate(finders):
         for first in islice(finder(cycle), 1 if tries.left else 0):
             after = _finders(first.cycle, find_feasible(first.cycle))
-            others = (*finders[i + 1 :], *(one for one in after if _sort(one[1]) not in sorts))
+            others = (*finders[i + 1 :], *(finder for finder in after if _sort(finder[1]) not in sorts))
             for other_where, other in _hopeful(first.cycle, others):
                 both = IN_TEMPLATE if IN_TEMPLATE in (where, other_where) else NOW
                 if remedy := tries.first(both, other(first.cycle), PAIR_TRIES, f"{first.change}, and "):
@@ -143,50 +146,50 @@ def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[
     """
     if feasible_nodes(replace(cycle, constraints=())):
         return list(finders)
-    return [one for one in finders if _sort(one[1]) not in OF_CONSTRAINTS]
+    return [finder for finder in finders if _sort(finder[1]) not in OF_CONSTRAINTS]
 
 
 def _sort(finder: Finder) -> object:
     return finder.func if isinstance(finder, partial) else finder
 
 
-def _now(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
+def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     """Yield what can be done in the cluster."""
     nodes = cycle.snapshot.nodes
     key = _first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
-    shut = _refused(found, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
-    for domain, those in islice(_largest_first(by_domain, shut), MOST_REMEDIES):
-        yield partial(_opened, which=those & shut, place=_place(key, domain))
-    lost = union(those for taint, those in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
-    for domain, those in islice(_largest_first(by_domain, lost), MOST_REMEDIES):
-        yield partial(_without_nodes, which=those & lost, place=_place(key, domain))
-    for counts in found.spread.domains:
-        for domain in sorted(counts.refused(), key=lambda one: (counts.match_num(one), one))[:ALIKE]:
+    shut = _refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
+    for domain, members in islice(_largest_first(by_domain, shut), MOST_REMEDIES):
+        yield partial(_opened, which=members & shut, place=_place(key, domain))
+    lost = union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
+    for domain, members in islice(_largest_first(by_domain, lost), MOST_REMEDIES):
+        yield partial(_without_nodes, which=members & lost, place=_place(key, domain))
+    for counts in feasibility.spread.domains:
+        for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
             yield partial(_with_fewer_pods, counts=counts, domain=domain)
-    if _refused(found, NODE_RESOURCES_FIT):
+    if _refused(feasibility, NODE_RESOURCES_FIT):
         yield _with_room
-    if found.spread.unlabelled:
+    if feasibility.spread.unlabelled:
         for constraint in _hard(cycle):
             yield partial(_labelled, key=constraint.topology_key)
-    for domain, those in islice(_largest_first(by_domain, nodes.all), MOST_REMEDIES):
-        yield partial(_with_node, like=those, place=_place(key, domain))
+    for domain, members in islice(_largest_first(by_domain, nodes.all), MOST_REMEDIES):
+        yield partial(_with_node, like=members, place=_place(key, domain))
     if key:
         yield partial(_with_domain, key=key)
 
 
-def _template(cycle: Cycle, found: Feasibility) -> Iterator[Finder]:
+def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     """Yield what can be changed in the Pod's template."""
     for constraint in _hard(cycle):
         yield partial(_with_constraint, constraint=constraint, changes=_policies(constraint))
-    for counts in found.spread.domains:
+    for counts in feasibility.spread.domains:
         yield partial(_with_fewer_domains, counts=counts)
         yield partial(_with_larger_skew, counts=counts)
     for taint in islice(_untolerated(cycle), MOST_REMEDIES):
         yield partial(_tolerating, taint=taint)
-    if _refused(found, NODE_RESOURCES_FIT):
+    if _refused(feasibility, NODE_RESOURCES_FIT):
         yield _requesting_less
-    if _refused(found, NODE_AFFINITY) or found.rejected:
+    if _refused(feasibility, NODE_AFFINITY) or feasibility.rejected:
         yield _without_affinity
     for constraint in _hard(cycle):
         soften = ("whenUnsatisfiable: ScheduleAnyway", {"when_unsatisfiable": SOFT})
@@ -210,14 +213,14 @@ def _place(key: str, domain: str) -> str:
     return f"{key.rpartition('/')[2]} {domain}" if key else ""
 
 
-def _refused(found: Feasibility, *plugins: str) -> NodeSet:
-    return union(refusal.nodes for refusal in found.refusals if refusal.plugin in plugins)
+def _refused(feasibility: Feasibility, *plugins: str) -> NodeSet:
+    return union(refusal.nodes for refusal in feasibility.refusals if refusal.plugin in plugins)
 
 
 def _largest_first(by_domain: Mapping[str, NodeSet], which: NodeSet) -> list[tuple[str, NodeSet]]:
     """Return the domains that have such nodes, by how many they have."""
-    having = [(domain, those) for domain, those in by_domain.items() if those & which]
-    return sorted(having, key=lambda one: (-(one[1] & which).bit_count(), one[0]))
+    having = [(domain, members) for domain, members in by_domain.items() if members & which]
+    return sorted(having, key=lambda domain: (-(domain[1] & which).bit_count(), domain[0]))
 
 
 def _with_changed(cycle: Cycle, *changed: Node) -> Cycle:
@@ -232,7 +235,9 @@ def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
         (node, [taint for taint in node.taints if _keeps_off(taint, cycle)])
         for node in cycle.snapshot.nodes.members(which)
     ]
-    closed.sort(key=lambda one: sum(taint.key != CORDONED.key for taint in one[1]))  # An uncordon is the least.
+    closed.sort(
+        key=lambda closed_node: sum(taint.key != CORDONED.key for taint in closed_node[1])
+    )  # An uncordon is the least.
     for node, closing in closed[:MOST_REMEDIES]:
         cordoned = node.unschedulable or any(taint.key == CORDONED.key for taint in closing)
         set_by_people = [taint for taint in closing if taint.key != CORDONED.key]
@@ -279,7 +284,7 @@ def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iter
 def _with_room(cycle: Cycle) -> Iterator[Variant]:
     """Yield as much free on a node as the Pod lacks there, first on the nodes that lack least."""
     snapshot = cycle.snapshot
-    lacking_least = sorted(_lacking(cycle), key=lambda one: (share(one[2], one[0].allocatable), one[0].name))
+    lacking_least = sorted(_lacking(cycle), key=lambda lack: (share(lack[2], lack[0].allocatable), lack[0].name))
     for node, used, lack in lacking_least:
         if (left := freed(used, lack)) is not None:
             usage = {**snapshot.usage, node.name: left}
@@ -342,18 +347,22 @@ def _with_constraints(cycle: Cycle, constraint: Constraint, instead: Sequence[Co
     return replace(
         cycle,
         constraints=tuple(
-            [new for one in cycle.constraints for new in (instead if one.index == constraint.index else (one,))]
+            [
+                new
+                for constraint_of_pod in cycle.constraints
+                for new in (instead if constraint_of_pod.index == constraint.index else (constraint_of_pod,))
+            ]
         ),
     )
 
 
 def _policies(constraint: Constraint) -> list[Change]:
     """Return other node inclusion policies than the constraint has."""
-    found: list[Change] = []
+    policies: list[Change] = []
     if constraint.node_taints_policy == IGNORE:
-        found.append(("nodeTaintsPolicy: Honor", {"node_taints_policy": HONOR}))
+        policies.append(("nodeTaintsPolicy: Honor", {"node_taints_policy": HONOR}))
     other = IGNORE if constraint.node_affinity_policy == HONOR else HONOR
-    return [*found, (f"nodeAffinityPolicy: {other}", {"node_affinity_policy": other})]
+    return [*policies, (f"nodeAffinityPolicy: {other}", {"node_affinity_policy": other})]
 
 
 def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
@@ -376,7 +385,7 @@ def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant
 def _untolerated(cycle: Cycle) -> Iterator[Taint]:
     """Yield the taints to which a toleration may be added, those of the most nodes first."""
     tainted = cycle.reach.untolerated.items()
-    for taint, _ in sorted(tainted, key=lambda one: (-one[1].bit_count(), one[0])):
+    for taint, _ in sorted(tainted, key=lambda tainted_nodes: (-tainted_nodes[1].bit_count(), tainted_nodes[0])):
         if not taint.key.startswith(RESERVED):
             yield taint
 
@@ -392,7 +401,7 @@ def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
     requests = cycle.pod.requests
     asked = Allocatable(*requests[:4], pods=1)
     lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}
-    for lack in sorted(lacks, key=lambda one: (share(one, asked), one)):
+    for lack in sorted(lacks, key=lambda lack: (share(lack, asked), lack)):
         lowest = replace(cycle.pod, requests=lowered(requests, lack))
         yield Variant(f"requests smaller by {lack}", replace(cycle, pod=lowest))
 

@@ -51,14 +51,14 @@ def freed(usage: Usage, lack: Lack) -> Usage | None:
     used = dict(usage.scalars)
     if any(amount > used.get(name, 0) for name, amount in lack.scalars):
         return None
-    found = usage._replace(
+    left = usage._replace(
         pods=usage.pods - lack.pods,
         milli_cpu=usage.milli_cpu - lack.milli_cpu,
         memory=usage.memory - lack.memory,
         ephemeral_storage=usage.ephemeral_storage - lack.ephemeral_storage,
         scalars=_less(usage.scalars, lack),
     )
-    return None if min(found.pods, found.milli_cpu, found.memory, found.ephemeral_storage) < 0 else found
+    return None if min(left.pods, left.milli_cpu, left.memory, left.ephemeral_storage) < 0 else left
 
 
 def at_most(lack: Lack, requests: Requests) -> Lack:

@@ -225,11 +225,13 @@ def attempt(
     written = subject.pod.constraints
     selector = default_selector(pod.namespace, pod.labels, subject.pod.owner, snapshot).selector
     of_policy = defaults if not subject.exists else None
-    of_scheduler = SYSTEM_DEFAULTS if profile.defaults is None else [dict(one) for one in profile.defaults]
+    of_scheduler = (
+        SYSTEM_DEFAULTS if profile.defaults is None else [dict(constraint) for constraint in profile.defaults]
+    )
     given = of_scheduler if of_policy is None else of_policy
     constraints = constraints_in_force(written, pod.labels, given, selector, features)
     source = FROM_POD if written else FROM_SCHEDULER if of_policy is None else POLICY
-    heeded = tuple([one for one in constraints if profile.heeds(one)])
+    heeded = tuple([constraint for constraint in constraints if profile.heeds(constraint)])
     cycle = Cycle(pod, heeded, snapshot, features, source == FROM_SCHEDULER and profile.defaults is None, profile)
     errors = [*reader.errors, *_errors(subject, pod.labels, features)]
     located = (error._replace(path=(*subject.path, *error.path)) for error in errors)

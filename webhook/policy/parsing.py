@@ -56,8 +56,8 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
     except DocumentError as error:
         raise PolicyError([str(error)]) from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        found = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
-        raise PolicyError([f"found {found}, wanted one object"])
+        value = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
+        raise PolicyError([f"found {value}, wanted one object"])
     return policy_of(documents[0], features)
 
 
@@ -166,13 +166,13 @@ def _notice(raw: Mapping[str, object], path: FieldPath, causes: list[str]) -> st
 
 def _unprintable(said: str, path: FieldPath) -> Iterator[str]:
     if not said.isprintable():
-        found = f"found {brief(said)}, wanted one line of characters that can be printed"
-        yield f"{path_text(path)}: {found}"
+        value = f"found {brief(said)}, wanted one line of characters that can be printed"
+        yield f"{path_text(path)}: {value}"
 
 
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
     """Return the overrides; what one does not set is that of the policy, which `raw` has whole."""
-    found: list[Override] = []
+    overrides: list[Override] = []
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         path: FieldPath = ("overrides", i)
         if not item.keys() & {"namespaceSelector", "podSelector", "schedulerName"}:
@@ -189,10 +189,10 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
             settings=_settings(item, base, path, causes),
             defaulting=parse_defaulting(item["defaulting"]) if "defaulting" in item else None,
         )
-        if override.name in {other.name for other in found}:
+        if override.name in {other.name for other in overrides}:
             causes.append(f"{path_text(path)}.name: found {brief(override.name)} twice, wanted a name of its own")
-        found.append(override)
-    return tuple(found)
+        overrides.append(override)
+    return tuple(overrides)
 
 
 def parse_day(raw: object, path: FieldPath, causes: list[str]) -> str:
@@ -228,10 +228,10 @@ class _Places(NamedTuple):
 def _kinds(raw: Mapping[str, object], causes: list[str]) -> tuple[Kind, ...]:
     items = [as_mapping(item) for item in as_list(raw.get("workloads"))]
     described = [item for item in items if BUILT_IN_NAME not in item]
-    found = [
+    known_kinds = [
         _kind(item, f"workloads[{i}]", described, causes) for i, item in enumerate(items) if BUILT_IN_NAME not in item
     ]
-    kinds = [kind for kind in found if kind is not None]
+    kinds = [kind for kind in known_kinds if kind is not None]
     return (*kinds, *_kinds_by_name(items, kinds, causes))
 
 

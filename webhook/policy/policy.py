@@ -76,13 +76,13 @@ class Override:
         """
         if self.scheduler_name is not None and self.scheduler_name != workload.scheduler_name:
             return Match.NO
-        found = {Match.YES}
+        answers = {Match.YES}
         if self.pod_selector is not None:
             labels, known = {**workload.job_labels, **workload.labels}, workload.labels_known
-            found.add(self.pod_selector.match(labels, workload.addable if known else self.pod_selector.keys))
+            answers.add(self.pod_selector.match(labels, workload.addable if known else self.pod_selector.keys))
         if self.namespace_selector is not None:
-            found.add(namespace if isinstance(namespace, Match) else self.namespace_selector.match(namespace))
-        return Match.NO if Match.NO in found else Match.UNKNOWN if Match.UNKNOWN in found else Match.YES
+            answers.add(namespace if isinstance(namespace, Match) else self.namespace_selector.match(namespace))
+        return Match.NO if Match.NO in answers else Match.UNKNOWN if Match.UNKNOWN in answers else Match.YES
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Set what follows from other fields, also of a copy that `dataclasses.replace` makes."""
-        found = [
+        overrides = [
             InForce(
                 override=part.name if isinstance(part, Override) else None,
                 settings=part.settings,
@@ -150,7 +150,7 @@ class Policy:
             )
             for part in self.parts
         ]
-        object.__setattr__(self, "in_force_by_part", tuple(found))
+        object.__setattr__(self, "in_force_by_part", tuple(overrides))
 
     @property
     def enforced(self) -> tuple[str, ...]:
@@ -250,15 +250,15 @@ class Policy:
         """
         in_doubt = {each.name: each for each in self.overrides if _namespace(namespace, labels, each) is Match.UNKNOWN}
         earlier: list[Override] = []
-        found: dict[str, Policy] = {}
+        by_text: dict[str, Policy] = {}
         for name, override in in_doubt.items():
             if not any(other.covers(override) for other in earlier):
                 matching = [each for each in self.overrides if each is override or each.name not in in_doubt]
                 matching[matching.index(override)] = replace(override, namespace_selector=None)
-                found[name] = replace(self, overrides=tuple(matching))
+                by_text[name] = replace(self, overrides=tuple(matching))
             earlier.append(override)
         settled = tuple([each for each in self.overrides if each.name not in in_doubt])
-        return {**found, "": replace(self, overrides=settled) if in_doubt else self}
+        return {**by_text, "": replace(self, overrides=settled) if in_doubt else self}
 
 
 def _namespace(namespace: str, labels: Labels | None, override: Override) -> Match | Labels:

@@ -36,15 +36,17 @@ def _covered(earlier: Override, later: Override, at: int) -> str:
 
 def ends(policy: Policy, today: str) -> Mapping[str, list[str]]:
     """Return a line for each override that has ended, or ends within 30 days, by the two STATES."""
-    found: dict[str, list[str]] = {state: [] for state in STATES}
+    by_state: dict[str, list[str]] = {state: [] for state in STATES}
     for i, override in enumerate(policy.overrides):
         last, now = days_at(override.until), days_at(today)
         if last is None or now is None:
             continue
         left, what = last - now, f"overrides[{i}].until: {override.until}"
         if left < 0:
-            found[ENDED].append(f"{what} has passed: {override.name} applies no more; delete it, or write a later day")
+            by_state[ENDED].append(
+                f"{what} has passed: {override.name} applies no more; delete it, or write a later day"
+            )
         elif left <= SOON_DAYS:
             when = f"in {left} days" if left > 1 else "tomorrow" if left else "today"
-            found[ENDS_SOON].append(f"{what} is {when}: {override.name} does not apply after that day")
-    return found
+            by_state[ENDS_SOON].append(f"{what} is {when}: {override.name} does not apply after that day")
+    return by_state

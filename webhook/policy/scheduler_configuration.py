@@ -190,9 +190,9 @@ def _without_disabled(plugins: Mapping[str, int], given: Mapping[str, object]) -
 
 def names_in(given: object) -> list[str]:
     """Return the names in a list of plugins."""
-    return [str(as_mapping(one).get("name")) for one in as_list(given)]
+    return [str(as_mapping(plugin).get("name")) for plugin in as_list(given)]
 
 
 def _weighted(given: Mapping[str, object]) -> dict[str, int]:
-    named = ((one.get("name"), one.get("weight")) for one in map(as_mapping, as_list(given.get("enabled"))))
+    named = ((plugin.get("name"), plugin.get("weight")) for plugin in map(as_mapping, as_list(given.get("enabled"))))
     return {str(name): weight if isinstance(weight, int) else 0 for name, weight in named}

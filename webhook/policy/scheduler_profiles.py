@@ -142,12 +142,12 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
     That is not all found of plugins that are not known here, and of what is not read.
     """
     causes: list[str] = []
-    found: dict[str, Profile] = {}
+    profiles: dict[str, Profile] = {}
     first, *_ = profiles_of(raw)
     for i, profile in enumerate(profiles_of(raw)):
         configs = [
-            (str(one.get("name")), one.get("args"), ("profiles", i, "pluginConfig", j, "args"))
-            for j, one in enumerate(map(as_mapping, as_list(profile.get("pluginConfig"))))
+            (str(config.get("name")), config.get("args"), ("profiles", i, "pluginConfig", j, "args"))
+            for j, config in enumerate(map(as_mapping, as_list(profile.get("pluginConfig"))))
         ]
         name = str(profile.get("schedulerName") or DEFAULT_SCHEDULER)
         wrong = [*_plugin_errors(profile, ("profiles", i))]
@@ -157,8 +157,8 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
         wrong += [cause for plugin, args, path in configs for cause in _errors(plugin, args, path)]
         causes += wrong
         if not wrong:
-            found[name] = _profile(name, profile, {plugin: as_mapping(args) for plugin, args, _ in configs})
-    return found, tuple(causes)
+            profiles[name] = _profile(name, profile, {plugin: as_mapping(args) for plugin, args, _ in configs})
+    return profiles, tuple(causes)
 
 
 def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[str]:
@@ -235,7 +235,7 @@ def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
     at = path_text((*path, "scoringStrategy", "requestedToCapacityRatio"))
     if (strategy.get("type") == TO_CAPACITY) != bool(shape):
         yield f"{at}: found {'none' if not shape else 'one'}, wanted it with type {TO_CAPACITY}, and only there"
-    if any(one[0] >= other[0] for one, other in pairwise(shape)):
+    if any(point[0] >= other[0] for point, other in pairwise(shape)):
         yield f"{at}.shape: found utilizations {', '.join(str(at) for at, _ in shape)}, wanted them in rising order"
     if plugin == NODE_AFFINITY:
         _, reader = _affinity(args)
@@ -291,7 +291,9 @@ def _shape(strategy: Mapping[str, object]) -> list[tuple[int, int]]:
 
 def _resources(raw: object) -> tuple[tuple[str, int], ...]:
     """Return the names of resources with their weights; one that is absent or 0 is 1."""
-    return tuple((str(one.get("name")), _number(one.get("weight")) or 1) for one in map(as_mapping, as_list(raw)))
+    return tuple(
+        (str(resource.get("name")), _number(resource.get("weight")) or 1) for resource in map(as_mapping, as_list(raw))
+    )
 
 
 def _number(value: object) -> int:

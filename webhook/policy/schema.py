@@ -165,45 +165,45 @@ def complaints(raw: object, against: Schema, path: FieldPath = ()) -> Iterator[s
 def _reasons(error: ValidationError, path: FieldPath) -> Iterator[str]:
     where = f"{_shown(path)}: " if path else ""
     wanted: Any = error.validator_value
-    found: Any = error.instance
+    value: Any = error.instance
     if error.validator == "additionalProperties":
         known = list(as_mapping(as_mapping(error.schema)["properties"]))
-        for name in sorted(set(map(str, found)) - set(known)):
+        for name in sorted(set(map(str, value)) - set(known)):
             near = get_close_matches(name, known, 1)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
             yield f"{_shown((*path, name))}: unknown field; {hint}"
     elif error.validator == "required":
-        missing = sorted(set(wanted) - set(found))
+        missing = sorted(set(wanted) - set(value))
         yield f"{where}must have {', '.join(missing)}"
     elif error.validator == "const" and wanted is False:
-        yield f"{where}found {brief(found)}, wanted false: {ADVICE_ONLY}"
+        yield f"{where}found {brief(value)}, wanted false: {ADVICE_ONLY}"
     elif error.validator in ("enum", "const"):
         allowed = wanted if isinstance(wanted, list) else [wanted]
         names = as_mapping(error.schema)["description"] if len(allowed) > MOST_KEYS_NAMED else " or ".join(allowed)
-        yield f"{where}found {brief(found)}, wanted {names}{_hint(found, allowed)}"
+        yield f"{where}found {brief(value)}, wanted {names}{_hint(value, allowed)}"
     elif error.validator == "type":
-        yield f"{where}found {brief(found)}, wanted {_article(wanted)}"
+        yield f"{where}found {brief(value)}, wanted {_article(wanted)}"
     elif error.validator == "pattern":
-        yield f"{where}found {brief(found)}, wanted {_WANTED_FORMS[wanted]}"
+        yield f"{where}found {brief(value)}, wanted {_WANTED_FORMS[wanted]}"
     elif error.validator == "minimum":
-        yield f"{where}found {brief(found)}, wanted {wanted} or more"
+        yield f"{where}found {brief(value)}, wanted {wanted} or more"
     elif error.validator in ("minItems", "minProperties"):
-        yield f"{where}found {brief(found)}, wanted {_some_of(as_mapping(error.schema))}"
+        yield f"{where}found {brief(value)}, wanted {_some_of(as_mapping(error.schema))}"
     elif error.validator == "minLength":
-        yield f"{where}found {brief(found)}, wanted a string that is not empty"
+        yield f"{where}found {brief(value)}, wanted a string that is not empty"
     elif error.validator == "maxLength":
-        yield f"{where}found {len(found)} characters, wanted at most {wanted}"
+        yield f"{where}found {len(value)} characters, wanted at most {wanted}"
     else:
-        yield f"{where}found {brief(found)}, {error.validator} must be {wanted}"
+        yield f"{where}found {brief(value)}, {error.validator} must be {wanted}"
 
 
-def _hint(found: object, allowed: Collection[object]) -> str:
-    if found is False and Severity.IGNORE in allowed:
+def _hint(value: object, allowed: Collection[object]) -> str:
+    if value is False and Severity.IGNORE in allowed:
         return "; YAML reads a bare off as false: write ignore"
-    if found == Severity.ERROR and Severity.WARNING in allowed:
+    if value == Severity.ERROR and Severity.WARNING in allowed:
         return f": {ADVICE_ONLY}"
     most, alike = (3, 0.5) if len(allowed) > MOST_KEYS_NAMED else (1, 0.6)
-    near = get_close_matches(found[:100], map(str, allowed), most, alike) if isinstance(found, str) else []
+    near = get_close_matches(value[:100], map(str, allowed), most, alike) if isinstance(value, str) else []
     return f"; did you mean {' or '.join(near)}?" if near and len(allowed) > MANY else ""
 
 

@@ -107,8 +107,8 @@ def parse_policy_test(text: str) -> PolicyTest:
     except DocumentError as error:
         raise PolicyTestError([str(error)]) from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        found = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
-        raise PolicyTestError([f"found {found}, wanted one object"])
+        value = brief(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
+        raise PolicyTestError([f"found {value}, wanted one object"])
     raw = documents[0]
     if wrong := tuple(complaints(raw, schema())):
         raise PolicyTestError(wrong)
@@ -157,11 +157,11 @@ def _version(value: object) -> str:
 
 def judge(name: str, expect: Raw, applied: Applied) -> CaseResult:
     """Compare an answer with what is expected of it: a key that is absent is not compared, nor one of a constraint."""
-    wanted, found = {**expect}, answer(applied)
+    wanted, actual = {**expect}, answer(applied)
     for key in {"rules", "warnings"} & wanted.keys():
         wanted[key] = _sorted(wanted[key])
-    found["defaults"] = _limited(as_list(found["defaults"]), as_list(wanted.get("defaults")))
-    return CaseResult(name, wanted, {key: found[key] for key in wanted}, applied)
+    actual["defaults"] = _limited(as_list(actual["defaults"]), as_list(wanted.get("defaults")))
+    return CaseResult(name, wanted, {key: actual[key] for key in wanted}, applied)
 
 
 def answer(applied: Applied) -> dict[str, object]:
@@ -181,10 +181,10 @@ def today(applied: Applied) -> dict[str, object]:
     """
     Return the same as an expectation, without what it is not about: warnings and defaults where there could be none.
     """
-    found = answer(applied)
-    unsaid = [] if found["warnings"] else ["warnings"]
+    actual = answer(applied)
+    unsaid = [] if actual["warnings"] else ["warnings"]
     unsaid += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]
-    return {key: value for key, value in found.items() if key not in unsaid}
+    return {key: value for key, value in actual.items() if key not in unsaid}
 
 
 def _sorted(texts: object) -> list[str]:
@@ -192,11 +192,11 @@ def _sorted(texts: object) -> list[str]:
     return sorted({str(text) for text in texts}) if isinstance(texts, Iterable) else []
 
 
-def _limited(found: Sequence[object], wanted: Sequence[object]) -> list[object]:
+def _limited(actual: Sequence[object], wanted: Sequence[object]) -> list[object]:
     """Return each of the constraints with only the fields of the one that is wanted in its place."""
-    limited = list(found)
-    for i, (one, other) in enumerate(zip(found, wanted, strict=False)):
-        limited[i] = {key: value for key, value in as_mapping(one).items() if key in as_mapping(other)}
+    limited = list(actual)
+    for i, (constraint, other) in enumerate(zip(actual, wanted, strict=False)):
+        limited[i] = {key: value for key, value in as_mapping(constraint).items() if key in as_mapping(other)}
     return limited
 
 

@@ -37,7 +37,7 @@ Read = Callable[[str], tuple[Raw, ...]]
 
 def files_of(paths: Iterable[str]) -> list[str]:
     """Return the files with tests: those that are named, and those of folders by their ending."""
-    found = dict[str, None]()
+    test_files = dict[str, None]()
     for path in paths:
         files, missing = find([path])
         if missing:
@@ -45,8 +45,8 @@ def files_of(paths: Iterable[str]) -> list[str]:
         below = [file for file in files if file.endswith(SUFFIX)] if os.path.isdir(path) else files
         if not below:
             raise UsageError(f"{path}: found no file that ends in {SUFFIX}; --init writes one")
-        found |= dict.fromkeys(below)
-    return list(found)
+        test_files |= dict.fromkeys(below)
+    return list(test_files)
 
 
 def run_file(file: str) -> FileResults:

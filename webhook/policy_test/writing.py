@@ -48,8 +48,8 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
         head["today"] = inputs.today()
         policy = policy.on(head["today"])
     terms = Terms(policy, inputs.cluster(source, features, policy.watch_pods), features)
-    found = [_case(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
-    cases = _unlike([case for case in found if _can_be_written(case)])
+    written = [_case(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
+    cases = _unlike([case for case in written if _can_be_written(case)])
     if not cases:
         raise UsageError(f"{' '.join(paths)}: found no object that the policy judges")
     text = render.as_file(f"What {policy_file or 'the built-in policy'} does today.", head, cases)

@@ -139,7 +139,8 @@ def selector_text(selector: Selector) -> str:
     if selector.matches_nothing or selector.empty:
         return "no Pod" if selector.matches_nothing else "{}"
     alike = {
-        (one.key, one.values if one.operator in (EQUALS, IN) else one): one for one in reversed(selector.requirements)
+        (requirement.key, requirement.values if requirement.operator in (EQUALS, IN) else requirement): requirement
+        for requirement in reversed(selector.requirements)
     }
     return ",".join(map(str, reversed(alike.values())))
 
@@ -147,7 +148,7 @@ def selector_text(selector: Selector) -> str:
 def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:
     """Yield a row for each domain; where there are many, one for those that are alike, and of many such the ends."""
     alike: dict[tuple[str, ...], list[Domain]] = {}
-    for domain in sorted(explained.domains, key=lambda one: -one.match_num):
+    for domain in sorted(explained.domains, key=lambda domain: -domain.match_num):
         row = _row(domain, explained, explanation)
         together = row if len(explained.domains) > MOST_ROWS else (domain.value, *row)
         alike.setdefault(together, []).append(domain)
@@ -186,8 +187,8 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
         return f"{counted}refused"
     if explained.constraint.soft:
         scores = explanation.scores.get(POD_TOPOLOGY_SPREAD, {})
-        found = [scores[name] for name in explanation.nodes.names(domain.open) if name in scores]
-        worth = f"score {max(found)}" if found else ""
+        of_domain = [scores[name] for name in explanation.nodes.names(domain.open) if name in scores]
+        worth = f"score {max(of_domain)}" if of_domain else ""
         return "; ".join(filter(None, (f"{counted}{worth}".removesuffix("; "), shut)))
     if not domain.open and not shut:
         return f"{counted}passes, but another constraint refuses it"
@@ -196,24 +197,27 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
 
 def _why(nodes: NodeSet, explanation: Explanation) -> str:
     """Return what refuses these nodes besides the spread, in the fewest words."""
-    found: list[str] = []
-    one = nodes.bit_count() == 1
+    words: list[str] = []
+    single = nodes.bit_count() == 1
     for refusal in explanation.feasibility.refusals:
         if refusal.nodes & nodes:
-            found += _words(refusal.plugin, refusal.reasons, refusal.nodes & nodes, explanation, one)
-    return " or ".join(dict.fromkeys(found))
+            words += _words(refusal.plugin, refusal.reasons, refusal.nodes & nodes, explanation, single)
+    return " or ".join(dict.fromkeys(words))
 
 
-def _words(plugin: str, reasons: Sequence[str], nodes: NodeSet, explanation: Explanation, one: bool) -> Iterator[str]:
+def _words(
+    plugin: str, reasons: Sequence[str], nodes: NodeSet, explanation: Explanation, single: bool
+) -> Iterator[str]:
     if plugin != TAINT_TOLERATION:
         yield from (
-            _OWN_WORDS.get(reason, (f"is refused: {reason}", f"are refused: {reason}"))[not one] for reason in reasons
+            _OWN_WORDS.get(reason, (f"is refused: {reason}", f"are refused: {reason}"))[not single]
+            for reason in reasons
         )
         return
     tolerations = explanation.cycle.pod.tolerations
-    has = "has" if one else "have"
-    for taint, those in sorted(explanation.nodes.untolerated(tolerations).items()):
-        if those & nodes:
+    has = "has" if single else "have"
+    for taint, tainted in sorted(explanation.nodes.untolerated(tolerations).items()):
+        if tainted & nodes:
             yield f"{has} a taint it does not tolerate ({one_line(str(taint), LINE_LIMIT)})"
 
 
@@ -287,29 +291,35 @@ def preferred(explanation: Explanation) -> str:
 
 
 def _remedies(explained: Explained) -> Iterator[str]:
-    found = explained.remedies
-    if not found:
+    remedies = explained.remedies
+    if not remedies:
         yield "  No change that evenkeel tried lets it in, and no two of them together."
         return
     yield "  Any one of these would let it in (each was tried):"
-    width = max(len(remedy.change) for remedy in found)
-    for title, those in remedies_by_place(explained):
+    width = max(len(remedy.change) for remedy in remedies)
+    for title, changes in remedies_by_place(explained):
         yield f"  {title}"
-        yield from (f"    {change:<{width}}   -> {outcome}" for change, outcome in those)
+        yield from (f"    {change:<{width}}   -> {outcome}" for change, outcome in changes)
 
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     """
     Yield the changes that are made in the same place, each with the nodes that take the Pod then; and which that is.
     """
-    found = explained.remedies
-    rollouts = {one.change: rollout for one, rollout in zip(found, explained.rollouts or (), strict=False)}
+    remedies = explained.remedies
+    rollouts = {remedy.change: rollout for remedy, rollout in zip(remedies, explained.rollouts or (), strict=False)}
     rollout = _NOT_TRIED if explained.rollouts is None else _SIMULATED if any(rollouts.values()) else _NOT_SIMULATED
     titles = {NOW: "now", IN_TEMPLATE: _template(explained.subject, explained.source, rollout)}
     for where, title in titles.items():
-        those = [remedy for remedy in found if remedy.where == where]
-        if those:
-            yield title, [(one.change, f"{_let_in(one)}{_rolled_out(rollouts.get(one.change))}") for one in those]
+        in_place = [remedy for remedy in remedies if remedy.where == where]
+        if in_place:
+            yield (
+                title,
+                [
+                    (remedy.change, f"{_let_in(remedy)}{_rolled_out(rollouts.get(remedy.change))}")
+                    for remedy in in_place
+                ],
+            )
 
 
 def _let_in(remedy: Remedy) -> str:
@@ -366,15 +376,20 @@ def as_json(explained: Explained) -> dict[str, object]:
         "phase": subject.phase,
         "node": subject.node,
         "remarks": [*subject.remarks, *explained.notes],
-        "constraints": [_constraint_json(one, explained.source) for one in explanation.constraints],
+        "constraints": [_constraint_json(constraint, explained.source) for constraint in explanation.constraints],
         "nodes": _nodes_json(explanation),
         "message": explanation.message,
         "schedulerMessage": subject.verdict.message,
         "schedulerTime": subject.verdict.time,
         "agrees": agrees(subject.verdict.message, explanation.message) if subject.verdict.message else None,
         "remedies": [
-            {"change": one.change, "where": one.where, "nodes": list(one.nodes), "rollout": _rollout_json(rollout)}
-            for one, rollout in zip_longest(explained.remedies, explained.rollouts or ())
+            {
+                "change": remedy.change,
+                "where": remedy.where,
+                "nodes": list(remedy.nodes),
+                "rollout": _rollout_json(rollout),
+            }
+            for remedy, rollout in zip_longest(explained.remedies, explained.rollouts or ())
         ],
         "notJudged": list(subject.not_judged),
     }
@@ -422,11 +437,16 @@ def _constraint_json(explained: ConstraintExplained, source: str) -> dict[str, o
 
 
 def _nodes_json(explanation: Explanation) -> dict[str, object]:
-    found: dict[str, object] = {}
+    numbers: dict[str, object] = {}
     for refusal in explanation.feasibility.refusals:
         for name in explanation.nodes.names(refusal.nodes):
-            found[name] = {"feasible": False, "plugin": refusal.plugin, "reasons": list(refusal.reasons), "score": None}
+            numbers[name] = {
+                "feasible": False,
+                "plugin": refusal.plugin,
+                "reasons": list(refusal.reasons),
+                "score": None,
+            }
     for name in explanation.nodes.names(explanation.feasibility.feasible):
         score = explanation.total.get(name)
-        found[name] = {"feasible": True, "plugin": None, "reasons": [], "score": score}
-    return dict(sorted(found.items()))
+        numbers[name] = {"feasible": True, "plugin": None, "reasons": [], "score": score}
+    return dict(sorted(numbers.items()))

@@ -15,9 +15,9 @@ DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 
 def as_xml(summary: LintSummary, files: list[str]) -> str:
     """Return the XML document; each of `files` without a finding has one case that passed."""
-    found, problems = defaultdict[str, list[Located]](list), defaultdict[str, list[str]](list)
+    findings, problems = defaultdict[str, list[Located]](list), defaultdict[str, list[str]](list)
     for located in summary.found:
-        found[located.file].append(located)
+        findings[located.file].append(located)
     for problem in summary.problems:
         message = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
         problems[problem.file].append(message)
@@ -25,8 +25,8 @@ def as_xml(summary: LintSummary, files: list[str]) -> str:
     for note in summary.notes:
         notes[note.file].append(note)
     cases = {
-        file: [*map(_error, problems[file]), *map(_failure, found[file]), *map(_skipped, alike(notes[file]))]
-        for file in (*files, *found)
+        file: [*map(_error, problems[file]), *map(_failure, findings[file]), *map(_skipped, alike(notes[file]))]
+        for file in (*files, *findings)
     }
     total, errors = len(summary.found), len(summary.problems)
     skipped = sum(len(alike(noted)) for noted in notes.values())
@@ -39,7 +39,7 @@ def as_xml(summary: LintSummary, files: list[str]) -> str:
             *(
                 line
                 for file, inner in cases.items()
-                for line in _suite(file, inner, len(found[file]), len(problems[file]))
+                for line in _suite(file, inner, len(findings[file]), len(problems[file]))
             ),
             "</testsuites>",
         )

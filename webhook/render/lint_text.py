@@ -59,14 +59,14 @@ def _finding(located: Located, style: Style) -> str:
     about = (str(located.object or ""), f"from {located.source}" if located.source else "")
     where = "  ".join((f"{_shown(located.file)}:{line}:{located.column}", *filter(None, about)))
     quoted, before, carets = _quoted(located)
-    found = f"found {f'no {located.absent}' if located.absent else finding.found}, wanted {finding.wanted}"
+    values = f"found {f'no {located.absent}' if located.absent else finding.found}, wanted {finding.wanted}"
     return "\n".join(
         (
             f"{style(severity, severity)}: {one_line(message, LINE_LIMIT)}",
             f"{blank}{style('faint', '-->')} {one_line(where, LINE_LIMIT)}",
             style("faint", f"{blank} |"),
             f"{style('faint', f'{line:>{width}} |')} {quoted}",
-            f"{style('faint', f'{blank} |')} {before}{style(severity, carets)} {one_line(found, LINE_LIMIT)}",
+            f"{style('faint', f'{blank} |')} {before}{style(severity, carets)} {one_line(values, LINE_LIMIT)}",
             *(f"{style('faint', f'{blank} =')} {one_line(text, LINE_LIMIT)}" for text in _advice(finding)),
         )
     )

@@ -42,21 +42,21 @@ def objects(report: Report, seconds: int) -> Objects:
 
     `seconds` since 1970 is when they were found.
     """
-    found: list[Mapping[str, object]] = []
+    reports: list[Mapping[str, object]] = []
     left, left_out = MOST_RESULTS, 0
-    for one in report.workloads:
-        (uid,) = texts_at(one.live.raw, "metadata.uid")
-        if not uid or not one.findings:
+    for workload in report.workloads:
+        (uid,) = texts_at(workload.live.raw, "metadata.uid")
+        if not uid or not workload.findings:
             continue
-        shown = one.findings[:left]
-        left, left_out = left - len(shown), left_out + len(one.findings) - len(shown)
+        shown = workload.findings[:left]
+        left, left_out = left - len(shown), left_out + len(workload.findings) - len(shown)
         if shown:
-            found.append(_object(one, uid, shown, seconds))
-    return Objects(tuple(found), left_out)
+            reports.append(_object(workload, uid, shown, seconds))
+    return Objects(tuple(reports), left_out)
 
 
-def _object(one: ReportedWorkload, uid: str, findings: Iterable[Finding], seconds: int) -> Mapping[str, object]:
-    ref = one.live.ref
+def _object(workload: ReportedWorkload, uid: str, findings: Iterable[Finding], seconds: int) -> Mapping[str, object]:
+    ref = workload.live.ref
     named = {"apiVersion": ref.api_version, "kind": ref.kind, "name": ref.name, "uid": uid}
     results = [_result(finding, seconds) for finding in findings]
     counts = Counter(result["result"] for result in results)
@@ -92,9 +92,9 @@ def _result(finding: Finding, seconds: int) -> dict[str, object]:
     }
 
 
-def dumped(found: Objects) -> str:
+def dumped(reports: Objects) -> str:
     """Render the objects as `kubectl apply -f -` takes them."""
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(found.items)}, indent=2)
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(reports.items)}, indent=2)
 
 
 def same(this: Mapping[str, object], other: Mapping[str, object]) -> bool:
@@ -104,5 +104,5 @@ def same(this: Mapping[str, object], other: Mapping[str, object]) -> bool:
 
 def _said(obj: Mapping[str, object]) -> object:
     results = obj.get("results")
-    timeless = [{**one, "timestamp": None} for one in results] if isinstance(results, list) else results
+    timeless = [{**result, "timestamp": None} for result in results] if isinstance(results, list) else results
     return obj.get("scope"), obj.get("summary"), timeless

@@ -76,8 +76,8 @@ def share_text(share: float) -> str:
 
 def scaled(number: float, widest: float, length: int) -> float:
     """Return the length of a bar, of which the widest has `length`."""
-    found = round(length * number / widest, 1) if widest else 0
-    return int(found) if found == int(found) else found
+    scaled_length = round(length * number / widest, 1) if widest else 0
+    return int(scaled_length) if scaled_length == int(scaled_length) else scaled_length
 
 
 def lines(texts: Iterable[str]) -> list[str]:

@@ -50,7 +50,7 @@ def _group(group: Group, number: int) -> Iterator[str]:
 
 def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
     """Return the form `PendingList`, for programs."""
-    found = {
+    document = {
         "apiVersion": OUTPUT_API_VERSION,
         "kind": "PendingList",
         "groups": [
@@ -71,4 +71,4 @@ def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]
         "others": dict(sorted(others.items())),
         "notes": list(notes),
     }
-    return json.dumps(found, indent=2)
+    return json.dumps(document, indent=2)

@@ -37,20 +37,20 @@ def text(tested: Sequence[FileResults]) -> str:
 
 
 def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
-    read = [one for one in tested if not one.problems]
-    for one in read:
-        yield one.file
-        for result in one.results:
+    read = [file for file in tested if not file.problems]
+    for file in read:
+        yield file.file
+        for result in file.results:
             yield f"  {'ok   ' if result.passed else 'FAIL '} {result.name}"
-            yield from () if result.passed else _failure(result, one)
-    cases, failed = sum(len(one.results) for one in read), sum(one.failed for one in read)
+            yield from () if result.passed else _failure(result, file)
+    cases, failed = sum(len(file.results) for file in read), sum(file.failed for file in read)
     yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {f'{failed} failed' if failed else 'all passed'}"
 
 
-def _failure(result: CaseResult, one: FileResults) -> Iterator[str]:
+def _failure(result: CaseResult, file: FileResults) -> Iterator[str]:
     yield from indent(diff(result), 6 * " ").splitlines()
     yield "      the answer:"
-    yield from indent(render.text(result.applied, one.file), 8 * " ").splitlines()
+    yield from indent(render.text(result.applied, file.file), 8 * " ").splitlines()
 
 
 def diff(result: CaseResult) -> str:
@@ -74,12 +74,13 @@ def as_json(tested: Sequence[FileResults]) -> str:
         "kind": f"{TEST_KIND}Results",
         "summary": {
             "files": len(tested),
-            "cases": sum(len(one.results) for one in tested),
-            "failed": sum(one.failed for one in tested),
-            "problems": sum(len(one.problems) for one in tested),
+            "cases": sum(len(file.results) for file in tested),
+            "failed": sum(file.failed for file in tested),
+            "problems": sum(len(file.problems) for file in tested),
         },
         "files": [
-            {"file": one.file, "cases": [*map(_case, one.results)], "problems": list(one.problems)} for one in tested
+            {"file": file.file, "cases": [*map(_case, file.results)], "problems": list(file.problems)}
+            for file in tested
         ],
     }
     return json.dumps(document, indent=2)
@@ -97,22 +98,22 @@ def _case(result: CaseResult) -> dict[str, object]:
 
 def as_xml(tested: Sequence[FileResults]) -> str:
     """Render JUnit's XML: each file is a suite, and each case a case; what is wrong with a file is an error."""
-    total = sum(len(one.results) + len(one.problems) for one in tested)
-    failed, problems = sum(one.failed for one in tested), sum(len(one.problems) for one in tested)
+    total = sum(len(file.results) + len(file.problems) for file in tested)
+    failed, problems = sum(file.failed for file in tested), sum(len(file.problems) for file in tested)
     counts = f'tests="{total}" failures="{failed}" errors="{problems}"'
-    suites = (line for one in tested for line in _suite(one))
+    suites = (line for file in tested for line in _suite(file))
     return "\n".join((DECLARATION, f'<testsuites name="evenkeel policy test" {counts}>', *suites, "</testsuites>"))
 
 
-def _suite(one: FileResults) -> Iterator[str]:
-    counts = f'failures="{one.failed}" errors="{len(one.problems)}"'
-    yield f'  <testsuite name={attribute(one.file)} tests="{len(one.results) + len(one.problems)}" {counts}>'
-    for result in one.results:
-        case = f"    <testcase name={attribute(result.name)} classname={attribute(one.file)}"
+def _suite(file: FileResults) -> Iterator[str]:
+    counts = f'failures="{file.failed}" errors="{len(file.problems)}"'
+    yield f'  <testsuite name={attribute(file.file)} tests="{len(file.results) + len(file.problems)}" {counts}>'
+    for result in file.results:
+        case = f"    <testcase name={attribute(result.name)} classname={attribute(file.file)}"
         yield f"{case}/>" if result.passed else f"{case}>{_xml_failure(result)}</testcase>"
-    for problem in one.problems:
+    for problem in file.problems:
         error = f"<error message={attribute(problem)}/>"
-        yield f'    <testcase name="problem" classname={attribute(one.file)}>{error}</testcase>'
+        yield f'    <testcase name="problem" classname={attribute(file.file)}>{error}</testcase>'
     yield "  </testsuite>"
 
 

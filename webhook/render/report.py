@@ -52,17 +52,21 @@ def _impacts(report: Report, titles: Titles) -> Iterator[str]:
     compared = f", compared with {titles.compare}" if titles.compare else ""
     yield f"What {titles.policy} would do{compared}:"
     yield ""
-    concerned = [one for one in report.workloads if one.impact.worst.outcome not in QUIET or one.changes]
-    concerned.sort(key=lambda one: one.impact.worst.gravity)
+    concerned = [
+        workload for workload in report.workloads if workload.impact.worst.outcome not in QUIET or workload.changes
+    ]
+    concerned.sort(key=lambda workload: workload.impact.worst.gravity)
     if not concerned:
         yield "  no workload would be denied or warned"
         return
     was = ("WAS",) if titles.compare else ()
     rows = [("WORKLOAD", *was, "CREATED", "UPDATED", "ITS PODS", "WHY")]
-    for one in concerned:
-        before = (_worst(one.was),) if one.was is not None and was else ()
-        answers = (one.impact.create, one.impact.update, one.impact.pods)
-        rows.append((_name(one), *before, *map(answer_word, answers), one_line(one.impact.worst.message, WHY)))
+    for workload in concerned:
+        before = (_worst(workload.was),) if workload.was is not None and was else ()
+        answers = (workload.impact.create, workload.impact.update, workload.impact.pods)
+        rows.append(
+            (_name(workload), *before, *map(answer_word, answers), one_line(workload.impact.worst.message, WHY))
+        )
     yield from _table(rows)
 
 
@@ -85,10 +89,10 @@ def _namespaces(report: Report, titles: Titles) -> Iterator[tuple[str, ...]]:
     denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
     sums = ("WORKLOADS", "PODS", "WAITING", *denied, "WITH ERRORS", "WITH WARNINGS", "UNEVEN", "ALL IN ONE ZONE")
     yield "NAMESPACE", *sums, "CONTACT"
-    for name, contacts, found in report.namespaces:
-        denied_ = (found.denied_updates, found.denied_creates) if titles.policy else ()
-        severe = (found.found[Severity.ERROR], found.found[Severity.WARNING])
-        numbers = (found.workloads, found.pods, found.waiting, *denied_, *severe, found.uneven, found.lost)
+    for name, contacts, summary in report.namespaces:
+        denied_ = (summary.denied_updates, summary.denied_creates) if titles.policy else ()
+        severe = (summary.found[Severity.ERROR], summary.found[Severity.WARNING])
+        numbers = (summary.workloads, summary.pods, summary.waiting, *denied_, *severe, summary.uneven, summary.lost)
         asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
         words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
         yield one_line(name, NAME_COLUMN), *words, one_line(asked, WHY) or (NOT_KNOWN if contacts is None else "-")
@@ -102,36 +106,36 @@ def _spreads(report: Report) -> Iterator[str]:
     yield ""
     rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "A ZONE TAKES", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
     below: dict[int, list[str]] = {}
-    for one in report.workloads:
-        spreads: Sequence[Spread | None] = one.spreads or (None,)
-        reasons = one.idle or ("",)
+    for workload in report.workloads:
+        spreads: Sequence[Spread | None] = workload.spreads or (None,)
+        reasons = workload.idle or ("",)
         for i, (spread, idle) in enumerate(zip(spreads, reasons, strict=True)):
-            first = (_name(one), _pods(one), _loss(one)) if i == 0 else ("", "", "")
+            first = (_name(workload), _pods(workload), _loss(workload)) if i == 0 else ("", "", "")
             rows.append((*first, *(_spread(spread) if spread is not None else ("none in force", "", ""))))
             below[len(rows) - 1] = [*(_remarks(spread, idle) if spread is not None else ())]
-        below[len(rows) - 1] += _findings(one)
+        below[len(rows) - 1] += _findings(workload)
     for i, line in enumerate(_table(rows)):
         yield line
         yield from (f"      {remark}" for remark in below.get(i, ()))
 
 
-def _name(one: ReportedWorkload) -> str:
-    ref = one.live.ref
+def _name(workload: ReportedWorkload) -> str:
+    ref = workload.live.ref
     return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME_COLUMN)
 
 
-def _pods(one: ReportedWorkload) -> str:
+def _pods(workload: ReportedWorkload) -> str:
     """Return the numbers of Pods on nodes and of those that wait; of how many, where some are not even there."""
-    waiting = f" + {one.live.waiting:,} waiting" if one.live.waiting else ""
-    wanted = f" of {one.replicas:,}" if (one.replicas or 0) > one.live.pods else ""
-    return f"{one.live.running:,}{waiting}{wanted}"
+    waiting = f" + {workload.live.waiting:,} waiting" if workload.live.waiting else ""
+    wanted = f" of {workload.replicas:,}" if (workload.replicas or 0) > workload.live.pods else ""
+    return f"{workload.live.running:,}{waiting}{wanted}"
 
 
-def _loss(one: ReportedWorkload) -> str:
-    if one.loss is None:
+def _loss(workload: ReportedWorkload) -> str:
+    if workload.loss is None:
         return NOT_KNOWN
-    share = one.loss.share
-    return "-" if share is None else f"{share:.0%} ({one_line(one.loss.largest, 24)})"
+    share = workload.loss.share
+    return "-" if share is None else f"{share:.0%} ({one_line(workload.loss.largest, 24)})"
 
 
 def _spread(spread: Spread) -> tuple[str, str, str]:
@@ -197,14 +201,14 @@ def _some(names: Iterable[str]) -> str:
     return f"{', '.join(every[:SHOWN_OTHERS])}{more}"
 
 
-def _findings(one: ReportedWorkload) -> Iterator[str]:
-    if one.foreign:
-        yield foreign_words(one)
-    yield from _by_severity(one.findings)
-    if one.scaling is not None:
-        yield autoscaled(one.scaling)
-    if one.scaling is not None and one.at_most:
-        yield f"at {one.scaling.most:,} replicas also {'; '.join(_by_severity(one.at_most))}"
+def _findings(workload: ReportedWorkload) -> Iterator[str]:
+    if workload.foreign:
+        yield foreign_words(workload)
+    yield from _by_severity(workload.findings)
+    if workload.scaling is not None:
+        yield autoscaled(workload.scaling)
+    if workload.scaling is not None and workload.at_most:
+        yield f"at {workload.scaling.most:,} replicas also {'; '.join(_by_severity(workload.at_most))}"
 
 
 def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
@@ -214,9 +218,9 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
             yield f"{severity}: {', '.join(rules)}"
 
 
-def foreign_words(one: ReportedWorkload) -> str:
+def foreign_words(workload: ReportedWorkload) -> str:
     """Return in words that a scheduler places its Pods of which no profile is known; "" if one is."""
-    name = one_line(one.foreign, NAME_COLUMN)
+    name = one_line(workload.foreign, NAME_COLUMN)
     return f"placed by the scheduler {name}, of which no profile is known" if name else ""
 
 
@@ -233,42 +237,44 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _sums(report: Report, titles: Titles) -> Iterator[str]:
-    found = report.summary
-    waiting = f", {found.waiting:,} of them waiting," if found.waiting else ""
-    what = f"{_many(found.workloads, 'workload')} with {_many(found.pods, 'Pod')}{waiting}"
+    summary = report.summary
+    waiting = f", {summary.waiting:,} of them waiting," if summary.waiting else ""
+    what = f"{_many(summary.workloads, 'workload')} with {_many(summary.pods, 'Pod')}{waiting}"
     if report.nodes is None or report.zones is None:
         yield f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
-        if found.workloads:
+        if summary.workloads:
             yield (
                 "Skew, what the loss of one zone would take, which constraints spread nothing, and what rules that "
                 f"need nodes find are {NOT_KNOWN}."
             )
     else:
         yield f"{what} on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}."
-    if found.workloads and found.uneven is not None:
+    if summary.workloads and summary.uneven is not None:
         yield (
-            f"{found.uneven:,} with a skew beyond maxSkew; "
-            f"of those with two Pods or more, {found.lost:,} would lose every Pod with one zone."
+            f"{summary.uneven:,} with a skew beyond maxSkew; "
+            f"of those with two Pods or more, {summary.lost:,} would lose every Pod with one zone."
         )
-    if found.idle:
-        yield f"{_many(found.idle, 'constraint')} {'spreads' if found.idle == 1 else 'spread'} nothing."
+    if summary.idle:
+        yield f"{_many(summary.idle, 'constraint')} {'spreads' if summary.idle == 1 else 'spread'} nothing."
     if titles.policy:
         yield from policy_sums(report, titles)
 
 
 def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
-    found = report.summary
-    outcomes = ", ".join(f"{found.outcomes[one]:,} {one}" for one in GRAVITY if found.outcomes.get(one))
+    summary = report.summary
+    outcomes = ", ".join(
+        f"{summary.outcomes[outcome]:,} {outcome}" for outcome in GRAVITY if summary.outcomes.get(outcome)
+    )
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
-    at_update = f"{found.denied_updates:,} denied at the next update, its Pods included"
-    yield f"{at_update}; {found.denied_creates:,} if created anew."
+    at_update = f"{summary.denied_updates:,} denied at the next update, its Pods included"
+    yield f"{at_update}; {summary.denied_creates:,} if created anew."
     if not titles.compare:
-        yield f"{_many(found.defaulted, 'Pod')} would be given default constraints."
+        yield f"{_many(summary.defaulted, 'Pod')} would be given default constraints."
         return
     change = ", ".join(
-        f"{_many(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(found.defaults_change.items())
+        f"{_many(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(summary.defaults_change.items())
     )
-    yield f"{_many(found.changed, 'workload')} fared otherwise under {titles.compare}."
+    yield f"{_many(summary.changed, 'workload')} fared otherwise under {titles.compare}."
     yield f"Default constraints: {change}." if change else "No Pod would be given other default constraints."
 
 
@@ -284,14 +290,14 @@ def _many(number: int, what: str) -> str:
 
 def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[str, object]:
     """Return the form `Report`; docs/report.md documents the fields."""
-    found = report.summary
+    summary = report.summary
     return {
         "apiVersion": OUTPUT_API_VERSION,
         "kind": "Report",
         "policy": titles.policy or None,
         "compare": titles.compare or None,
         "notes": list(notes),
-        "workloads": [_workload_json(one) for one in report.workloads],
+        "workloads": [_workload_json(workload) for workload in report.workloads],
         "namespaces": [
             {"namespace": name, "contacts": contacts and dict(contacts), "summary": _summary_json(sums)}
             for name, contacts, sums in report.namespaces
@@ -300,62 +306,62 @@ def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[s
             "static": report.static,
             "nodes": report.nodes,
             "zones": report.zones,
-            **_summary_json(found),
+            **_summary_json(summary),
         },
     }
 
 
-def _summary_json(found: ReportSummary) -> dict[str, object]:
+def _summary_json(summary: ReportSummary) -> dict[str, object]:
     return {
-        "workloads": found.workloads,
-        "pods": found.pods,
-        "waiting": found.waiting,
-        "outcomes": {str(one): found.outcomes.get(one, 0) for one in GRAVITY},
-        "denied": found.denied,
-        "deniedUpdates": found.denied_updates,
-        "deniedCreates": found.denied_creates,
-        "withErrors": found.found[Severity.ERROR],
-        "withWarnings": found.found[Severity.WARNING],
-        "changed": found.changed,
-        "defaulted": found.defaulted,
-        "defaultsChange": {how: found.defaults_change.get(how, 0) for how in DEFAULTS},
-        "uneven": found.uneven,
-        "lostWithOneZone": found.lost,
-        "spreadNothing": found.idle,
+        "workloads": summary.workloads,
+        "pods": summary.pods,
+        "waiting": summary.waiting,
+        "outcomes": {str(outcome): summary.outcomes.get(outcome, 0) for outcome in GRAVITY},
+        "denied": summary.denied,
+        "deniedUpdates": summary.denied_updates,
+        "deniedCreates": summary.denied_creates,
+        "withErrors": summary.found[Severity.ERROR],
+        "withWarnings": summary.found[Severity.WARNING],
+        "changed": summary.changed,
+        "defaulted": summary.defaulted,
+        "defaultsChange": {how: summary.defaults_change.get(how, 0) for how in DEFAULTS},
+        "uneven": summary.uneven,
+        "lostWithOneZone": summary.lost,
+        "spreadNothing": summary.idle,
     }
 
 
-def dumped(found: Mapping[str, object]) -> str:
-    return json.dumps(found, indent=2)
+def dumped(document: Mapping[str, object]) -> str:
+    return json.dumps(document, indent=2)
 
 
-def _workload_json(one: ReportedWorkload) -> dict[str, object]:
-    live, ref, loss, share = one.live, one.live.ref, one.loss, one.share
+def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
+    live, ref, loss, share = workload.live, workload.live.ref, workload.loss, workload.share
     return {
         "workload": f"{ref.kind}/{ref.name}",
         "apiVersion": ref.api_version,
         "namespace": ref.namespace,
-        "replicas": one.replicas,
+        "replicas": workload.replicas,
         "autoscaler": None
-        if one.scaling is None
-        else {"minReplicas": one.scaling.least, "maxReplicas": one.scaling.most},
+        if workload.scaling is None
+        else {"minReplicas": workload.scaling.least, "maxReplicas": workload.scaling.most},
         "pods": live.pods,
         "waiting": live.waiting,
         "terminating": live.leaving,
         "zones": None if loss is None else dict(loss.zones),
         "largestZone": None if loss is None else loss.largest or None,
         "largestZoneShare": None if share is None else round(share, 4),
-        "foreignScheduler": one.foreign or None,
-        "constraints": [_spread_json(*each) for each in zip(one.spreads, one.idle, strict=True)],
-        "findings": [finding_json(finding) for finding in one.findings],
-        "findingsAtMaximum": [finding_json(finding) for finding in one.at_most],
-        "outcome": str(one.impact.worst.outcome),
-        "wasOutcome": None if one.was is None else str(one.was.worst.outcome),
-        "changed": one.changes,
-        "answers": _impact_json(one.impact),
-        "wasAnswers": None if one.was is None else _impact_json(one.was),
-        "defaults": [list(given) for given in one.impact.defaults],
-        "defaultsChange": one.defaults_change or None,
+        "foreignScheduler": workload.foreign or None,
+        "constraints": [_spread_json(*each) for each in zip(workload.spreads, workload.idle, strict=True)],
+        "findings": [finding_json(finding) for finding in workload.findings],
+        "findingsAtMaximum": [finding_json(finding) for finding in workload.at_most],
+        "outcome": str(workload.impact.worst.outcome),
+        "wasOutcome": None if workload.was is None else str(workload.was.worst.outcome),
+        "changed": workload.changes,
+        "answers": _impact_json(workload.impact),
+        "wasAnswers": None if workload.was is None else _impact_json(workload.was),
+        "defaults": [list(given) for given in workload.impact.defaults],
+        "defaultsChange": workload.defaults_change or None,
     }
 
 
@@ -399,7 +405,7 @@ def _counted_json(spread: Spread) -> dict[str, object]:
     if counted is None:
         return dict.fromkeys(COUNTED)
     listed = counted.eligible if len(counted.eligible) <= MOST_DOMAINS else counted.counts.keys()
-    found = (
+    counts = (
         {value: counted.match_num(value) for value in sorted(listed)},
         len(counted.eligible) - len(counted.counts),
         list(spread.closed[:MOST_DOMAINS]),
@@ -407,4 +413,4 @@ def _counted_json(spread: Spread) -> dict[str, object]:
         spread.excluded,
         dict(spread.shared),
     )
-    return dict(zip(COUNTED, found, strict=True))
+    return dict(zip(COUNTED, counts, strict=True))

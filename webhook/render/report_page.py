@@ -65,7 +65,9 @@ def html(
 ) -> str:
     """Render the page as one file, for a browser."""
     groups = [
-        _waiting(one, group, origin.read) for one in report.workloads for group in waiting.get(key_of(one.live), ())
+        _waiting(workload, group, origin.read)
+        for workload in report.workloads
+        for group in waiting.get(key_of(workload.live), ())
     ]
     return page(
         "report.html",
@@ -80,7 +82,7 @@ def html(
         waiting=groups,
         outcomes=_outcomes(report) if titles.policy else (),
         sums=lines(policy_sums(report, titles)) if titles.policy else (),
-        workloads=[_workload(i, one, titles) for i, one in enumerate(report.workloads)],
+        workloads=[_workload(i, workload, titles) for i, workload in enumerate(report.workloads)],
     )
 
 
@@ -93,15 +95,15 @@ class Tile(NamedTuple):
 
 
 def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
-    found = report.summary
-    yield Tile(found.workloads, "workload" if found.workloads == 1 else "workloads")
-    yield Tile(found.pods, "Pod" if found.pods == 1 else "Pods")
-    yield Tile(found.waiting, "of them waiting", found.waiting > 0)
-    yield Tile(found.lost, "would lose every Pod with one zone", bool(found.lost))
-    yield Tile(found.uneven, "skewed beyond maxSkew", bool(found.uneven))
-    yield Tile(found.idle, "constraints that spread nothing", bool(found.idle))
+    summary = report.summary
+    yield Tile(summary.workloads, "workload" if summary.workloads == 1 else "workloads")
+    yield Tile(summary.pods, "Pod" if summary.pods == 1 else "Pods")
+    yield Tile(summary.waiting, "of them waiting", summary.waiting > 0)
+    yield Tile(summary.lost, "would lose every Pod with one zone", bool(summary.lost))
+    yield Tile(summary.uneven, "skewed beyond maxSkew", bool(summary.uneven))
+    yield Tile(summary.idle, "constraints that spread nothing", bool(summary.idle))
     if titles.policy:
-        yield Tile(found.denied, "denied by the policy", found.denied > 0)
+        yield Tile(summary.denied, "denied by the policy", summary.denied > 0)
 
 
 # What the loss of a zone takes
@@ -127,9 +129,9 @@ def _zones(report: Report) -> tuple[list[Zone], int]:
     """Return the zones that take the most, the worst first, and the number of others."""
     pods: Counter[str] = Counter()
     classes: dict[str, list[int]] = {}
-    for one in report.workloads:
-        total = one.live.running
-        for zone, number in one.loss.zones.items() if one.loss is not None else ():
+    for workload in report.workloads:
+        total = workload.live.running
+        for zone, number in workload.loss.zones.items() if workload.loss is not None else ():
             pods[zone] += number
             of_zone = classes.setdefault(zone, [0, 0, 0, 0])
             of_zone[3 if total == 1 else 0 if number == total else 1 if number >= HALF * total else 2] += 1
@@ -156,8 +158,8 @@ class Curve(NamedTuple):
 
 
 def _curve(report: Report) -> Curve | None:
-    found = [one.share for one in report.workloads if one.live.running > 1]
-    shares = sorted((share for share in found if share is not None), reverse=True)
+    known_shares = [workload.share for workload in report.workloads if workload.live.running > 1]
+    shares = sorted((share for share in known_shares if share is not None), reverse=True)
     if not shares:
         return None
     width, height = CURVE
@@ -180,11 +182,11 @@ def _curve(report: Report) -> Curve | None:
 # Pods that wait
 
 
-def _waiting(one: ReportedWorkload, group: Waiting, now: datetime | None) -> dict[str, object]:
+def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -> dict[str, object]:
     names = ", ".join(one_line(name, LINE_LIMIT) for name in group.names[:3])
     more = f" and {len(group.names) - 3:,} more" if len(group.names) > 3 else ""
-    found: dict[str, object] = {
-        "workload": _name(one),
+    row: dict[str, object] = {
+        "workload": _name(workload),
         "number": len(group.names),
         "names": f"{names}{more}",
         "cause": one_line(_cause(group), LINE_LIMIT),
@@ -194,8 +196,8 @@ def _waiting(one: ReportedWorkload, group: Waiting, now: datetime | None) -> dic
     }
     if group.explanation is not None:
         explained = Explained(group.subject, group.explanation, group.source, group.remedies, rollouts=None)
-        found["explained"] = _explained(explained, group.tried, now)
-    return found
+        row["explained"] = _explained(explained, group.tried, now)
+    return row
 
 
 def _cause(group: Waiting) -> str:
@@ -218,18 +220,18 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
         "remarks": lines(remarks),
         "constraints": [
             {
-                "words": ", ".join(lines(constraint_words(one.constraint))),
-                "key": one.constraint.topology_key.rpartition("/")[2],
-                "rows": list(domain_rows(one, explanation)),
-                "remarks": lines(constraint_remarks(one, explanation)),
+                "words": ", ".join(lines(constraint_words(constraint.constraint))),
+                "key": constraint.constraint.topology_key.rpartition("/")[2],
+                "rows": list(domain_rows(constraint, explanation)),
+                "remarks": lines(constraint_remarks(constraint, explanation)),
             }
-            for one in explanation.constraints
+            for constraint in explanation.constraints
         ],
         "said": lines([*said(explained, now), *([] if explanation.message else [preferred(explanation)])]),
         "tried": tried,
         "remedies": [
-            (title, [(one_line(change, LINE_LIMIT), one_line(outcome, LINE_LIMIT)) for change, outcome in those])
-            for title, those in remedies_by_place(explained)
+            (title, [(one_line(change, LINE_LIMIT), one_line(outcome, LINE_LIMIT)) for change, outcome in changes])
+            for title, changes in remedies_by_place(explained)
         ],
     }
 
@@ -238,61 +240,65 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
 
 
 def _outcomes(report: Report) -> list[Bar]:
-    counted = Counter(answer_word(one.impact.worst) for one in report.workloads)
+    counted = Counter(answer_word(workload.impact.worst) for workload in report.workloads)
     words = [*dict.fromkeys(["denied", *map(str, GRAVITY), *counted])]
     widest = max(counted.values(), default=0)
-    return [Bar(one, f"{counted[one]:,}", scaled(counted[one], widest, WIDE_REPORT)) for one in words if counted[one]]
+    return [
+        Bar(word, f"{counted[word]:,}", scaled(counted[word], widest, WIDE_REPORT)) for word in words if counted[word]
+    ]
 
 
 # Workloads
 
 
-def _workload(i: int, one: ReportedWorkload, titles: Titles) -> dict[str, object]:
-    ref, loss, share = one.live.ref, one.loss, one.share
-    by_severity = Counter(finding.severity for finding in one.findings)
-    worst = max((spread.excess for spread in one.spreads), default=0)
+def _workload(i: int, workload: ReportedWorkload, titles: Titles) -> dict[str, object]:
+    ref, loss, share = workload.live.ref, workload.loss, workload.share
+    by_severity = Counter(finding.severity for finding in workload.findings)
+    worst = max((spread.excess for spread in workload.spreads), default=0)
     gravest = min((severity.rank for severity in by_severity), default=Severity.IGNORE.rank)
     flags = {
-        "waiting": one.live.waiting,
+        "waiting": workload.live.waiting,
         "uneven": worst,
-        "lost": one.live.running > 1 and share == 1,
-        "idle": any(one.idle),
+        "lost": workload.live.running > 1 and share == 1,
+        "idle": any(workload.idle),
         "found": by_severity[Severity.ERROR] or by_severity[Severity.WARNING],
-        "denied": titles.policy and not one.impact.worst.allowed,
-        "changed": one.changes or one.defaults_change,
+        "denied": titles.policy and not workload.impact.worst.allowed,
+        "changed": workload.changes or workload.defaults_change,
     }
-    charts = [_chart(spread, why) for spread, why in zip(one.spreads, one.idle, strict=True)][:MOST_CHARTS]
+    charts = [_chart(spread, why) for spread, why in zip(workload.spreads, workload.idle, strict=True)][:MOST_CHARTS]
     return {
         "id": i,
         "name": one_line(ref.name, LINE_LIMIT),
         "where": f"{one_line(ref.kind, LINE_LIMIT)} in {one_line(ref.namespace, LINE_LIMIT)}",
-        "foreign": foreign_words(one),
+        "foreign": foreign_words(workload),
         "flags": " ".join(flag for flag, on in flags.items() if on),
         # By what the script sorts, in the order of its options: zone, skew, waiting, Pods, findings.
-        "order": f"{share or 0:.3f} {worst} {one.live.waiting} {one.live.pods} {-gravest}",
-        "running": one.live.running,
-        "waiting": one.live.waiting,
-        "leaving": one.live.leaving,
+        "order": f"{share or 0:.3f} {worst} {workload.live.waiting} {workload.live.pods} {-gravest}",
+        "running": workload.live.running,
+        "waiting": workload.live.waiting,
+        "leaving": workload.live.leaving,
         "share": None if loss is None or share is None else (share_text(share), loss.largest, scaled(share, 1, BAR)),
         "no_share": NOT_KNOWN if loss is None else "no zone",
         "lost": bool(flags["lost"]),
-        "skews": [_skew(spread) for spread in one.spreads[:MOST_SKEWS]],
-        "more_skews": max(0, len(one.spreads) - MOST_SKEWS),
-        "idle": sum(bool(why) for why in one.idle),
+        "skews": [_skew(spread) for spread in workload.spreads[:MOST_SKEWS]],
+        "more_skews": max(0, len(workload.spreads) - MOST_SKEWS),
+        "idle": sum(bool(why) for why in workload.idle),
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
         "charts": charts,
-        "more_charts": len(one.spreads) - len(charts),
-        "scaling": autoscaled(one.scaling) if one.scaling is not None else "",
-        "findings": _findings("", one.findings),
-        "at_most": _findings(f"At {one.scaling.most:,} replicas also:", one.at_most) if one.scaling else None,
-        "outcome": answer_word(one.impact.worst),
-        "was": answer_word(one.was.worst) if one.was is not None else "",
+        "more_charts": len(workload.spreads) - len(charts),
+        "scaling": autoscaled(workload.scaling) if workload.scaling is not None else "",
+        "findings": _findings("", workload.findings),
+        "at_most": _findings(f"At {workload.scaling.most:,} replicas also:", workload.at_most)
+        if workload.scaling
+        else None,
+        "outcome": answer_word(workload.impact.worst),
+        "was": answer_word(workload.was.worst) if workload.was is not None else "",
         "answers": [
             (what, answer_word(answer), answer.message)
             for what, answer in (
-                ("Created", one.impact.create),
-                ("Updated", one.impact.update),
-                ("Its Pods", one.impact.pods),
+                ("Created", workload.impact.create),
+                ("Updated", workload.impact.update),
+                ("Its Pods", workload.impact.pods),
             )
             if answer is not None
         ],
@@ -302,12 +308,15 @@ def _workload(i: int, one: ReportedWorkload, titles: Titles) -> dict[str, object
 def _findings(title: str, findings: Sequence[Finding]) -> dict[str, object] | None:
     """Return the gravest first; None if there are none."""
     gravest = sorted(findings, key=lambda finding: finding.severity.rank)[:MOST_FINDINGS]
-    rows = [(str(one.severity), one.rule, path_text(one.path), one.message, one.fix) for one in gravest]
+    rows = [
+        (str(finding.severity), finding.rule, path_text(finding.path), finding.message, finding.fix)
+        for finding in gravest
+    ]
     return {"title": title, "rows": rows, "more": len(findings) - len(rows)} if rows else None
 
 
-def _name(one: ReportedWorkload) -> str:
-    ref = one.live.ref
+def _name(workload: ReportedWorkload) -> str:
+    ref = workload.live.ref
     return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", LINE_LIMIT)
 
 

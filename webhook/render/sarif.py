@@ -106,9 +106,9 @@ def _notes(notes: Sequence[Note]) -> Mapping[str, object]:
     return {"level": "note", "message": {"text": text}, "locations": [*map(_location, notes)]}
 
 
-def _location(one: Problem | Note) -> Mapping[str, object]:
-    region = {"startLine": one.line, "startColumn": one.column}
-    return {"physicalLocation": {**_file(one.file), "region": region}}
+def _location(problem: Problem | Note) -> Mapping[str, object]:
+    region = {"startLine": problem.line, "startColumn": problem.column}
+    return {"physicalLocation": {**_file(problem.file), "region": region}}
 
 
 def _skipped(skipped: Skipped) -> Mapping[str, object]:

@@ -58,13 +58,13 @@ def _lines(shown: Simulated) -> Iterator[str]:
     if shown.remedies:
         yield ""
         yield "  What would let one of those in that wait in the end (each was tried, on one run):"
-        yield from (f"    {TITLES[one.where]}: {one.change}" for one in shown.remedies)
+        yield from (f"    {TITLES[remedy.where]}: {remedy.change}" for remedy in shown.remedies)
 
 
 def widest_of(shown: Simulated) -> int:
     """Return the most Pods that any domain has, 1 at least."""
-    ranges = (one for result in shown.results for each in result.constraints for one in each.domains.values())
-    return max((one.most for one in ranges), default=1) or 1
+    ranges = (domain for result in shown.results for each in result.constraints for domain in each.domains.values())
+    return max((bounds.most for bounds in ranges), default=1) or 1
 
 
 def assumptions(shown: Simulated) -> Iterator[str]:
@@ -95,9 +95,9 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     yield f"    {'   '.join(constraint_words(constraint))}"
     rows = list(domain_rows(of))
     width = max((len(name) for name, _ in rows), default=0)
-    numbers = max((len(range_text(one)) for _, one in rows), default=0)
-    for name, one in rows:
-        yield f"      {name:<{width}}   {range_text(one):>{numbers}}   {_bar(one, widest)}".rstrip()
+    numbers = max((len(range_text(bounds)) for _, bounds in rows), default=0)
+    for name, bounds in rows:
+        yield f"      {name:<{width}}   {range_text(bounds):>{numbers}}   {_bar(bounds, widest)}".rstrip()
     if of.exceeds:
         yield f"      {excess_line(of)}"
 
@@ -112,28 +112,32 @@ def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
     Yield a row for each domain; where there are many, one for those that are alike, those with the most Pods first.
     """
     if len(of.domains) <= MOST_ROWS:
-        yield from ((one_line(name, 63), one) for name, one in of.domains.items())
+        yield from ((one_line(name, 63), bounds) for name, bounds in of.domains.items())
         return
     alike: dict[Range, list[str]] = {}
-    for name, one in of.domains.items():
-        alike.setdefault(one, []).append(name)
-    ordered = sorted(alike.items(), key=lambda one: (-one[0].most, -one[0].most_likely, -one[0].least))
-    for one, names in ordered[:MOST_ROWS]:
+    for name, bounds in of.domains.items():
+        alike.setdefault(bounds, []).append(name)
+    ordered = sorted(alike.items(), key=lambda alike: (-alike[0].most, -alike[0].most_likely, -alike[0].least))
+    for bounds, names in ordered[:MOST_ROWS]:
         named = ", ".join(one_line(name, 63) for name in names[:2])
-        yield f"{named}{f' and {len(names) - 2:,} more' if len(names) > 2 else ''}", one
+        yield f"{named}{f' and {len(names) - 2:,} more' if len(names) > 2 else ''}", bounds
     if len(ordered) > MOST_ROWS:
-        rest = [one for one, names in ordered[MOST_ROWS:] for _ in names]
-        least, most = min(one.least for one in rest), max(one.most for one in rest)
+        rest = [bounds for bounds, names in ordered[MOST_ROWS:] for _ in names]
+        least, most = min(bounds.least for bounds in rest), max(bounds.most for bounds in rest)
         yield f"{len(rest):,} more", Range(least, rest[0].most_likely, most)
 
 
-def range_text(one: Range) -> str:
+def range_text(bounds: Range) -> str:
     """Return a range such as `3`, or `3 (2 to 5)`."""
-    return f"{one.most_likely}" if one.least == one.most else f"{one.most_likely} ({one.least} to {one.most})"
+    return (
+        f"{bounds.most_likely}"
+        if bounds.least == bounds.most
+        else f"{bounds.most_likely} ({bounds.least} to {bounds.most})"
+    )
 
 
-def _bar(one: Range, widest: int) -> str:
-    ends = [number if widest <= BAR_WIDTH else -(-number * BAR_WIDTH // widest) for number in one]
+def _bar(bounds: Range, widest: int) -> str:
+    ends = [number if widest <= BAR_WIDTH else -(-number * BAR_WIDTH // widest) for number in bounds]
     return AT_LEAST_MARK * ends[0] + LIKELY_MARK * (ends[1] - ends[0]) + AT_MOST_MARK * (ends[2] - ends[1])
 
 
@@ -165,12 +169,12 @@ def _why_missing(result: StepResult) -> str:
 
 
 def _drain_of_nothing(drained: OfDrain) -> str:
-    one, number = len(drained.nodes) == 1, len(drained.nodes)
-    those = one_line(drained.nodes[0], 63) if one else f"all {number:,} nodes"
+    single, number = len(drained.nodes) == 1, len(drained.nodes)
+    nodes = one_line(drained.nodes[0], 63) if single else f"all {number:,} nodes"
     if not drained.cordoned:
-        why = "is cordoned already, and has" if one else "are cordoned already, and have"
-        return f"The {DRAIN} does nothing: {those} {why} no Pod that it evicts."
-    cordons = those if drained.cordoned == number else f"{drained.cordoned:,} of {number:,} nodes"
+        why = "is cordoned already, and has" if single else "are cordoned already, and have"
+        return f"The {DRAIN} does nothing: {nodes} {why} no Pod that it evicts."
+    cordons = nodes if drained.cordoned == number else f"{drained.cordoned:,} of {number:,} nodes"
     return f"The {DRAIN} evicts no Pod, and cordons {cordons}."
 
 
@@ -210,8 +214,8 @@ def as_json(shown: Simulated) -> str:
             "seed": shown.seed,
             "runs": shown.runs,
             "now": _result(start),
-            "steps": [{"step": one.step, **_result(one)} for one in steps],
-            "remedies": [{"change": one.change, "where": one.where} for one in shown.remedies],
+            "steps": [{"step": step.step, **_result(step)} for step in steps],
+            "remedies": [{"change": remedy.change, "where": remedy.where} for remedy in shown.remedies],
             "notJudged": list(shown.not_judged),
             "notes": list(shown.notes),
         },
@@ -221,7 +225,7 @@ def as_json(shown: Simulated) -> str:
 
 def _result(result: StepResult) -> dict[str, object]:
     return {
-        "constraints": [_of_constraint(one) for one in result.constraints],
+        "constraints": [_of_constraint(constraint) for constraint in result.constraints],
         "pending": {**_numbers(result.pending), "reasons": dict(result.reasons)},
         "others": _numbers(result.others),
         "unfinished": result.unfinished,
@@ -246,10 +250,10 @@ def _of_constraint(of: OfConstraint) -> dict[str, object]:
         "maxSkew": constraint.max_skew,
         "hard": constraint.hard,
         "selector": str(constraint.selector),
-        "domains": [{"value": name, **_numbers(one)} for name, one in of.domains.items()],
+        "domains": [{"value": name, **_numbers(bounds)} for name, bounds in of.domains.items()],
         "exceedsMaxSkew": of.exceeds,
     }
 
 
-def _numbers(one: Range) -> Mapping[str, int]:
-    return {"least": one.least, "mostLikely": one.most_likely, "most": one.most}
+def _numbers(bounds: Range) -> Mapping[str, int]:
+    return {"least": bounds.least, "mostLikely": bounds.most_likely, "most": bounds.most}

@@ -49,7 +49,7 @@ def html(shown: Simulated, origin: Origin) -> str:
         runs=f"{runs} with seed {shown.seed}.",
         notes=lines(assumptions(shown)),
         steps=[_step(result, i > 0, widest) for i, result in enumerate(shown.results)],
-        remedies=[(TITLES[one.where], one_line(one.change, LINE_LIMIT)) for one in shown.remedies],
+        remedies=[(TITLES[remedy.where], one_line(remedy.change, LINE_LIMIT)) for remedy in shown.remedies],
     )
 
 
@@ -65,11 +65,11 @@ def _step(result: StepResult, ends: bool, widest: int) -> dict[str, object]:
 def _constraint(of: OfConstraint, widest: int) -> dict[str, object]:
     return {
         "words": ", ".join(lines(constraint_words(of.constraint))),
-        "bars": [_bar(name, one, widest) for name, one in domain_rows(of)],
+        "bars": [_bar(name, bounds, widest) for name, bounds in domain_rows(of)],
         "exceeds": excess_line(of) if of.exceeds else "",
     }
 
 
-def _bar(name: str, one: Range, widest: int) -> RangeBar:
-    least, likely, most = (scaled(number, widest, WIDE_SIMULATION) for number in one)
-    return RangeBar(name, range_text(one), least, likely, most)
+def _bar(name: str, bounds: Range, widest: int) -> RangeBar:
+    least, likely, most = (scaled(number, widest, WIDE_SIMULATION) for number in bounds)
+    return RangeBar(name, range_text(bounds), least, likely, most)

@@ -65,7 +65,9 @@ class MetricSample(NamedTuple):
 
 def text(report: Report | None, seconds: int, failures: int) -> bytes:
     """Return all metrics as text; `report` is None, and `seconds` 0, before the cluster was read for the first time."""
-    samples = sorted(_samples(report), key=lambda one: OF_WORKLOADS.index(one.metric)) if report is not None else []
+    samples = (
+        sorted(_samples(report), key=lambda sample: OF_WORKLOADS.index(sample.metric)) if report is not None else []
+    )
     shown = samples[: _bound(samples)]
     left_out = len(samples) - len(shown)
     shown += [
@@ -94,11 +96,11 @@ def _series_of(sample: MetricSample) -> tuple[SkewMetric, Labels]:
 
 def _samples(report: Report) -> Iterator[MetricSample]:
     yield from _findings(report)
-    for one in report.workloads:
-        workload = _workload(one)
-        waiting = {PENDING: one.live.waiting - one.live.gated, GATED: one.live.gated}
+    for reported in report.workloads:
+        workload = _workload(reported)
+        waiting = {PENDING: reported.live.waiting - reported.live.gated, GATED: reported.live.gated}
         yield from (MetricSample(metric, workload, number) for metric, number in waiting.items() if number)
-        for spread in one.spreads:
+        for spread in reported.spreads:
             constraint = {**workload, **_constraint(spread)}
             yield MetricSample(MAX_SKEW, constraint, spread.constraint.max_skew)
             if spread.counted is None or spread.skew is None:
@@ -111,19 +113,24 @@ def _samples(report: Report) -> Iterator[MetricSample]:
 
 def _findings(report: Report) -> Iterator[MetricSample]:
     """Yield the number of findings of each rule; workloads of one kind and name in several groups are added up."""
-    found = Counter(
-        (one.live.ref.namespace, f"{one.live.ref.kind}/{one.live.ref.name}", finding.rule, str(finding.severity))
-        for one in report.workloads
-        for finding in one.findings
+    counted = Counter(
+        (
+            workload.live.ref.namespace,
+            f"{workload.live.ref.kind}/{workload.live.ref.name}",
+            finding.rule,
+            str(finding.severity),
+        )
+        for workload in report.workloads
+        for finding in workload.findings
     )
-    for labels, number in found.items():
+    for labels, number in counted.items():
         yield MetricSample(
             FINDINGS, dict(zip(("namespace", "workload", "rule", "severity"), labels, strict=True)), number
         )
 
 
-def _workload(one: ReportedWorkload) -> Labels:
-    ref = one.live.ref
+def _workload(workload: ReportedWorkload) -> Labels:
+    ref = workload.live.ref
     group = ref.api_version.rpartition("/")[0]
     return {"namespace": ref.namespace, "group": group, "kind": ref.kind, "workload": ref.name}
 

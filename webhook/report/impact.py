@@ -79,7 +79,7 @@ class Impact:
     def worst(self) -> WebhookAnswer:
         """The gravest of the answers."""
         return min(
-            filter(None, (self.create, self.update, self.pods)), key=lambda one: one.gravity, default=NEVER_ASKED
+            filter(None, (self.create, self.update, self.pods)), key=lambda answer: answer.gravity, default=NEVER_ASKED
         )
 
     @property
@@ -90,7 +90,7 @@ class Impact:
     @property
     def denies_update(self) -> bool:
         """Return whether the next update is denied, or the Pods that come of it."""
-        return any(one is not None and not one.allowed for one in (self.update, self.pods))
+        return any(answer is not None and not answer.allowed for answer in (self.update, self.pods))
 
     @property
     def gives_defaults(self) -> bool:
@@ -111,9 +111,9 @@ def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_
     def asked(obj: Raw, old: Raw | None = None, user: str = "") -> Applied:
         return dry_run(obj, old, terms, namespace=workload.ref.namespace, never_sent=never_sent, user=user)
 
-    by_controller = [asked(one.sent, user=_maker(one.sent)) for one in made]
-    pods = min(map(_answer, by_controller), key=lambda one: one.gravity, default=None)
-    defaults = tuple([_defaults(one) for one in by_controller])
+    by_controller = [asked(pod.sent, user=_maker(pod.sent)) for pod in made]
+    pods = min(map(_answer, by_controller), key=lambda answer: answer.gravity, default=None)
+    defaults = tuple([_defaults(applied) for applied in by_controller])
     if workload.is_pod:
         return Impact(pods, None, None, defaults)
     if workload.raw is None:
@@ -133,12 +133,12 @@ def restarted(raw: Raw, terms: Terms) -> Raw:
     """
     Return the object as `kubectl rollout restart` changes it: an annotation in each Pod template that can be changed.
     """
-    found = raw
+    changed = raw
     for workload in parse_workloads(raw, terms.policy.kinds):
         if workload.in_template and (workload.kind.api_version, workload.kind.kind) != JOB:
             at = (*workload.path[:-2], "metadata", "annotations", RESTARTED_AT)
-            found = as_mapping(with_value(found, at, "now"))
-    return found
+            changed = as_mapping(with_value(changed, at, "now"))
+    return changed
 
 
 def _answer(applied: Applied) -> WebhookAnswer:
@@ -156,5 +156,5 @@ def _answer(applied: Applied) -> WebhookAnswer:
 
 
 def _defaults(applied: Applied) -> tuple[Mapping[str, object], ...]:
-    found = applied.mutate.defaulted
-    return found.constraints if isinstance(found, Defaults) else ()
+    defaulted = applied.mutate.defaulted
+    return defaulted.constraints if isinstance(defaulted, Defaults) else ()

@@ -202,22 +202,22 @@ class Inventory:
         for key, kept in self._objects.items():
             if (top := self._top(key)) != key and not isinstance(kept, Packed):
                 owned.setdefault(top, []).append(kept)
-        for key, those in self._pods.items():
-            pods.setdefault(self._top(key), _Pods()).add(those)
+        for key, of_controller in self._pods.items():
+            pods.setdefault(self._top(key), _Pods()).add(of_controller)
         tops = {key for key in self._objects if self._top(key) == key} | pods.keys()
-        found = [self._workload(key, owned.get(key, ()), pods.get(key, _Pods())) for key in tops]
-        shown = [one for one in found if one.pods or _waits_for_pods(one)]
-        return tuple(sorted(shown, key=lambda one: by_name(one.ref)))
+        live_workloads = [self._workload(key, owned.get(key, ()), pods.get(key, _Pods())) for key in tops]
+        shown = [workload for workload in live_workloads if workload.pods or _waits_for_pods(workload)]
+        return tuple(sorted(shown, key=lambda shown: by_name(shown.ref)))
 
     def makers(self, namespace: str) -> Mapping[LabelSet, Mapping[ObjectKey, int]]:
         """Return the workloads whose Pods on nodes have these labels, and how many, by label set."""
-        found: dict[LabelSet, Mapping[ObjectKey, int]] = {}
+        by_labels: dict[LabelSet, Mapping[ObjectKey, int]] = {}
         for labels, keys in self._counted.get(namespace, {}).items():
             tops: Counter[ObjectKey] = Counter()
             for key, number in keys.items():
                 tops[self._top(key)] += number
-            found[labels] = tops
-        return found
+            by_labels[labels] = tops
+        return by_labels
 
     def top(self, key: ObjectKey) -> ObjectKey:
         """Return the workload that an object belongs to; its own key if it is none that is known."""
@@ -272,7 +272,7 @@ def by_name(ref: ObjectRef) -> tuple[str, str, str, str]:
 
 def named(keys: Mapping[ObjectKey, int]) -> Mapping[str, int]:
     """Return the number of each workload as `Kind/name`, by kind and name; those of several groups are added up."""
-    found: Counter[str] = Counter()
-    for key, number in sorted(keys.items(), key=lambda one: (one[0].kind, one[0].name)):
-        found[f"{key.kind}/{key.name}"] += number
-    return dict(found)
+    by_name: Counter[str] = Counter()
+    for key, number in sorted(keys.items(), key=lambda key: (key[0].kind, key[0].name)):
+        by_name[f"{key.kind}/{key.name}"] += number
+    return dict(by_name)

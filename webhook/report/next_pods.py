@@ -116,18 +116,20 @@ def anew(pod: Raw, features: Features) -> Raw:
     labels: Mapping[str, str] = labels_in(pod)
     if features.topology_labels and spec.get("nodeName"):
         labels = {key: value for key, value in labels.items() if key not in TOPOLOGY_LABELS}
-    found: dict[str, object] = {
+    created: dict[str, object] = {
         "apiVersion": pod.get("apiVersion"),
         "kind": POD,
         "metadata": {**kept, "labels": labels},
         "spec": {name: value for name, value in spec.items() if name != "nodeName"},
     }
     if read_pod(pod).defaulted:
-        return _undefaulted(found)
+        return _undefaulted(created)
     constraints = spec.get(FIELD)
     if not constraints or not features.selector_merge:
-        return found
-    return as_mapping(with_value(found, CONSTRAINTS_PATH, [_unmerged(one, labels) for one in as_list(constraints)]))
+        return created
+    return as_mapping(
+        with_value(created, CONSTRAINTS_PATH, [_unmerged(constraint, labels) for constraint in as_list(constraints)])
+    )
 
 
 def _undefaulted(pod: Raw) -> Raw:

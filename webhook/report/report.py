@@ -86,8 +86,8 @@ class ReportedWorkload:
         """Whether any answer differs between the two policies."""
         if self.was is None:
             return False
-        now, was = ((one.create, one.update, one.pods) for one in (self.impact, self.was))
-        return [one and one.gravity for one in now] != [one and one.gravity for one in was]
+        now, was = ((impact.create, impact.update, impact.pods) for impact in (self.impact, self.was))
+        return [answer and answer.gravity for answer in now] != [answer and answer.gravity for answer in was]
 
     @property
     def defaults_change(self) -> str:
@@ -105,7 +105,7 @@ class ReportedWorkload:
     @property
     def excess(self) -> int:
         """How far the worst hard constraint is beyond its maxSkew."""
-        return max((one.excess for one in self.spreads if one.constraint.hard), default=0)
+        return max((spread.excess for spread in self.spreads if spread.constraint.hard), default=0)
 
 
 class ReportSummary(NamedTuple):
@@ -176,7 +176,10 @@ class Reporting:
         self._without_pods = without_pods(snapshot)
         self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles), profiles
         self._others = Neighbours.of(
-            one for live in self.workloads if live.raw is not None for one in self._parsed(live.raw, live.ref.namespace)
+            workload
+            for live in self.workloads
+            if live.raw is not None
+            for workload in self._parsed(live.raw, live.ref.namespace)
         )
         self._scalings, self._static, self._contacts = inventory.scalings, inventory.static, inventory.contacts
 
@@ -184,9 +187,9 @@ class Reporting:
         """Return all that is reported of one of the workloads."""
         policy, compare, _ = self._policies
         made = made_pods(live, policy.kinds, self._features)
-        found = self._impact(live, made, policy)
+        now = self._impact(live, made, policy)
         was = self._impact(live, made, compare) if compare is not None else None
-        judged, spreads = self._judged(live, made), tuple(self._spreads(live, made, found, was))
+        judged, spreads = self._judged(live, made), tuple(self._spreads(live, made, now, was))
         findings = self._findings(judged)
         return ReportedWorkload(
             live,
@@ -195,7 +198,7 @@ class Reporting:
             tuple([why_idle(spread, findings) for spread in spreads]),
             zone_loss(live, self._snapshot.nodes),
             findings,
-            found,
+            now,
             was,
             self._foreign(made),
             judged[0].scaling if judged else None,
@@ -204,7 +207,7 @@ class Reporting:
 
     def report(self, workloads: Iterable[ReportedWorkload]) -> Report:
         """Return the report of these workloads."""
-        ordered = tuple(sorted(workloads, key=lambda one: _order(one, self._policies.named)))
+        ordered = tuple(sorted(workloads, key=lambda workload: _order(workload, self._policies.named)))
         nodes = self._snapshot.nodes
         placed = bool(nodes)
         many, zones = (len(nodes), len(nodes.domains(ZONE))) if placed else (None, None)
@@ -213,24 +216,26 @@ class Reporting:
 
     def _namespaces(self, workloads: Iterable[ReportedWorkload], placed: bool) -> list[ReportedNamespace]:
         by_namespace: dict[str, list[ReportedWorkload]] = {}
-        for one in workloads:
-            by_namespace.setdefault(one.live.ref.namespace, []).append(one)
-        found = [
-            ReportedNamespace(name, self._contacts.get(name), summary(those, placed=placed))
-            for name, those in by_namespace.items()
+        for workload in workloads:
+            by_namespace.setdefault(workload.live.ref.namespace, []).append(workload)
+        summaries = [
+            ReportedNamespace(name, self._contacts.get(name), summary(of_namespace, placed=placed))
+            for name, of_namespace in by_namespace.items()
         ]
-        return sorted(found, key=lambda one: (*_concern(one.summary, self._policies.named), one.name))
+        return sorted(
+            summaries, key=lambda namespace: (*_concern(namespace.summary, self._policies.named), namespace.name)
+        )
 
     def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
         return impact(live, made, Terms(policy, self._snapshot, self._features), self._never_sent)
 
     def _spreads(
-        self, live: LiveWorkload, made: Sequence[MadePod], found: Impact, was: Impact | None
+        self, live: LiveWorkload, made: Sequence[MadePod], now: Impact, was: Impact | None
     ) -> Iterator[Spread]:
-        in_force = (was or found).defaults if self._policies.in_force is not None else ()
-        for i, one in enumerate(made):
-            given: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, one)
-            yield from self._spreading.of(live, one.raw, given, i)
+        in_force = (was or now).defaults if self._policies.in_force is not None else ()
+        for i, pod in enumerate(made):
+            given: Sequence[object] = in_force[i] if i < len(in_force) else self._given(live, pod)
+            yield from self._spreading.of(live, pod.raw, given, i)
 
     def _foreign(self, made: Sequence[MadePod]) -> str:
         names = (read_pod(pod.raw).scheduler_name for pod in made)
@@ -253,12 +258,16 @@ class Reporting:
         except TooLarge:
             return ()  # which the answers say
         if not described and not live.waiting:  # Those that are there have their places.
-            workloads = tuple([replace(one, replicas=0) for one in workloads])
+            workloads = tuple([replace(workload, replicas=0) for workload in workloads])
         scaling = scaling_of(workloads, self._scalings)
-        return [replace(one if scaling is None else one.within(scaling), owner=None) for one in workloads]
+        return [
+            replace(workload if scaling is None else workload.within(scaling), owner=None) for workload in workloads
+        ]
 
     def _findings(self, workloads: Iterable[Workload]) -> tuple[Finding, ...]:
-        return tuple([finding for one in workloads for finding in self._found(one, self._snapshot, self._others)])
+        return tuple(
+            [finding for workload in workloads for finding in self._found(workload, self._snapshot, self._others)]
+        )
 
     def _at_most(self, workloads: Iterable[Workload], findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """
@@ -266,14 +275,16 @@ class Reporting:
 
         Which other Pods will be there by then is not known.
         """
-        known = {(one.rule, one.path) for one in findings}
+        known = {(finding.rule, finding.path) for finding in findings}
         grown = [
-            replace(one, replicas=most)
-            for one in workloads
-            if one.scaling is not None and (most := one.scaling.most or 0) > one.replicas
+            replace(workload, replicas=most)
+            for workload in workloads
+            if workload.scaling is not None and (most := workload.scaling.most or 0) > workload.replicas
         ]
-        found = [finding for one in grown for finding in self._found(one, self._without_pods, None)]
-        return tuple([finding for finding in found if (finding.rule, finding.path) not in known])
+        at_most = [
+            finding for grown_workload in grown for finding in self._found(grown_workload, self._without_pods, None)
+        ]
+        return tuple([finding for finding in at_most if (finding.rule, finding.path) not in known])
 
     def _found(self, workload: Workload, snapshot: Snapshot, others: Neighbours | None) -> tuple[Finding, ...]:
         namespace_labels = self._snapshot.namespaces.get(workload.namespace)
@@ -288,20 +299,20 @@ def _replicas(live: LiveWorkload) -> int | None:
     return None if live.written is None else live.written.replicas
 
 
-def _order(one: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
+def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
     """Return what hurts most first: see docs/report.md."""
-    share = (one.share or 0.0) if one.live.running > 1 and one.live.ref.kind != "DaemonSet" else 0.0
-    soft = max((spread.excess for spread in one.spreads), default=0)
-    gravest = min((finding.severity.rank for finding in one.findings), default=Severity.IGNORE.rank)
+    share = (workload.share or 0.0) if workload.live.running > 1 and workload.live.ref.kind != "DaemonSet" else 0.0
+    soft = max((spread.excess for spread in workload.spreads), default=0)
+    gravest = min((finding.severity.rank for finding in workload.findings), default=Severity.IGNORE.rank)
     return (
-        by_policy and one.impact.worst.allowed,
-        -one.live.waiting,
+        by_policy and workload.impact.worst.allowed,
+        -workload.live.waiting,
         share < 1,
-        -one.excess,
+        -workload.excess,
         -share,
         -soft,
         gravest,
-        by_name(one.live.ref),
+        by_name(workload.live.ref),
     )
 
 
@@ -314,22 +325,24 @@ def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
 def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSummary:
     """Return the sums over some workloads; of those that are not `placed`, no node is known."""
     change: Counter[str] = Counter()
-    for one in workloads:
-        if one.defaults_change:
-            change[one.defaults_change] += one.live.pods
+    for workload in workloads:
+        if workload.defaults_change:
+            change[workload.defaults_change] += workload.live.pods
     return ReportSummary(
         workloads=len(workloads),
-        pods=sum(one.live.pods for one in workloads),
-        waiting=sum(one.live.waiting for one in workloads),
-        outcomes=Counter(one.impact.worst.outcome for one in workloads),
-        denied=sum(not one.impact.worst.allowed for one in workloads),
-        denied_updates=sum(one.impact.denies_update for one in workloads),
-        denied_creates=sum(one.impact.denies_create for one in workloads),
-        found=Counter(severity for one in workloads for severity in {finding.severity for finding in one.findings}),
-        changed=sum(one.changes for one in workloads),
-        defaulted=sum(one.live.pods for one in workloads if one.impact.gives_defaults),
+        pods=sum(workload.live.pods for workload in workloads),
+        waiting=sum(workload.live.waiting for workload in workloads),
+        outcomes=Counter(workload.impact.worst.outcome for workload in workloads),
+        denied=sum(not workload.impact.worst.allowed for workload in workloads),
+        denied_updates=sum(workload.impact.denies_update for workload in workloads),
+        denied_creates=sum(workload.impact.denies_create for workload in workloads),
+        found=Counter(
+            severity for workload in workloads for severity in {finding.severity for finding in workload.findings}
+        ),
+        changed=sum(workload.changes for workload in workloads),
+        defaulted=sum(workload.live.pods for workload in workloads if workload.impact.gives_defaults),
         defaults_change=change,
-        uneven=sum(any(spread.excess for spread in one.spreads) for one in workloads) if placed else None,
-        lost=sum(one.live.running > 1 and one.share == 1 for one in workloads) if placed else None,
-        idle=sum(why != "" for one in workloads for why in one.idle) if placed else None,
+        uneven=sum(any(spread.excess for spread in workload.spreads) for workload in workloads) if placed else None,
+        lost=sum(workload.live.running > 1 and workload.share == 1 for workload in workloads) if placed else None,
+        idle=sum(why != "" for workload in workloads for why in workload.idle) if placed else None,
     )

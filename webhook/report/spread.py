@@ -118,30 +118,30 @@ class _Namespace:
 
     def matching(self, selector: Selector) -> Mapping[LabelSet, PodGroup]:
         """Return the Pods that a selector matches."""
-        found = self._matching.get(selector)
-        if found is None:
+        groups = self._matching.get(selector)
+        if groups is None:
             candidates = {labels: self._groups[labels] for labels in self._candidates(selector)}
-            found = {labels: group for labels, group in candidates.items() if selector.matches(group.labels)}
-            self._matching[selector] = found
-        return found
+            groups = {labels: group for labels, group in candidates.items() if selector.matches(group.labels)}
+            self._matching[selector] = groups
+        return groups
 
     def _candidates(self, selector: Selector) -> Sequence[LabelSet]:
         asked = [
-            self._labelled.get((one.key, one.values[0]), [])
-            for one in selector.requirements
-            if one.operator in (EQUALS, IN) and len(one.values) == 1
+            self._labelled.get((requirement.key, requirement.values[0]), [])
+            for requirement in selector.requirements
+            if requirement.operator in (EQUALS, IN) and len(requirement.values) == 1
         ]
         return min(asked, key=len) if asked else list(self._groups)
 
     def makers(self, selector: Selector) -> Mapping[ObjectKey, int]:
         """Return the number of Pods of each workload that a selector matches."""
-        found = self._made.get(selector)
-        if found is None:
+        numbers = self._made.get(selector)
+        if numbers is None:
             counted: Counter[ObjectKey] = Counter()
             for labels in self.matching(selector):
                 counted.update(self._makers.get(labels, {}))
-            found = self._made[selector] = counted
-        return found
+            numbers = self._made[selector] = counted
+        return numbers
 
 
 class Spreading:
@@ -167,9 +167,13 @@ class Spreading:
         if (
             source == FROM_SCHEDULER and workload.ref.kind == "DaemonSet"
         ):  # One node takes each of its Pods, and is not scored.
-            cycle = replace(cycle, constraints=[one for one in cycle.constraints if one.hard])
+            cycle = replace(cycle, constraints=[constraint for constraint in cycle.constraints if constraint.hard])
         own = self._of(workload.ref.namespace)
-        matching = {labels: group for one in cycle.constraints for labels, group in own.matching(one.selector).items()}
+        matching = {
+            labels: group
+            for constraint in cycle.constraints
+            for labels, group in own.matching(constraint.selector).items()
+        }
         cycle = replace(cycle, snapshot=replace(self._snapshot, pods={workload.ref.namespace: matching}))
         for counted in count_each(cycle):
             makers = own.makers(counted.constraint.selector) if counted.counts else {}
@@ -179,16 +183,18 @@ class Spreading:
             yield Spread(counted.constraint, source, template, known, *nodes, makers, key_of(workload), confined)
 
     def _of(self, namespace: str) -> _Namespace:
-        found = self._namespaces.get(namespace)
-        if found is None:
+        of_namespace = self._namespaces.get(namespace)
+        if of_namespace is None:
             groups = self._snapshot.pods.get(namespace, {})
-            found = self._namespaces[namespace] = _Namespace(groups, self._inventory.makers(namespace))
-        return found
+            of_namespace = self._namespaces[namespace] = _Namespace(groups, self._inventory.makers(namespace))
+        return of_namespace
 
     def _nodes(self, cycle: Cycle, constraint: Constraint) -> tuple[int, int, tuple[str, ...]]:
         """Return how many nodes lack the key, how many are left out for another reason, and the closed domains."""
         nodes = self._snapshot.nodes
-        together = [one for one in cycle.constraints if one.hard == constraint.hard]
+        together = [
+            constraint_of_pod for constraint_of_pod in cycle.constraints if constraint_of_pod.hard == constraint.hard
+        ]
         labelled = carrying_every_key(nodes, [constraint] if cycle.system_defaults else together)
         counted, carrying = cycle.reach.eligible(constraint, labelled), nodes.carrying(constraint.topology_key)
         shut = counted & ~usable_nodes(cycle)
@@ -202,10 +208,10 @@ class Spreading:
         """
         Return the domains of which every node that counts is shut; found once for Pods that may use the same nodes.
         """
-        found = self._closed.get((key, counted, shut))
-        if found is None:
+        closed = self._closed.get((key, counted, shut))
+        if closed is None:
             nodes = self._snapshot.nodes
             domains, named = nodes.domains(key), {node.labels[key] for node in nodes.members(shut)}
-            found = tuple(sorted(value for value in named if not domains[value] & counted & ~shut))
-            self._closed[key, counted, shut] = found
-        return found
+            closed = tuple(sorted(value for value in named if not domains[value] & counted & ~shut))
+            self._closed[key, counted, shut] = closed
+        return closed

@@ -60,16 +60,16 @@ def waiting(
         subject = of_pod(pod, others)
         if (key := _workload(subject, inventory)) in of:
             alike.setdefault((key, likeness(subject)), []).append(subject)
-    found: dict[ObjectKey, list[Waiting]] = {}
-    most_first = sorted(alike.items(), key=lambda one: (-len(one[1]), one[0]))
+    by_workload: dict[ObjectKey, list[Waiting]] = {}
+    most_first = sorted(alike.items(), key=lambda alike: (-len(alike[1]), alike[0]))
     for i, ((key, _), subjects) in enumerate(most_first):
         names = tuple(sorted(subject.ref.name for subject in subjects))
-        first = min(subjects, key=lambda one: (not one.verdict.message, one.ref.name))
-        one = Waiting(first, names)
+        first = min(subjects, key=lambda subject: (not subject.verdict.message, subject.ref.name))
+        group = Waiting(first, names)
         if i < MOST_EXPLAINED and snapshot.nodes:
-            one = _explained(one, snapshot, features, profiles, i < most_tried(snapshot))
-        found.setdefault(key, []).append(one)
-    return found
+            group = _explained(group, snapshot, features, profiles, i < most_tried(snapshot))
+        by_workload.setdefault(key, []).append(group)
+    return by_workload
 
 
 def _workload(subject: PlacementSubject, inventory: Inventory) -> ObjectKey:
@@ -77,11 +77,11 @@ def _workload(subject: PlacementSubject, inventory: Inventory) -> ObjectKey:
     return inventory.top(pod.key if pod.owner is None else pod.owner.key(pod.namespace))
 
 
-def _explained(one: Waiting, snapshot: Snapshot, features: Features, profiles: Profiles, tries: bool) -> Waiting:
-    profile = profiles.get(one.subject.scheduler, USUAL_PROFILE)
-    tried = attempt(one.subject, snapshot, features, profile=profile)
+def _explained(group: Waiting, snapshot: Snapshot, features: Features, profiles: Profiles, tries: bool) -> Waiting:
+    profile = profiles.get(group.subject.scheduler, USUAL_PROFILE)
+    tried = attempt(group.subject, snapshot, features, profile=profile)
     explanation = explain(tried.cycle)
     tries = tries and not explanation.feasibility.feasible
     fixes = remedies(tried.cycle, explanation.feasibility) if tries else ()
-    subject = replace(one.subject, remarks=(*foreign(one.subject, profiles), *one.subject.remarks))
-    return one._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)
+    subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))
+    return group._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)

@@ -50,10 +50,10 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.constraints:
         for i, key in enumerate(constraint.match_label_keys):
             if key not in subject.carries:
-                wanted, found = wanted or f"one of {_carried(subject)}", brief(key)
+                wanted, value = wanted or f"one of {_carried(subject)}", brief(key)
                 path = subject.at(constraint, "matchLabelKeys", i)
                 fix = f"name {wanted}, or remove the key"
-                yield Cause(path, f"ignored: the Pod has no label {found}", found, wanted, fix=fix)
+                yield Cause(path, f"ignored: the Pod has no label {value}", value, wanted, fix=fix)
 
 
 def _carried(subject: Subject) -> str:

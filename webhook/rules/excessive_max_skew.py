@@ -55,5 +55,5 @@ def excessive_max_skew(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.constraints:
         if constraint.max_skew > most and (not keys or constraint.topology_key in keys):
             message = f"must be at most {most}, but is {constraint.max_skew}"
-            path, found = subject.at(constraint, "maxSkew"), constraint.max_skew
-            yield Cause(path, message, str(found), f"{most} or less", f"write maxSkew: {most}", extent=found)
+            path, value = subject.at(constraint, "maxSkew"), constraint.max_skew
+            yield Cause(path, message, str(value), f"{most} or less", f"write maxSkew: {most}", extent=value)

@@ -202,9 +202,9 @@ _ALLOWED_WORDS: dict[str, tuple[str, ...]] = {
 
 def _cause(error: FieldError, subject: Subject) -> Cause:
     path, (type_, what), edit = shown_path(error), _classified(error), None
-    (message, wanted, fix), found = REMEDIES[type_, what], _found(error)
+    (message, wanted, fix), value = REMEDIES[type_, what], _found(error)
     if what == REPEATED:
-        message, found = _repeated(int(path[-1]), subject)
+        message, value = _repeated(int(path[-1]), subject)
     elif type_ == DUPLICATE:
         how = "merges the two, then rejects" if subject.features.selector_merge else "rejects"
         wanted += f": the API server {how} the Pod"
@@ -217,7 +217,7 @@ def _cause(error: FieldError, subject: Subject) -> Cause:
             edit = Edit(path, stripped) if path[-1] != "matchLabels" else None
     elif what in _ALLOWED_WORDS and (meant := nearest(str(error.value), _ALLOWED_WORDS[what])):
         fix, edit = f"write {meant}", Edit(path, meant)
-    return Cause(path, message, found, wanted, fix, edit)
+    return Cause(path, message, value, wanted, fix, edit)
 
 
 def _found(error: FieldError) -> str:
@@ -248,5 +248,5 @@ def _repeated(index: int, subject: Subject) -> tuple[str, str]:
     pairs = [(written.topology_key, written.when_unsatisfiable) for written in subject.reading.written]
     other = max(i for i, pair in enumerate(pairs) if pair == pairs[index])
     key, action = pairs[index]
-    found = f"{brief(key) if key else 'no topologyKey'} with {brief(action) if action else 'no whenUnsatisfiable'}"
-    return f"constraints {index} and {other} must differ in topologyKey or whenUnsatisfiable", f"{found} in both"
+    value = f"{brief(key) if key else 'no topologyKey'} with {brief(action) if action else 'no whenUnsatisfiable'}"
+    return f"constraints {index} and {other} must differ in topologyKey or whenUnsatisfiable", f"{value} in both"

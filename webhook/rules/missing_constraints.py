@@ -81,8 +81,8 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     missing = asked - have if asked or have else {ZONE}
     for key in sorted(missing):
         message = f"{replicas} without a constraint" + (f" for {key}" if have else "")
-        found, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
-        yield Cause(workload.path, message, found, wanted, fix=f"add {_offer(subject, key) or wanted}")
+        value, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
+        yield Cause(workload.path, message, value, wanted, fix=f"add {_offer(subject, key) or wanted}")
 
 
 def _offer(subject: Subject, key: str) -> str:
@@ -93,7 +93,7 @@ def _offer(subject: Subject, key: str) -> str:
     written = as_list(workload.raw_constraints)
     offered = replace(workload, raw_constraints=[*written, constraint])
     others = {rule: setting for rule, setting in subject.settings.items() if rule != MISSING}
-    found = find_all(offered, others, subject.snapshot, subject.features, subject.others).findings
+    findings = find_all(offered, others, subject.snapshot, subject.features, subject.others).findings
     own = (*workload.path, len(written))
-    faults = [finding for finding in found if finding.severity.rank <= Severity.WARNING.rank]
+    faults = [finding for finding in findings if finding.severity.rank <= Severity.WARNING.rank]
     return "" if any(finding.path[: len(own)] in (own, workload.path) for finding in faults) else in_yaml(constraint)

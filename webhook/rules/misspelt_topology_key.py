@@ -93,7 +93,9 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
 def put_right(key: str, constraint: Constraint, subject: Subject) -> tuple[str, Edit | None]:
     """Return the fix that gives a constraint the right key, in words and as an edit; a pair must not be there twice."""
     when = constraint.when_unsatisfiable
-    if any((one.topology_key, one.when_unsatisfiable) == (key, when) for one in subject.constraints):
+    if any(
+        (constraint.topology_key, constraint.when_unsatisfiable) == (key, when) for constraint in subject.constraints
+    ):
         return f"remove the constraint: there is one for {key}", None
     return f"write topologyKey: {key}", Edit(subject.at(constraint, "topologyKey"), key)
 

@@ -96,20 +96,20 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
     fit, domains = constraint.max_skew * len(left), f"{len(left)} domain{'s' if len(left) > 1 else ''}"
     if constraint.min_domains > len(left) and constraint.node_affinity_policy == HONOR:
         message = f"{fit} of {replicas} Pods can ever run: {by} leaves {domains}"
-        path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(left)}"
+        path, value = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(left)}"
         change = f"lower minDomains to {len(left)}" if len(left) > 1 else "remove the constraint"
         fix = f"{change}, or let the {by} leave more domains"
-        yield Cause(path, message, found, f"at most {len(left)}, or further domains", fix=fix)
+        yield Cause(path, message, value, f"at most {len(left)}, or further domains", fix=fix)
         return
     eligible = subject.reach.eligible(constraint, subject.labelled)
     each = subject.nodes.domains(constraint.topology_key).items()
     if others := {domain for domain, nodes in each if nodes & eligible} - left:
         count = "counts" if len(others) == 1 else "count"
         message = f"must be Honor, or {replicas - fit} of {replicas} Pods wait: {some(others, 1)} {count} as empty"
-        path, found = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
-        found = f"{found}, and the {by} leaves {some(left)}"
+        path, value = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
+        value = f"{value}, and the {by} leaves {some(left)}"
         more = f" and minDomains: {len(left)}" if constraint.min_domains > len(left) else ""
-        yield Cause(path, message, found, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}{more}")
+        yield Cause(path, message, value, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}{more}")
 
 
 def _by(subject: Subject, constraint: Constraint) -> str:

@@ -53,9 +53,9 @@ def pinned_pod(subject: Subject) -> Iterator[Cause]:
         hard = any(constraint.hard for constraint in subject.constraints)
         effect = "can only keep them off nodes" if hard else "have no effect"
         message = f"a DaemonSet pins its Pods to nodes: constraints {effect}"
-        found = f"{len(subject.constraints)} of them on a DaemonSet"
-        yield Cause(workload.path, message, found, "no constraint", alone=True)
+        value = f"{len(subject.constraints)} of them on a DaemonSet"
+        yield Cause(workload.path, message, value, "no constraint", alone=True)
     elif workload.node_name and not workload.scheduled:
         message = "have no effect: nodeName binds the Pod without scheduling"
-        found, fix = f"nodeName {brief(workload.node_name)}", "remove the constraints, or nodeName"
-        yield Cause(workload.path, message, found, "constraints or nodeName, not both", fix=fix)
+        value, fix = f"nodeName {brief(workload.node_name)}", "remove the constraints, or nodeName"
+        yield Cause(workload.path, message, value, "constraints or nodeName, not both", fix=fix)

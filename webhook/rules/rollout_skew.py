@@ -82,8 +82,8 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     path, keys = subject.at(first, "matchLabelKeys"), [*first.match_label_keys, "pod-template-hash"]
     fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if counting[1:] else None
     message = "must name pod-template-hash, or rollouts count old Pods too"
-    found = ", ".join(first.match_label_keys) or "none"
-    yield Cause(path, message, found, "pod-template-hash", fix=fix, edit=Edit(path, keys))
+    value = ", ".join(first.match_label_keys) or "none"
+    yield Cause(path, message, value, "pod-template-hash", fix=fix, edit=Edit(path, keys))
 
 
 def _counts_old_pods(subject: Subject, constraint: Constraint) -> bool:

@@ -81,8 +81,8 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
             continue
         if not subject.workload.labels.keys() >= set(constraint.match_label_keys):
             continue  # The values of the others decide, such as that of pod-template-hash, and nobody knows them yet.
-        if found := _other_workload(subject, constraint) or _other_pods(subject, constraint):
-            whose, labels = found
+        if other := _other_workload(subject, constraint) or _other_pods(subject, constraint):
+            whose, labels = other
             path, narrower = subject.at(constraint, "labelSelector"), subject.own_selector
             tells_apart = narrower and not narrower.items() <= labels.items()
             fix, _ = subject.copy_own_selector(constraint) if tells_apart else (None, None)

@@ -89,8 +89,8 @@ def tainted_domain(subject: Subject) -> Iterator[Cause]:
         if not_closed == eligible or not subject.counts_own(constraint):
             continue
         domains, unclosed, usable = (
-            nodes.number_of_domains(constraint.topology_key, those)
-            for those in (eligible, not_closed, eligible & reach.usable)
+            nodes.number_of_domains(constraint.topology_key, members)
+            for members in (eligible, not_closed, eligible & reach.usable)
         )
         if unclosed < domains >= constraint.min_domains and 0 < constraint.max_skew * usable < workload.replicas:
             yield _cause(subject, constraint, eligible, not_closed, usable)
@@ -121,7 +121,7 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_clos
 def _taint(subject: Subject, nodes: NodeSet) -> Taint:
     """Return a taint that keeps the Pod off one of these nodes."""
     untolerated = subject.reach.untolerated.items()
-    return next((taint for taint, those in untolerated if those & nodes), CORDONED)
+    return next((taint for taint, members in untolerated if members & nodes), CORDONED)
 
 
 def _cordons(taint: Taint) -> bool:

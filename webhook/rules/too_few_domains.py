@@ -91,5 +91,5 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
             if subject.may_get_domains(constraint):
                 limit, remedy = "fit until nodes join others", "add nodes in further domains"
             message, fix = f"{counted}: {fit} of {workload.replicas} Pods {limit}", f"lower minDomains to {domains}"
-            path, found = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {names}"
-            yield Cause(path, message, found, f"at most {domains}, or further domains", fix=f"{fix}, or {remedy}")
+            path, value = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {names}"
+            yield Cause(path, message, value, f"at most {domains}, or further domains", fix=f"{fix}, or {remedy}")

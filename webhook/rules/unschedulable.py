@@ -104,9 +104,9 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     wanted = workload.replicas - running
     if there is None or wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
         return
-    found = bound(_with_labels(subject), subject.hard, subject.reach.usable, there, subject.features, wanted)
-    if found.number < wanted:
-        yield _cause(subject, found, running)
+    most = bound(_with_labels(subject), subject.hard, subject.reach.usable, there, subject.features, wanted)
+    if most.number < wanted:
+        yield _cause(subject, most, running)
 
 
 def _running(subject: Subject) -> int:
@@ -120,7 +120,7 @@ def _running(subject: Subject) -> int:
 
 def _new_revision(subject: Subject) -> bool:
     """Return whether a label that only the controller knows decides which of the Pods that run are counted."""
-    return any(not subject.workload.labels.keys() >= set(one.match_label_keys) for one in subject.hard)
+    return any(not subject.workload.labels.keys() >= set(constraint.match_label_keys) for constraint in subject.hard)
 
 
 def _with_labels(subject: Subject) -> IncomingPod:
@@ -132,38 +132,38 @@ def _with_labels(subject: Subject) -> IncomingPod:
     return replace(subject.pod, requests=requests, labels=subject.workload.pods_labels())
 
 
-def _scarce(subject: Subject, found: Bound) -> NodeSet:
+def _scarce(subject: Subject, most: Bound) -> NodeSet:
     """Return the nodes of the domain that keeps the minimum down."""
-    return subject.nodes.domains(found.constraint.topology_key)[found.scarce] if found.constraint else 0
+    return subject.nodes.domains(most.constraint.topology_key)[most.scarce] if most.constraint else 0
 
 
-def _left_out(subject: Subject, found: Bound) -> bool:
+def _left_out(subject: Subject, most: Bound) -> bool:
     """Return whether node affinity or nodeSelector, and no taint, keeps the Pod out of the domain, though it counts."""
-    nodes = _scarce(subject, found)
+    nodes = _scarce(subject, most)
     return bool(nodes & subject.reach.open) and not nodes & subject.reach.affine
 
 
-def _cause(subject: Subject, found: Bound, running: int) -> Cause:
+def _cause(subject: Subject, most: Bound, running: int) -> Cause:
     """Return the cause, at the field that has it: other rules may say more of that."""
-    replicas, constraint = subject.workload.replicas, found.constraint
-    which = f"replica {running + found.number + 1} of {replicas} fits no node now"
+    replicas, constraint = subject.workload.replicas, most.constraint
+    which = f"replica {running + most.number + 1} of {replicas} fits no node now"
     if constraint is None:
-        return _without_room(subject, which, running + found.number)
-    if not found.scarce:
+        return _without_room(subject, which, running + most.number)
+    if not most.scarce:
         path, number = subject.at(constraint, "minDomains"), str(constraint.min_domains)
         message, wanted = f"{which}: fewer domains than minDomains", "at most the number of domains"
         # Where nodes may join in others, that is what minDomains is for.
         at_most = Severity.INFO if subject.may_get_domains(constraint) else Severity.ERROR
         return Cause(path, message, number, wanted, at_most=at_most)
-    place = f"{constraint.topology_key.rpartition('/')[2]} {some([found.scarce])}"
-    if _left_out(subject, found):
+    place = f"{constraint.topology_key.rpartition('/')[2]} {some([most.scarce])}"
+    if _left_out(subject, most):
         message = f"{which}: {place} counts, and affinity or nodeSelector bars it"
         path, policy = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         return Cause(path, message, policy, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}")
-    if constraint.node_taints_policy != HONOR and not subject.reach.usable & _scarce(subject, found):
+    if constraint.node_taints_policy != HONOR and not subject.reach.usable & _scarce(subject, most):
         path, policy = subject.at(constraint, "nodeTaintsPolicy"), constraint.node_taints_policy
         return Cause(path, f"{which}: {place} counts, and taints or cordons bar it", policy, HONOR)
-    message = f"{which}: {place} takes only {found.takes} more"
+    message = f"{which}: {place} takes only {most.takes} more"
     wanted = f"room in {place}, or maxSkew of more than {constraint.max_skew}"
     return Cause(
         subject.at(constraint, "maxSkew"), message, f"{constraint.max_skew}", wanted, fix=f"make room in {place}"
@@ -180,6 +180,6 @@ def _without_room(subject: Subject, which: str, fitting: int) -> Cause:
     if not subject.reach.affine:
         message, fix = "none matches its nodeSelector or node affinity", "correct these, or label a node accordingly"
         return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
-    found, wanted = f"room for {fitting} replica{'s'[: fitting != 1]}", f"room for {subject.workload.replicas}"
+    value, wanted = f"room for {fitting} replica{'s'[: fitting != 1]}", f"room for {subject.workload.replicas}"
     fix = "free room, add nodes, or request less"
-    return Cause(subject.at(subject.hard[0]), f"{which}: no room", found, wanted, fix=fix)
+    return Cause(subject.at(subject.hard[0]), f"{which}: no room", value, wanted, fix=fix)

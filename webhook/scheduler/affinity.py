@@ -24,7 +24,11 @@ class NodeTerm(NamedTuple):
 
     def values(self, key: str) -> frozenset[str] | None:
         """Return the values of a label that nodes may have that meet the term; None where it names none."""
-        named = [frozenset(one.values) for one in self.expressions if one.key == key and one.operator == IN]
+        named = [
+            frozenset(expression.values)
+            for expression in self.expressions
+            if expression.key == key and expression.operator == IN
+        ]
         return frozenset.intersection(*named) if named else None
 
     def matching(self, nodes: Nodes) -> NodeSet:
@@ -33,33 +37,33 @@ class NodeTerm(NamedTuple):
 
         upstream: nodeaffinity.go:nodeSelectorTerm.match (v1.37)
         """
-        found = nodes.all
+        nodes_left = nodes.all
         for requirement in self.expressions:
-            found &= _with_label(requirement, nodes)
+            nodes_left &= _with_label(requirement, nodes)
         for requirement in self.fields:
-            found &= _with_field(requirement, nodes)
-        return found
+            nodes_left &= _with_field(requirement, nodes)
+        return nodes_left
 
 
 def _with_label(requirement: Requirement, nodes: Nodes) -> NodeSet:
     """Return the nodes whose labels meet a requirement."""
     key, operator, values = requirement
     if operator in (EXISTS, DOES_NOT_EXIST):
-        found = nodes.carrying(key)
+        carrying = nodes.carrying(key)
     elif operator in (GREATER, LESS):
-        found = _compared(requirement, nodes)
+        carrying = _compared(requirement, nodes)
     else:
-        found = union(nodes.domains(key).get(value, 0) for value in values)
-    return nodes.all & ~found if operator in (NOT_IN, DOES_NOT_EXIST) else found
+        carrying = union(nodes.domains(key).get(value, 0) for value in values)
+    return nodes.all & ~carrying if operator in (NOT_IN, DOES_NOT_EXIST) else carrying
 
 
 def _with_field(requirement: Requirement, nodes: Nodes) -> NodeSet:
     """Return the nodes whose fields meet a requirement; of a node only `metadata.name` is one, any other is ""."""
     if requirement.key == NAME_FIELD:
-        found = nodes.named(requirement.values)
+        named = nodes.named(requirement.values)
     else:
-        found = nodes.all if "" in requirement.values else 0
-    return nodes.all & ~found if requirement.operator == NOT_IN else found
+        named = nodes.all if "" in requirement.values else 0
+    return nodes.all & ~named if requirement.operator == NOT_IN else named
 
 
 def _compared(requirement: Requirement, nodes: Nodes) -> NodeSet:
@@ -67,10 +71,10 @@ def _compared(requirement: Requirement, nodes: Nodes) -> NodeSet:
     wanted = integer(requirement.values[0])
     if wanted is None:
         return 0
-    found = nodes.integers(requirement.key)
+    by_number = nodes.integers(requirement.key)
     if requirement.operator == GREATER:
-        return union([those for number, those in found if number > wanted])
-    return union([those for number, those in found if number < wanted])
+        return union([members for number, members in by_number if number > wanted])
+    return union([members for number, members in by_number if number < wanted])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +112,10 @@ class RequiredNodeAffinity:
 
         upstream: nodeaffinity.go:RequiredNodeAffinity.Match (v1.37)
         """
-        found = nodes.all
+        nodes_left = nodes.all
         for requirement in self.selector.requirements:
-            found &= nodes.domains(requirement.key).get(requirement.values[0], 0)
-        return found if self.terms is None else found & union(term.matching(nodes) for term in self.terms)
+            nodes_left &= nodes.domains(requirement.key).get(requirement.values[0], 0)
+        return nodes_left if self.terms is None else nodes_left & union(term.matching(nodes) for term in self.terms)
 
 
 ANY_NODE = RequiredNodeAffinity(selecting({}))
@@ -131,10 +135,10 @@ def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAff
     upstream: nodeaffinity.go:GetRequiredNodeAffinity (v1.37)
     """
     selector = selecting(reader.string_map(spec.get("nodeSelector"), ("spec", "nodeSelector")))
-    found, path = _node_affinity(reader, spec, "requiredDuringSchedulingIgnoredDuringExecution")
-    if found is None:
+    written, path = _node_affinity(reader, spec, "requiredDuringSchedulingIgnoredDuringExecution")
+    if written is None:
         return RequiredNodeAffinity(selector)
-    raw = reader.mappings(reader.mapping(found, path).get("nodeSelectorTerms"), (*path, "nodeSelectorTerms"))
+    raw = reader.mappings(reader.mapping(written, path).get("nodeSelectorTerms"), (*path, "nodeSelectorTerms"))
     terms = [_read_term(reader, item, at) for item, at in raw]
     valid = tuple([term for term in terms if _is_valid_term(term)])
     return RequiredNodeAffinity(selector, valid, _names(terms))
@@ -146,11 +150,11 @@ def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[Preferre
 
     upstream: nodeaffinity.go:NewPreferredSchedulingTerms (v1.37)
     """
-    found, path = _node_affinity(reader, spec, "preferredDuringSchedulingIgnoredDuringExecution")
-    if found is None:
+    written, path = _node_affinity(reader, spec, "preferredDuringSchedulingIgnoredDuringExecution")
+    if written is None:
         return None
     preferred: list[PreferredTerm] = []
-    for item, at in reader.mappings(found, path):
+    for item, at in reader.mappings(written, path):
         weight = reader.integer(item.get("weight"), at, "weight") or 0
         term = _read_term(reader, reader.mapping(item.get("preference"), (*at, "preference")), (*at, "preference"))
         if weight and _is_valid_term(term):
@@ -161,10 +165,10 @@ def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[Preferre
 def _node_affinity(reader: Reader, spec: Mapping[str, object], name: str) -> tuple[object, FieldPath]:
     """Return what stands at a field of `spec.affinity.nodeAffinity`, and its path."""
     path: FieldPath = ("spec",)
-    found: object = spec
+    value: object = spec
     for field in ("affinity", "nodeAffinity", name):
-        found, path = reader.mapping(found, path).get(field), (*path, field)
-    return found, path
+        value, path = reader.mapping(value, path).get(field), (*path, field)
+    return value, path
 
 
 def _names(terms: list[NodeTerm]) -> frozenset[str] | None:
@@ -173,13 +177,13 @@ def _names(terms: list[NodeTerm]) -> frozenset[str] | None:
 
     upstream: node_affinity.go:NodeAffinity.PreFilter (v1.37)
     """
-    found: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     for term in terms:
-        asked = [frozenset(one.values) for one in term.fields if one.key == NAME_FIELD and one.operator == IN]
+        asked = [frozenset(field.values) for field in term.fields if field.key == NAME_FIELD and field.operator == IN]
         if not asked:
             return None
-        found |= frozenset.intersection(*asked)
-    return found if terms else None
+        names |= frozenset.intersection(*asked)
+    return names if terms else None
 
 
 def _read_term(reader: Reader, raw: Mapping[str, object], path: FieldPath) -> NodeTerm:

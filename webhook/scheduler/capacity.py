@@ -41,17 +41,17 @@ def bound(
 
     `usable` are the nodes that taints and node affinity let it run on.  All other Pods stay where they are.
     """
-    those = tuple(hard)
-    for constraint in those:
+    constraints = tuple(hard)
+    for constraint in constraints:
         usable &= snapshot.nodes.carrying(constraint.topology_key)
     room = _Room(pod.requests, snapshot, wanted)
-    found = [Bound(room.of_all(usable))]
-    found += [
+    bounds = [Bound(room.of_all(usable))]
+    bounds += [
         _of_constraint(counts, usable, room)
-        for counts in count_domains(Reach(pod, snapshot.nodes), those, snapshot, features)
+        for counts in count_domains(Reach(pod, snapshot.nodes), constraints, snapshot, features)
         if features.empty_selector_counts or not counts.constraint.selector.empty
     ]
-    return min(found, key=lambda one: one.number)
+    return min(bounds, key=lambda bound_: bound_.number)
 
 
 def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:
@@ -107,25 +107,25 @@ class _Room:
     def on(self, name: str) -> int:
         if not self._known:
             return self.wanted
-        found = self._found.get(name)
-        if found is None:
+        room = self._found.get(name)
+        if room is None:
             node, used = self.snapshot.nodes.get(name), self.snapshot.usage.get(name, UNUSED)
             most = 0 if node is None else _fitting(self._requests, node.allocatable, used)
-            found = self._found[name] = max(0, min(most, self.wanted))
-        return found
+            room = self._found[name] = max(0, min(most, self.wanted))
+        return room
 
 
 def _fitting(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     """Return how many such Pods a node has room for; a request of 0 needs none."""
-    found = allocatable.pods - usage.pods
+    number = allocatable.pods - usage.pods
     if requests.milli_cpu:
-        found = min(found, (allocatable.milli_cpu - usage.milli_cpu) // requests.milli_cpu)
+        number = min(number, (allocatable.milli_cpu - usage.milli_cpu) // requests.milli_cpu)
     if requests.memory:
-        found = min(found, (allocatable.memory - usage.memory) // requests.memory)
+        number = min(number, (allocatable.memory - usage.memory) // requests.memory)
     if requests.ephemeral_storage:
-        found = min(found, (allocatable.ephemeral_storage - usage.ephemeral_storage) // requests.ephemeral_storage)
+        number = min(number, (allocatable.ephemeral_storage - usage.ephemeral_storage) // requests.ephemeral_storage)
     if requests.scalars:
         there, used = dict(allocatable.scalars), dict(usage.scalars)
         for name, amount in requests.scalars:
-            found = min(found, (there.get(name, 0) - used.get(name, 0)) // amount) if amount else found
-    return found
+            number = min(number, (there.get(name, 0) - used.get(name, 0)) // amount) if amount else number
+    return number

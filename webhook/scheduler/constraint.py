@@ -121,9 +121,9 @@ class Reading:
     @cached_property
     def words(self) -> frozenset[str]:
         """What stands in any constraint: the topology keys, the values of whenUnsatisfiable, and optional fields."""
-        found = {word for one in self.written for word in (one.topology_key, one.when_unsatisfiable)}
-        found |= {"minDomains"} if any(one.min_domains is not None for one in self.written) else set()
-        return frozenset(found | ({"matchLabelKeys"} if self.merges else set()))
+        words = {word for written in self.written for word in (written.topology_key, written.when_unsatisfiable)}
+        words |= {"minDomains"} if any(written.min_domains is not None for written in self.written) else set()
+        return frozenset(words | ({"matchLabelKeys"} if self.merges else set()))
 
     @cached_property
     def topology_keys(self) -> frozenset[str]:
@@ -173,7 +173,11 @@ def as_stored(raw: object, labels: Labels, features: Features) -> object:
     dropped = {name for name, feature in _GATED.items() if not getattr(features, feature)}
     if not dropped or not isinstance(raw, list):
         return merge(raw, labels, features)
-    return merge([_without(one, dropped) if isinstance(one, dict) else one for one in raw], labels, features)
+    return merge(
+        [_without(constraint, dropped) if isinstance(constraint, dict) else constraint for constraint in raw],
+        labels,
+        features,
+    )
 
 
 def _without(constraint: Mapping[str, object], dropped: Set[str]) -> Mapping[str, object]:
@@ -234,22 +238,22 @@ def read_constraints(raw: object, features: Features) -> Reading:
 
 
 def _unknown_fields(raw: object) -> list[UnknownField]:
-    found: list[UnknownField] = []
+    unknown: list[UnknownField] = []
     for i, constraint in enumerate(raw if isinstance(raw, list) else ()):
         if not isinstance(constraint, dict):
             continue
         if not constraint.keys() <= _FIELDS:
-            found += _unknown_in(constraint, _FIELDS, (i,))
+            unknown += _unknown_in(constraint, _FIELDS, (i,))
         selector = constraint.get("labelSelector")
         if not isinstance(selector, dict):
             continue
         if not selector.keys() <= _IN_SELECTOR:
-            found += _unknown_in(selector, _IN_SELECTOR, (i, "labelSelector"))
+            unknown += _unknown_in(selector, _IN_SELECTOR, (i, "labelSelector"))
         expressions = selector.get("matchExpressions")
         for j, expression in enumerate(expressions if isinstance(expressions, list) else ()):
             if isinstance(expression, dict) and not expression.keys() <= _IN_REQUIREMENT:
-                found += _unknown_in(expression, _IN_REQUIREMENT, (i, "labelSelector", "matchExpressions", j))
-    return found
+                unknown += _unknown_in(expression, _IN_REQUIREMENT, (i, "labelSelector", "matchExpressions", j))
+    return unknown
 
 
 def _unknown_in(raw: Mapping[str, object], known: Set[str], path: FieldPath) -> Iterator[UnknownField]:

@@ -52,13 +52,13 @@ def shortages(
 
     upstream: fit.go:fitsRequest (v1.37)
     """
-    found = [TOO_MANY_PODS] if usage.pods + 1 > allocatable.pods else []
+    reasons = [TOO_MANY_PODS] if usage.pods + 1 > allocatable.pods else []
     if 0 < requests.milli_cpu > allocatable.milli_cpu - usage.milli_cpu:
-        found.append(CPU_SHORT)
+        reasons.append(CPU_SHORT)
     if 0 < requests.memory > allocatable.memory - usage.memory:
-        found.append(MEMORY_SHORT)
+        reasons.append(MEMORY_SHORT)
     if 0 < requests.ephemeral_storage > allocatable.ephemeral_storage - usage.ephemeral_storage:
-        found.append(STORAGE_SHORT)
+        reasons.append(STORAGE_SHORT)
     if requests.scalars:
         there, used = dict(allocatable.scalars), dict(usage.scalars)
         for name, amount in requests.scalars:
@@ -66,8 +66,8 @@ def shortages(
             if (name in ignored or group in ignored_groups) and is_extended(name):
                 continue
             if 0 < amount > there.get(name, 0) - used.get(name, 0):
-                found.append(f"Insufficient {name}")
-    return tuple(found)
+                reasons.append(f"Insufficient {name}")
+    return tuple(reasons)
 
 
 def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
@@ -102,14 +102,14 @@ def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Alloc
         if not capacity:
             continue
         if strategy.type == TO_CAPACITY:
-            one = _on_line(strategy.shape, requested * MAX_NODE_SCORE // capacity)
-            if one <= 0:
+            score_of_resource = _on_line(strategy.shape, requested * MAX_NODE_SCORE // capacity)
+            if score_of_resource <= 0:
                 continue
         elif strategy.type == MOST_ALLOCATED:
-            one = min(requested, capacity) * MAX_NODE_SCORE // capacity
+            score_of_resource = min(requested, capacity) * MAX_NODE_SCORE // capacity
         else:
-            one = max(0, capacity - requested) * MAX_NODE_SCORE // capacity
-        score, weights = score + one * weight, weights + weight
+            score_of_resource = max(0, capacity - requested) * MAX_NODE_SCORE // capacity
+        score, weights = score + score_of_resource * weight, weights + weight
     if not weights:
         return 0
     return (2 * score + weights) // (2 * weights) if strategy.type == TO_CAPACITY else score // weights
@@ -156,7 +156,7 @@ def _amounts(
     elif name == STORAGE:
         asked, used, there = requests.ephemeral_storage, usage.ephemeral_storage, allocatable.ephemeral_storage
     else:
-        asked, used, there = (dict(one.scalars).get(name, 0) for one in (requests, usage, allocatable))
+        asked, used, there = (dict(request.scalars).get(name, 0) for request in (requests, usage, allocatable))
         there = there if asked else 0
     return (used + asked, used, there) if there else (0, 0, 0)
 
@@ -225,13 +225,13 @@ def _deviating(shares: Iterator[float]) -> int:
 
     upstream: balanced_allocation.go:balancedResourceScore (v1.37)
     """
-    found = list(shares)
+    fractions = list(shares)
     deviation = 0.0
-    if len(found) == 2:
-        deviation = abs((found[0] - found[1]) / 2)
-    elif len(found) > 2:
-        mean = _sum(found) / len(found)
-        deviation = sqrt(_sum([(share - mean) * (share - mean) for share in found]) / len(found))
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        mean = _sum(fractions) / len(fractions)
+        deviation = sqrt(_sum([(share - mean) * (share - mean) for share in fractions]) / len(fractions))
     return int((1 - deviation) * float(MAX_NODE_SCORE))
 
 

@@ -151,24 +151,24 @@ class Nodes:
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """Return the nodes by their value of the label `key`; those that lack it are left out."""
-        found = self._domains.get(key)
-        if found is None and key not in self.label_keys:
+        by_value = self._domains.get(key)
+        if by_value is None and key not in self.label_keys:
             return {}  # and keep nothing: whoever writes Pods could fill the memory with such keys
-        if found is None:
+        if by_value is None:
             places: dict[str, NodeSet] = {}
             for position, node in enumerate(self._nodes):
                 if (value := node.labels.get(key)) is not None:
                     places[value] = places.get(value, 0) | 1 << position
-            found = self._domains[key] = places
-        return found
+            by_value = self._domains[key] = places
+        return by_value
 
     def integers(self, key: str) -> Sequence[tuple[int, NodeSet]]:
         """Return the nodes by their value of the label `key`, where that is an integer."""
         if key not in self.label_keys:
             return ()
         if key not in self._integers:
-            read = ((integer(value), those) for value, those in self.domains(key).items())
-            self._integers[key] = [(number, those) for number, those in read if number is not None]
+            read = ((integer(value), members) for value, members in self.domains(key).items())
+            self._integers[key] = [(number, members) for number, members in read if number is not None]
         return self._integers[key]
 
     def number_of_domains(self, key: str, chosen: NodeSet) -> int:
@@ -176,17 +176,17 @@ class Nodes:
         domains, carrying = self.domains(key), chosen & self.carrying(key)
         if len(domains) == self.carrying(key).bit_count():  # as with hostname
             return carrying.bit_count()
-        return sum([1 for those in domains.values() if those & carrying])
+        return sum([1 for domain in domains.values() if domain & carrying])
 
     def placed(self, key: str, chosen: NodeSet) -> Domains:
         """Return the nodes of a set by their domain of `key`; those that lack it are left out."""
-        found = self._placed.get((key, chosen))
-        if found is None:
+        domains = self._placed.get((key, chosen))
+        if domains is None:
             of = {node.name: node.labels[key] for node in self.members(chosen & self.carrying(key))}
             if len(self._placed) >= _PLACEMENTS_KEPT:
                 self._placed.clear()
-            found = self._placed[key, chosen] = Domains(of, frozenset(of.values()))
-        return found
+            domains = self._placed[key, chosen] = Domains(of, frozenset(of.values()))
+        return domains
 
     @cached_property
     def label_keys(self) -> frozenset[str]:
@@ -212,19 +212,19 @@ class Nodes:
     @cached_property
     def by_taints(self) -> Mapping[tuple[Taint, ...], NodeSet]:
         """The nodes by all of their taints; those without are left out."""
-        found: dict[tuple[Taint, ...], NodeSet] = {}
+        nodes_of: dict[tuple[Taint, ...], NodeSet] = {}
         for position, node in enumerate(self._nodes):
             if node.taints:
-                found[node.taints] = found.get(node.taints, 0) | 1 << position
-        return found
+                nodes_of[node.taints] = nodes_of.get(node.taints, 0) | 1 << position
+        return nodes_of
 
     def untolerated(self, tolerations: Sequence[Toleration]) -> Mapping[Taint, NodeSet]:
         """Return the nodes on which a taint keeps a Pod off, by the first such taint."""
-        found: dict[Taint, NodeSet] = {}
-        for taints, those in self.by_taints.items():
+        by_taint: dict[Taint, NodeSet] = {}
+        for taints, members in self.by_taints.items():
             if taint := untolerated_taint(taints, tolerations, DO_NOT_SCHEDULE):
-                found[taint] = found.get(taint, 0) | those
-        return found
+                by_taint[taint] = by_taint.get(taint, 0) | members
+        return by_taint
 
     def tolerated(self, tolerations: Sequence[Toleration]) -> NodeSet:
         """Return the nodes that no taint keeps a Pod off."""
@@ -241,10 +241,10 @@ def integer(text: str) -> int | None:
 
 def union(sets: Iterable[NodeSet]) -> NodeSet:
     """Return the nodes that are in any of the sets."""
-    found = 0
-    for one in sets:
-        found |= one
-    return found
+    members = 0
+    for replica_set in sets:
+        members |= replica_set
+    return members
 
 
 def _as_selectors(chosen: NodeSet) -> bytes:

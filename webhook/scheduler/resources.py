@@ -78,7 +78,12 @@ def read_requests(reader: Reader, raw: Mapping[str, object], features: Features,
     reader.errors += errors
     if _is_infeasible(reader, status):
         pod = pod._replace(infeasible=True)
-    size = sum([len(one.spec) + len(one.allocated or ()) + len(one.actuated or ()) + 1 for one in pod.containers])
+    size = sum(
+        [
+            len(container.spec) + len(container.allocated or ()) + len(container.actuated or ()) + 1
+            for container in pod.containers
+        ]
+    )
     size += len(pod.pod_level) + len(pod.overhead) + len(pod.allocated or ()) + len(pod.actuated or ())
     compute = _requests if size <= _MOST_KEPT else _requests.__wrapped__
     return compute(pod, features, bound)
@@ -111,16 +116,16 @@ def with_default_requests(spec: Mapping[str, object]) -> Mapping[str, object]:
     As SetDefaults_Pod does: a container requests its limits where it states no request, and the Pod as a whole its own
     limit where no container states one.  What has the wrong type stays as it is.
     """
-    found, stated = dict(spec), set[str]()
+    completed, stated = dict(spec), set[str]()
     for field in ("containers", "initContainers"):
         if isinstance(containers := spec.get(field), list):
-            found[field] = [_requesting_limits(one) for one in containers]
-            stated.update(*[as_mapping(value_at(one, REQUESTS)) for one in as_list(found[field])])
+            completed[field] = [_requesting_limits(container) for container in containers]
+            stated.update(*[as_mapping(value_at(container, REQUESTS)) for container in as_list(completed[field])])
     of_containers = [name for name in stated if not name.startswith(HUGE_PAGES)]
     others = [name for name in as_mapping(value_at(spec, LIMITS)) if not _is_pod_level(name)]
     if "resources" in spec:
-        found["resources"] = value_at(_requesting_limits(spec, {*of_containers, *others}), ("resources",))
-    return found
+        completed["resources"] = value_at(_requesting_limits(spec, {*of_containers, *others}), ("resources",))
+    return completed
 
 
 def _requesting_limits(raw: object, but: Collection[str] = ()) -> object:
@@ -213,16 +218,18 @@ def _aggregate(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
     """
     containers = pod.containers
     if not features.greatest_of_sums:
-        return _sum(containers, [_in_effect(one, pod.infeasible) for one in containers], missing)
-    specified = [one.spec for one in containers]
+        return _sum(containers, [_in_effect(container, pod.infeasible) for container in containers], missing)
+    specified = [container.spec for container in containers]
     lists = [] if pod.infeasible else [specified]
     of_the_pod: list[Stated] = []
     if features.pod_allocated_resources and pod.allocated is not None and pod.actuated is not None:
         of_the_pod = [pod.actuated, pod.allocated]
     else:
         unreported: Sequence[Stated] = [()] * len(containers) if pod.infeasible else specified
-        allocated = [_first(one.allocated, other) for one, other in zip(containers, unreported, strict=True)]
-        actuated = [_first(one.actuated, other) for one, other in zip(containers, allocated, strict=True)]
+        allocated = [
+            _first(container.allocated, other) for container, other in zip(containers, unreported, strict=True)
+        ]
+        actuated = [_first(container.actuated, other) for container, other in zip(containers, allocated, strict=True)]
         lists += [each for each in (allocated, actuated) if each not in lists]
     return _greatest(*[tuple(_sum(containers, each, missing).items()) for each in lists], *of_the_pod)
 
@@ -259,7 +266,7 @@ def _sum(containers: Sequence[_Container], amounts: Sequence[Stated], missing: A
         elif container.init:
             _add(needed, sidecars)
             starting.append(needed)
-    return _greatest(*[tuple(one.items()) for one in (total, *starting)])
+    return _greatest(*[tuple(amounts.items()) for amounts in (total, *starting)])
 
 
 def _add(amounts: Amounts, more: Amounts) -> None:

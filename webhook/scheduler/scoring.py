@@ -115,16 +115,16 @@ def topology_normalizing_weight(size: int) -> float:
 
 def domain_counting_unlabelled(nodes: Nodes, key: str, chosen: NodeSet) -> DomainOf:
     """Return the domain of each of these nodes; one that lacks the key is of the domain "", as Go reads no label."""
-    found = nodes.placed(key, chosen).of
+    placed = nodes.placed(key, chosen).of
     if "" in nodes.domains(key):  # else no node's score is that of the domain ""
-        found = {**found, **dict.fromkeys(nodes.names(chosen & ~nodes.carrying(key)), "")}
-    return found.get
+        placed = {**placed, **dict.fromkeys(nodes.names(chosen & ~nodes.carrying(key)), "")}
+    return placed.get
 
 
 def number_of_domains_counting_unlabelled(nodes: Nodes, key: str, chosen: NodeSet) -> int:
     """Return the number of domains of these nodes; all that lack the key are of the domain ""."""
-    found = {domain for domain, those in nodes.domains(key).items() if those & chosen}
-    return len(found | {""} if chosen & ~nodes.carrying(key) else found)
+    domains = {domain for domain, members in nodes.domains(key).items() if members & chosen}
+    return len(domains | {""} if chosen & ~nodes.carrying(key) else domains)
 
 
 def added(
@@ -135,15 +135,15 @@ def added(
 
     upstream: scoring.go:scoreForCount (v1.37)
     """
-    for those, score in sums.items():
-        rest = those & carrying
+    for members, score in sums.items():
+        rest = members & carrying
         for match_num, nodes in by_number.items():
             if part := rest & nodes:
                 yield part, score + (match_num * weight + (max_skew - 1))
                 rest &= ~part
         if rest:
             yield rest, score + (max_skew - 1)
-        if without := those & ~carrying:
+        if without := members & ~carrying:
             yield without, score
 
 
@@ -156,7 +156,7 @@ def normalized(raw: Mapping[NodeSet, int]) -> dict[NodeSet, int]:
     largest, smallest = max(raw.values(), default=0), min(raw.values(), default=0)
     if largest == 0:
         return dict.fromkeys(raw, MAX_NODE_SCORE)
-    return {those: MAX_NODE_SCORE * (largest + smallest - score) // largest for those, score in raw.items()}
+    return {members: MAX_NODE_SCORE * (largest + smallest - score) // largest for members, score in raw.items()}
 
 
 def rounded(score: float) -> int:

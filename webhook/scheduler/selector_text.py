@@ -25,30 +25,30 @@ def parse_selector(text: str) -> Selector:
     """
     requirements, at = list[Requirement](), 0
     while text.strip():
-        found = _TERM.match(text, at)
-        if found is None:
+        match = _TERM.match(text, at)
+        if match is None:
             raise ValueError(
                 f'found "{text[at:].strip()}", wanted KEY=VALUE, KEY!=VALUE, KEY in (A,B), KEY notin (A,B), KEY or !KEY'
             )
-        requirements.append(_requirement(found))
-        at = found.end()
-        if not found["more"]:
+        requirements.append(_requirement(match))
+        at = match.end()
+        if not match["more"]:
             break
     return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
 
-def _requirement(found: re.Match[str]) -> Requirement:
-    if found["absent"]:
-        requirement = Requirement(found["absent"], DOES_NOT_EXIST)
-    elif found["present"]:
-        requirement = Requirement(found["present"], EXISTS)
-    elif found["sign"]:
-        requirement = Requirement(found["key"], NOT_IN if found["sign"] == "!=" else EQUALS, (found["value"],))
+def _requirement(match: re.Match[str]) -> Requirement:
+    if match["absent"]:
+        requirement = Requirement(match["absent"], DOES_NOT_EXIST)
+    elif match["present"]:
+        requirement = Requirement(match["present"], EXISTS)
+    elif match["sign"]:
+        requirement = Requirement(match["key"], NOT_IN if match["sign"] == "!=" else EQUALS, (match["value"],))
     else:
-        values = tuple(sorted({value.strip() for value in found["values"].split(",")}))
-        requirement = Requirement(found["listed"], IN if found["set"] == "in" else NOT_IN, values)
+        values = tuple(sorted({value.strip() for value in match["values"].split(",")}))
+        requirement = Requirement(match["listed"], IN if match["set"] == "in" else NOT_IN, values)
     errors = [*label_key_errors(requirement.key), *chain.from_iterable(map(label_value_errors, requirement.values))]
     if errors:
-        term = found[0].strip(" ,")
+        term = match[0].strip(" ,")
         raise ValueError(f'found "{term}": {errors[0]}')
     return requirement

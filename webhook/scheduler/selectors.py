@@ -134,14 +134,14 @@ class Selector:
         """
         if self.matches_nothing:
             return Match.NO
-        found = Match.YES
+        answer = Match.YES
         for requirement in self.requirements:
             match = requirement.match(labels, addable, added)
             if match is Match.NO:
                 return match
             if match is Match.UNKNOWN:
-                found = match
-        return found
+                answer = match
+        return answer
 
     def implies(self, other: Selector) -> bool:
         """Return whether `other` plainly matches all that this one matches, held requirement by requirement."""

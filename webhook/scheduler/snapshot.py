@@ -106,8 +106,8 @@ class Snapshot:
         """
         index = self.services.get(namespace, {})
         asking = (placed for item in labels.items() for placed in index.get(item, ()))
-        found = [(place, service) for place, service in asking if service.selects(labels)]
-        return tuple(service for _, service in sorted(found, key=lambda placed: placed[0]))
+        selecting_services = [(place, service) for place, service in asking if service.selects(labels)]
+        return tuple(service for _, service in sorted(selecting_services, key=lambda placed: placed[0]))
 
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
         """
@@ -169,7 +169,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features | N
     return Snapshot(
         Nodes(nodes.values()),
         namespaces,
-        {namespace: by_rarest_label(those) for namespace, those in services.items()},
+        {namespace: by_rarest_label(of_namespace) for namespace, of_namespace in services.items()},
         controllers,
         {namespace: groups for namespace, counts in pods.items() if (groups := counts.groups())},
         usage.by_node(),
@@ -179,11 +179,11 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features | N
 def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
     """Return the Services of a namespace, each under the label of its selector that the fewest of them have."""
     asked = Counter(item for service in services for item in service.selector.items())
-    found: dict[tuple[str, str], list[tuple[int, Service]]] = {}
+    by_label: dict[tuple[str, str], list[tuple[int, Service]]] = {}
     for place, service in enumerate(services):
         rarest = min(service.selector.items(), key=lambda label: (asked[label], label))  # whatever their order
-        found.setdefault(rarest, []).append((place, service))
-    return {label: tuple(those) for label, those in found.items()}
+        by_label.setdefault(rarest, []).append((place, service))
+    return {label: tuple(of_label) for label, of_label in by_label.items()}
 
 
 def read_object(
@@ -197,10 +197,10 @@ def read_object(
     LARGEST bytes is kept as if it selected nothing, a Pod whose labels do counts for its requests only, and one whose
     extended resources do not for these. SnapshotError names the first field that has a wrong type.
     """
-    found = _Object(raw, api_version, kind, features)
-    kept = found.kept()
-    found.check(kept)
-    return found.namespace, found.name, kept
+    reader = _Object(raw, api_version, kind, features)
+    kept = reader.kept()
+    reader.check(kept)
+    return reader.namespace, reader.name, kept
 
 
 class _Object:
@@ -274,12 +274,12 @@ class _Object:
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):
-            found = selecting(self._label_map_selector())
-            return None if _is_large(found) else found
+            of_map = selecting(self._label_map_selector())
+            return None if _is_large(of_map) else of_map
         selector = read_selector(self.reader, self.spec.get("selector"), ("spec", "selector"))
-        found = as_selector(selector)
-        valid = selector is not None and not _is_large(found) and not any(selector_errors(selector, ()))
-        return found if valid else None
+        of_map = as_selector(selector)
+        valid = selector is not None and not _is_large(of_map) and not any(selector_errors(selector, ()))
+        return of_map if valid else None
 
     def check(self, kept: SnapshotObject | None) -> None:
         if errors := self.reader.errors or self.quantities.errors:
@@ -290,5 +290,8 @@ class _Object:
 
 
 def _is_large(selector: Selector) -> bool:
-    taken = (len(one.key) + PART + sum(len(value) + PART for value in one.values) for one in selector.requirements)
+    taken = (
+        len(requirement.key) + PART + sum(len(value) + PART for value in requirement.values)
+        for requirement in selector.requirements
+    )
     return sum(taken) > LARGEST

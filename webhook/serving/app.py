@@ -31,8 +31,8 @@ def create_app(reviewer: Reviewer) -> Flask:
     @app.post("/validate", endpoint=VALIDATE, provide_automatic_options=False)
     def review() -> Response:
         if request.mimetype != JSON_TYPE:
-            found = request.content_type or "none"
-            return _response(reviewer.refuse(415, f"Content-Type: found {found}, wanted {JSON_TYPE}"))
+            content_type = request.content_type or "none"
+            return _response(reviewer.refuse(415, f"Content-Type: found {content_type}, wanted {JSON_TYPE}"))
         encoding = request.headers.get("Content-Encoding", "identity")
         if encoding not in ("", "identity"):
             return _response(reviewer.refuse(415, f"Content-Encoding: found {encoding}, wanted none"))

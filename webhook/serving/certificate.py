@@ -144,8 +144,8 @@ def _lifetimes(values: Mapping[str, str]) -> tuple[timedelta, timedelta]:
 
 def _duration(name: str, text: str) -> timedelta:
     """Return a duration as 90d, 36h or 15m, from a minute to 100 years."""
-    found = DURATION.fullmatch(text)
-    value = timedelta(**{UNITS[found[2]]: int(found[1])}) if found else timedelta()
+    match = DURATION.fullmatch(text)
+    value = timedelta(**{UNITS[match[2]]: int(match[1])}) if match else timedelta()
     if not timedelta(minutes=1) <= value <= timedelta(days=36500):
         raise SettingsError(f'--{name}: found "{text}", wanted a duration such as 90d, 36h or 15m')
     return value

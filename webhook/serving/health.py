@@ -85,10 +85,10 @@ def create_app(
     @app.get("/readyz")
     def readyz() -> Response:
         """Return whether it is ready; what the checks found out of the cluster is told to the Pod's own host only."""
-        found = (port(), *checks())
-        changes.log(found)
-        ready, told = all(check.ok for check in found), is_local((request.remote_addr,))
-        lines = [f"[{'+' if check.ok else '-'}] {check.name}{f': {check.detail}' * told}" for check in found]
+        results = (port(), *checks())
+        changes.log(results)
+        ready, told = all(check.ok for check in results), is_local((request.remote_addr,))
+        lines = [f"[{'+' if check.ok else '-'}] {check.name}{f': {check.detail}' * told}" for check in results]
         shown = lines if not ready or "verbose" in request.args else []
         return text(200 if ready else 503, "\n".join((*shown, "ready" if ready else "not ready", "")))
 
@@ -105,10 +105,10 @@ class Changes:
     def __init__(self) -> None:
         self.bad: frozenset[str] = frozenset()
 
-    def log(self, found: Sequence[Check]) -> None:
+    def log(self, results: Sequence[Check]) -> None:
         """Log what has changed since then."""
-        before, self.bad = self.bad, (bad := frozenset(check.name for check in found if not check.ok))
-        for check in found:
+        before, self.bad = self.bad, (bad := frozenset(check.name for check in results if not check.ok))
+        for check in results:
             if check.name in bad - before:
                 log(logging.WARNING, "not ready", check=check.name, detail=check.detail)
             elif check.name in before - bad:

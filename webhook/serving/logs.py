@@ -34,9 +34,9 @@ def configure(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name, least in (("", "WARNING"), ("evenkeel", level.upper()), ("gunicorn.error", level.upper())):
-        found = logging.getLogger(name)
-        found.handlers, found.propagate = [handler], False
-        found.setLevel(least)
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(least)
 
 
 def log(level: int, message: str, /, **fields: object) -> None:

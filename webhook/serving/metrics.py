@@ -162,8 +162,8 @@ class Metrics:
             return
         self._requests[request.phase, operation, result].inc()
         if decision.findings:
-            for (rule, severity), found in CountOf([(each.rule, each.severity) for each in decision.findings]).items():
-                self.findings.labels(rule, severity.value).inc(found)
+            for (rule, severity), number in CountOf([(each.rule, each.severity) for each in decision.findings]).items():
+                self.findings.labels(rule, severity.value).inc(number)
         if isinstance(decision.defaulted, Defaults):
             owner = request.owner.kind if request.owner is not None else "none"
             self._defaulted[owner if owner in OWNER_VALUES else "other"].inc()

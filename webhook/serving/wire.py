@@ -66,8 +66,8 @@ def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerab
     uid = request.get("uid") if isinstance(request, dict) else None
     known = uid if isinstance(uid, str) and len(uid) <= LONGEST_UID else ""
     if (version, kind) != (REVIEW_API_VERSION, REVIEW_KIND):
-        found = f"found {brief(version)} {brief(kind)}"
-        return Unanswerable(known, f"{found}, wanted apiVersion {REVIEW_API_VERSION} and kind {REVIEW_KIND}")
+        value = f"found {brief(version)} {brief(kind)}"
+        return Unanswerable(known, f"{value}, wanted apiVersion {REVIEW_API_VERSION} and kind {REVIEW_KIND}")
     if not isinstance(request, dict) or not request:
         return Unanswerable("", f"request: found {brief(request)}, wanted an object")
     if not known:
@@ -82,8 +82,8 @@ def _unread(body: bytes, phase: str, problem: str) -> AdmissionRequest | Unanswe
 
 def _uid_in(body: bytes) -> str:
     """Return the uid, where kube-apiserver writes it; empty if it is not there."""
-    found = _UID.search(body, 0, 4096)
-    return found[1].decode() if found else ""
+    match = _UID.search(body, 0, 4096)
+    return match[1].decode() if match else ""
 
 
 def _too_much(body: bytes) -> str:

@@ -36,7 +36,7 @@ class Deployment:
 
     @property
     def pods(self) -> list[Pod]:
-        return [pod for one in self.sets for pod in one.pods]
+        return [pod for replica_set in self.sets for pod in replica_set.pods]
 
     @property
     def maker(self) -> Maker:
@@ -55,7 +55,7 @@ class Deployment:
         upstream: deployment_util.go:DeploymentComplete (v1.37)
         """
         new = self.sets[-1]
-        return new.available == self.replicas and not any(one.active for one in self.sets[:-1])
+        return new.available == self.replicas and not any(replica_set.active for replica_set in self.sets[:-1])
 
     def roll_out(self, maker: Maker) -> None:
         """Begin with a new template."""
@@ -68,31 +68,37 @@ class Deployment:
         upstream: sync.go:DeploymentController.scale (v1.37)
         """
         before, self.replicas = self.replicas, replicas
-        active = [one for one in self.sets if one.desired > 0]
+        active = [replica_set for replica_set in self.sets if replica_set.desired > 0]
         if len(active) <= 1 or self.strategy.recreate:
             (active or self.sets)[-1].desired = replicas
             return
         surge = self.strategy.fenceposts(before)[0]
         allowed = replicas + self.strategy.fenceposts(replicas)[0] if replicas else 0
-        to_add = allowed - sum(one.desired for one in active)
+        to_add = allowed - sum(replica_set.desired for replica_set in active)
         newest_first = to_add > 0
-        by_size = sorted(active, key=lambda one: (-one.desired, -one.revision if newest_first else one.revision))
+        by_size = sorted(
+            active,
+            key=lambda replica_set: (
+                -replica_set.desired,
+                -replica_set.revision if newest_first else replica_set.revision,
+            ),
+        )
         added, sizes = 0, dict[int, int]()
-        for one in by_size:
-            size = _rounded(one.desired * allowed, one.most or before + surge) if replicas else 0
-            share = size - one.desired
+        for replica_set in by_size:
+            size = _rounded(replica_set.desired * allowed, replica_set.most or before + surge) if replicas else 0
+            share = size - replica_set.desired
             left = to_add - added
             share = min(share, left) if to_add > 0 else max(share, left) if to_add < 0 else 0
-            sizes[one.revision], added = one.desired + share, added + share
+            sizes[replica_set.revision], added = replica_set.desired + share, added + share
         sizes[by_size[0].revision] = max(0, sizes[by_size[0].revision] + to_add - added)
-        for one in by_size:
-            one.desired, one.most = sizes[one.revision], allowed
+        for replica_set in by_size:
+            replica_set.desired, replica_set.most = sizes[replica_set.revision], allowed
 
     def sync(self, state: State) -> bool:
         """Run both controllers for a round; return whether there was anything to do."""
         changed = self._hold() if self.paused else self._recreate() if self.strategy.recreate else self._roll()
-        for one in self.sets:
-            changed |= sync(one, self.sets if self.controlled else (), state)
+        for replica_set in self.sets:
+            changed |= sync(replica_set, self.sets if self.controlled else (), state)
         return changed
 
     def _hold(self) -> bool:
@@ -101,7 +107,7 @@ class Deployment:
 
         upstream: sync.go:DeploymentController.sync (v1.37)
         """
-        active = [one for one in self.sets if one.desired]
+        active = [replica_set for replica_set in self.sets if replica_set.desired]
         if len(active) != 1 or active[0].desired == self.replicas:
             return False
         active[0].desired = self.replicas
@@ -114,10 +120,10 @@ class Deployment:
         upstream: recreate.go:DeploymentController.rolloutRecreate (v1.37)
         """
         *old, new = self.sets
-        changed = any(one.desired for one in old)
-        for one in old:
-            one.desired = 0
-        if changed or any(one.pods for one in old) or new.desired == self.replicas:
+        changed = any(replica_set.desired for replica_set in old)
+        for replica_set in old:
+            replica_set.desired = 0
+        if changed or any(replica_set.pods for replica_set in old) or new.desired == self.replicas:
             return changed
         new.desired = self.replicas
         return True
@@ -131,14 +137,14 @@ class Deployment:
         """
         *old, new = self.sets
         surge, unavailable = self.strategy.fenceposts(self.replicas)
-        total = sum(one.desired for one in self.sets)
+        total = sum(replica_set.desired for replica_set in self.sets)
         if new.desired > self.replicas:
             new.desired = self.replicas
             return True
         if new.desired < self.replicas and (room := self.replicas + surge - total) > 0:
             new.desired += min(room, self.replicas - new.desired)
             return True
-        active = [one for one in old if one.desired]
+        active = [replica_set for replica_set in old if replica_set.desired]
         if not active:
             return False
         least = self.replicas - min(unavailable, self.replicas)
@@ -154,9 +160,9 @@ class Deployment:
         upstream: rolling.go:DeploymentController.cleanupUnhealthyReplicas (v1.37)
         """
         left = most
-        for one in old:
-            fewer = max(0, min(left, one.desired - one.available))
-            one.desired -= fewer
+        for replica_set in old:
+            fewer = max(0, min(left, replica_set.desired - replica_set.available))
+            replica_set.desired -= fewer
             left -= fewer
         return left < most
 
@@ -166,18 +172,18 @@ class Deployment:
 
         upstream: rolling.go:DeploymentController.scaleDownOldReplicaSetsForRollingUpdate (v1.37)
         """
-        most = left = max(0, sum(one.available for one in self.sets) - least)
-        for one in old:
-            fewer = min(left, one.desired)
-            one.desired -= fewer
+        most = left = max(0, sum(replica_set.available for replica_set in self.sets) - least)
+        for replica_set in old:
+            fewer = min(left, replica_set.desired)
+            replica_set.desired -= fewer
             left -= fewer
         return left < most
 
     def gone(self, pod: Pod) -> None:
         """Forget a Pod whose object is gone."""
-        for one in self.sets:
-            if pod in one.pods:
-                one.pods.remove(pod)
+        for replica_set in self.sets:
+            if pod in replica_set.pods:
+                replica_set.pods.remove(pod)
 
 
 def _rounded(product: int, by: int) -> int:

@@ -112,14 +112,14 @@ def drain(
 
     upstream: drain.go:DrainCmdOptions.RunDrain, drain.go:Helper.evictPods (v1.37)
     """
-    those, number, held = tuple(budgets), 0, list[BlockedEviction]()
+    asked, number, held = tuple(budgets), 0, list[BlockedEviction]()
     for node in nodes:
         listed = set(state.on(node))
         while left := [pod for pod in state.on(node) if pod.active and pod in listed]:
             state.random.shuffle(left)
             kept, before = list[tuple[Budget, ...]](), number
             for pod in left:
-                if by := refusing(pod, those, replicas, state):
+                if by := refusing(pod, asked, replicas, state):
                     kept.append(by)
                 elif pod.active:
                     evict(pod)

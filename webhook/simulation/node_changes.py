@@ -73,15 +73,15 @@ def after(ground: Ground, step: Step) -> Ground:
         left = tuple(node for node in ground.order if node.name not in changed)
         return Ground(left, touched, gone=ground.gone.union(touched))
     if step.action != DRAIN and all(changed[node.name] == node for node in ground.nodes.members(which)):
-        those = touched[0] if len(touched) == 1 else f"all {len(touched)} nodes"
-        raise StepError(f"{step.text}: does nothing: {_already(step, those)}; leave the step out")
+        nodes_in_words = touched[0] if len(touched) == 1 else f"all {len(touched)} nodes"
+        raise StepError(f"{step.text}: does nothing: {_already(step, nodes_in_words)}; leave the step out")
     return Ground(tuple(changed.get(node.name, node) for node in ground.order), touched, gone=ground.gone)
 
 
 def _chosen(ground: Ground, step: Step) -> NodeSet:
     nodes, which = ground.nodes, step.which
-    if found := which.among(nodes):
-        return found
+    if chosen := which.among(nodes):
+        return chosen
     there = which.there(nodes)
     if which.name:
         raise StepError(f'{step.text}: no node is called "{which.name}"; there are {_listed(there)}')
@@ -96,11 +96,11 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_NODES_NAMED]) or 'none'}{more}"
 
 
-def _already(step: Step, those: str) -> str:
+def _already(step: Step, nodes_in_words: str) -> str:
     if step.action == CORDON:
-        return f"{those} {'is' if step.which.name else 'are'} cordoned already"
+        return f"{nodes_in_words} {'is' if step.which.name else 'are'} cordoned already"
     what = "unreachable" if step.action == LOSE else f"tainted with {step.taint}"
-    return f"{those} {'is' if step.which.name else 'are'} {what} already"
+    return f"{nodes_in_words} {'is' if step.which.name else 'are'} {what} already"
 
 
 def _changed(node: Node, step: Step) -> Node:

@@ -82,17 +82,17 @@ class Pod:
         *("requests", "restarts", "revision", "serial", "terminating", "tolerations"),
     )
 
-    def __init__(self, found: InitialPod, serial: int, luck: float, revision: int) -> None:
+    def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
         self.namespace, self.labels, self.node, self.requests = (
-            found.namespace,
-            found.labels,
-            found.node,
-            found.requests,
+            initial.namespace,
+            initial.labels,
+            initial.node,
+            initial.requests,
         )
-        self.ready, self.ready_at, self.created = found.ready, found.ready_at, found.created
-        self.cost, self.restarts, self.tolerations = found.cost, found.restarts, found.tolerations
-        self.maker, self.revision, self.ordinal = found.maker, revision, found.ordinal
-        self.terminating, self.fresh = not found.spreads, False
+        self.ready, self.ready_at, self.created = initial.ready, initial.ready_at, initial.created
+        self.cost, self.restarts, self.tolerations = initial.cost, initial.restarts, initial.tolerations
+        self.maker, self.revision, self.ordinal = initial.maker, revision, initial.ordinal
+        self.terminating, self.fresh = not initial.spreads, False
         self.serial, self.luck = serial, luck
 
     @property

@@ -50,7 +50,7 @@ def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
     for _ in range(missing):
         of.pods.append(state.make(of.maker, of.revision))
     if missing < 0:
-        beside = [pod for one in related for pod in one.pods if pod.active]
+        beside = [pod for replica_set in related for pod in replica_set.pods if pod.active]
         for pod in to_delete(active, beside, -missing, state.now):
             state.delete(pod)
             if not pod.node:

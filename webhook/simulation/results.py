@@ -68,48 +68,55 @@ class StepResult(NamedTuple):
 
 def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
     """Return the result before any step, and after each; `outcomes` are those of each run."""
-    found, of_class, grounds = [], plan.named.sets[-1].maker.of_class, (plan.start.ground, *plan.grounds)
+    step_results, of_class, grounds = [], plan.named.sets[-1].maker.of_class, (plan.start.ground, *plan.grounds)
     for i in range(len(plan.steps) + 1):
         if i:
             of_class = plan.makers[i - 1].of_class if i - 1 in plan.makers else of_class
         text = plan.steps[i - 1].text if i else ""
-        those = [each[i] for each in outcomes]
-        drained = _drained(grounds[i - 1], grounds[i], [one.drained for one in those if one.drained is not None])
-        found.append(_result(text, of_class.constraints, grounds[i].nodes, those)._replace(drained=drained))
-    return tuple(found)
+        at_step = [each[i] for each in outcomes]
+        drained = _drained(
+            grounds[i - 1], grounds[i], [outcome.drained for outcome in at_step if outcome.drained is not None]
+        )
+        step_results.append(_result(text, of_class.constraints, grounds[i].nodes, at_step)._replace(drained=drained))
+    return tuple(step_results)
 
 
 def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrain | None:
     if not drains:
         return None
-    cordoned = sum(one is not other and one != other for one, other in zip(before.order, after.order, strict=True))
-    return OfDrain(after.touched, cordoned, ranged(one.evicted for one in drains))
+    cordoned = sum(name is not other and name != other for name, other in zip(before.order, after.order, strict=True))
+    return OfDrain(after.touched, cordoned, ranged(drain.evicted for drain in drains))
 
 
-def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, those: Sequence[StepOutcome]) -> StepResult:
+def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes: Sequence[StepOutcome]) -> StepResult:
     of_constraints = [
-        _of_constraint(constraint, nodes, [one.domains[i] for one in those], [one.exceeds[i] for one in those])
+        _of_constraint(
+            constraint,
+            nodes,
+            [outcome.domains[i] for outcome in outcomes],
+            [outcome.exceeds[i] for outcome in outcomes],
+        )
         for i, constraint in enumerate(constraints)
     ]
     return StepResult(
         step,
         tuple(of_constraints),
-        ranged(one.pending for one in those),
-        _shares([one.reasons for one in those]),
-        ranged(one.others for one in those),
-        sum(not one.complete for one in those) / len(those),
-        _shares([one.holding for one in those]),
-        ranged(one.updated for one in those),
-        ranged(one.there for one in those),
-        _shares([_held(one.drained) for one in those]),
-        ranged(one.missing for one in those),
-        ranged(one.leaving for one in those),
+        ranged(outcome.pending for outcome in outcomes),
+        _shares([outcome.reasons for outcome in outcomes]),
+        ranged(outcome.others for outcome in outcomes),
+        sum(not outcome.complete for outcome in outcomes) / len(outcomes),
+        _shares([outcome.holding for outcome in outcomes]),
+        ranged(outcome.updated for outcome in outcomes),
+        ranged(outcome.there for outcome in outcomes),
+        _shares([_held(outcome.drained) for outcome in outcomes]),
+        ranged(outcome.missing for outcome in outcomes),
+        ranged(outcome.leaving for outcome in outcomes),
     )
 
 
 def _held(drained: Drained | None) -> list[str]:
     held = drained.held if drained is not None else ()
-    return [f"{one.budgets[0]}, which {_beside(one)}keeps a Pod on {one.node}" for one in held]
+    return [f"{eviction.budgets[0]}, which {_beside(eviction)}keeps a Pod on {eviction.node}" for eviction in held]
 
 
 def _beside(held: BlockedEviction) -> str:
@@ -121,7 +128,7 @@ def _of_constraint(
     constraint: Constraint, nodes: Nodes, counted: Sequence[Mapping[str, int]], exceeds: Sequence[bool]
 ) -> OfConstraint:
     domains = set(nodes.domains(constraint.topology_key)).union(*counted)
-    by_domain = {domain: ranged(one.get(domain, 0) for one in counted) for domain in sorted(domains)}
+    by_domain = {domain: ranged(of_run.get(domain, 0) for of_run in counted) for domain in sorted(domains)}
     return OfConstraint(constraint, by_domain, sum(exceeds) / len(exceeds))
 
 
@@ -134,6 +141,6 @@ def ranged(numbers: Iterable[int]) -> Range:
 
 def _shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:
     """Return what is in any of them by the share of those that have it, the most frequent first."""
-    counted = Counter(item for those in each for item in those)
-    most_frequent = sorted(counted.items(), key=lambda one: (-one[1], str(one[0])))
+    counted = Counter(item for items in each for item in items)
+    most_frequent = sorted(counted.items(), key=lambda counted: (-counted[1], str(counted[0])))
     return {item: number / len(each) for item, number in most_frequent}

@@ -105,8 +105,12 @@ def _changed(of_class: PodClass, changed: Cycle) -> PodClass:
     """
     Return the class of the new Pods with what a remedy changes; what they count by stays that of their own revision.
     """
-    own = {one.index: one.selector for one in of_class.constraints}
-    constraints = [replace(one, selector=own[one.index]) for one in changed.constraints if one.index in own]
+    own = {constraint.index: constraint.selector for constraint in of_class.constraints}
+    constraints = [
+        replace(constraint, selector=own[constraint.index])
+        for constraint in changed.constraints
+        if constraint.index in own
+    ]
     pod = changed.pod
     asked = replace(of_class.pod, affinity=pod.affinity, tolerations=pod.tolerations, requests=pod.requests)
     return replace(of_class, pod=asked, constraints=tuple(constraints))

@@ -99,24 +99,24 @@ class StepOutcome(NamedTuple):
 
 def run(plan: Plan, seed: int, number: int) -> tuple[StepOutcome, ...]:
     """Return the outcome before any step, and after each; `number` counts the runs of a seed."""
-    one = _Run(plan, Random(f"{seed}/{number}"))
-    found = [one.outcome()]
+    simulated = _Run(plan, Random(f"{seed}/{number}"))
+    outcomes = [simulated.outcome()]
     for i, step in enumerate(plan.steps):
-        drained = one.take(i, step)
-        found.append(one.outcome()._replace(drained=drained))
-        one.state.now += HOUR
-    return tuple(found)
+        drained = simulated.take(i, step)
+        outcomes.append(simulated.outcome()._replace(drained=drained))
+        simulated.state.now += HOUR
+    return tuple(outcomes)
 
 
 def last_attempt(plan: Plan, seed: int, number: int) -> Cycle | None:
     """Return the attempt to place the first of the workload's Pods that wait in the end of a run; None if none does."""
-    one = _Run(plan, Random(f"{seed}/{number}"))
+    simulated = _Run(plan, Random(f"{seed}/{number}"))
     for i, step in enumerate(plan.steps):
-        one.take(i, step)
-        one.state.now += HOUR
-    waiting = [pod.maker for _, _, pod in one.state.waiting if pod.revision >= 0 and pod.maker is not None]
+        simulated.take(i, step)
+        simulated.state.now += HOUR
+    waiting = [pod.maker for _, _, pod in simulated.state.waiting if pod.revision >= 0 and pod.maker is not None]
     tried = [maker.of_class for maker in waiting if not maker.of_class.waits]
-    return one.state.cycle(tried[0]) if tried else None
+    return simulated.state.cycle(tried[0]) if tried else None
 
 
 class _Run:
@@ -131,11 +131,11 @@ class _Run:
         self.plan, self.state = plan, State(plan.start, random)
         state, named = self.state, plan.named
         there: list[Pod] = []
-        for name, those in plan.start.found.items():
-            if any(one.revision >= 0 or not one.spreads for one in those):
+        for name, on_node in plan.start.found.items():
+            if any(pod.revision >= 0 or not pod.spreads for pod in on_node):
                 there += [pod for pod in state.on(name) if pod.revision >= 0]
-        for found in plan.start.waiting:
-            pod = self._waiting(found)
+        for initial in plan.start.waiting:
+            pod = self._waiting(initial)
             there += [pod] if pod.revision >= 0 else []
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
@@ -144,8 +144,8 @@ class _Run:
         soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
 
-    def _waiting(self, found: InitialPod) -> Pod:
-        pod = self.state.pod(found, found.revision)
+    def _waiting(self, initial: InitialPod) -> Pod:
+        pod = self.state.pod(initial, initial.revision)
         self.state.wait(pod)
         return pod
 
@@ -218,9 +218,9 @@ class _Run:
     def _start_daemons(self, ground: Ground) -> None:
         """Start the Pods of DaemonSets on new nodes, as on the nodes that they are like."""
         for name, like in ground.like:
-            for found in self.plan.start.found.get(like, ()):
-                if found.fixed and found.spreads:
-                    self.state.start(replace(found, node=name))
+            for daemon in self.plan.start.found.get(like, ()):
+                if daemon.fixed and daemon.spreads:
+                    self.state.start(replace(daemon, node=name))
 
     def evict(self, pod: Pod) -> None:
         """Delete a Pod on a node; its controller makes another, that of a StatefulSet once it is gone."""
@@ -284,12 +284,14 @@ class _Run:
         waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]
         classes = {pod.maker.of_class: None for pod in waiting if pod.maker is not None}
         there = [pod for pod in workload.pods if pod.active]
-        holding = dict.fromkeys(index for one in classes if not one.waits for index in self._holding(one))
+        holding = dict.fromkeys(
+            index for of_class in classes if not of_class.waits for index in self._holding(of_class)
+        )
         return StepOutcome(
-            tuple(dict(one.counts) for one in counted),
-            tuple(one.largest_skew > one.constraint.max_skew for one in counted),
+            tuple(dict(counts.counts) for counts in counted),
+            tuple(counts.largest_skew > counts.constraint.max_skew for counts in counted),
             len(waiting),
-            tuple(dict.fromkeys(self._why(one) for one in classes)),
+            tuple(dict.fromkeys(self._why(of_class) for of_class in classes)),
             self._others() - self._waited,
             workload.complete,
             tuple(holding),
@@ -309,16 +311,16 @@ class _Run:
         """Yield the hard constraints without each of which a Pod would find a node."""
         cycle = self.state.cycle(of_class)
         for constraint in of_class.constraints:
-            rest: tuple[Constraint, ...] = tuple(one for one in of_class.constraints if one is not constraint)
+            rest: tuple[Constraint, ...] = tuple(other for other in of_class.constraints if other is not constraint)
             if constraint.hard and feasible_nodes(replace(cycle, constraints=rest)):
                 yield constraint.index
 
 
 def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
     if named.update is not None:
-        return StatefulSet(named.replicas, named.update, [one.maker for one in named.sets], pods)
+        return StatefulSet(named.replicas, named.update, [replica_set.maker for replica_set in named.sets], pods)
     sets = [
-        ReplicaSet(one.maker, i, one.desired, [pod for pod in pods if pod.revision == i])
-        for i, one in enumerate(named.sets)
+        ReplicaSet(set_found.maker, i, set_found.desired, [pod for pod in pods if pod.revision == i])
+        for i, set_found in enumerate(named.sets)
     ]
     return Deployment(named.replicas, named.strategy, sets, controlled=named.controlled, paused=named.paused)

@@ -43,7 +43,7 @@ def in_tree_order(nodes: Iterable[Node]) -> list[Node]:
     for node in nodes:
         zones.setdefault(zone_of(node), []).append(node)
     longest = max(map(len, zones.values()), default=0)
-    return [those[i] for i in range(longest) for those in zones.values() if i < len(those)]
+    return [zone[i] for i in range(longest) for zone in zones.values() if i < len(zone)]
 
 
 def number_to_find(nodes: int) -> int:
@@ -70,20 +70,20 @@ def sample(feasible: NodeSet, number: int, start: int, searched: int) -> NodeSam
         return NodeSample(feasible, start)
     after = feasible >> start << start
     if after.bit_count() >= wanted:
-        found = first(after, wanted)
-        end = found.bit_length()
-        return NodeSample(found, end % number)
+        sampled = first(after, wanted)
+        end = sampled.bit_length()
+        return NodeSample(sampled, end % number)
     before = first(feasible ^ after, wanted - after.bit_count())
     return NodeSample(after | before, before.bit_length() % number)
 
 
-def first(those: NodeSet, number: int) -> NodeSet:
+def first(nodes: NodeSet, number: int) -> NodeSet:
     """Return the first `number` nodes of a set that has as many."""
-    low, high = number, those.bit_length()
+    low, high = number, nodes.bit_length()
     while low < high:
         middle = (low + high) // 2
-        if (those & ((1 << middle) - 1)).bit_count() < number:
+        if (nodes & ((1 << middle) - 1)).bit_count() < number:
             low = middle + 1
         else:
             high = middle
-    return those & ((1 << low) - 1)
+    return nodes & ((1 << low) - 1)

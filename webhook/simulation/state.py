@@ -75,11 +75,11 @@ class State:
         self._bound_labels: dict[tuple[PodClass, str], LabelSet] = {}
         self._anew = False  # The nodes are no longer those of the start, and so are the views.
 
-    def pod(self, found: InitialPod, revision: int = -1) -> Pod:
+    def pod(self, initial: InitialPod, revision: int = -1) -> Pod:
         """Return a Pod of this run."""
         self._serial += 1
-        pod = Pod(found, self._serial, self.random.random(), revision)
-        if found.ready:
+        pod = Pod(initial, self._serial, self.random.random(), revision)
+        if initial.ready:
             self._freshen(pod)
         return pod
 
@@ -93,14 +93,14 @@ class State:
     def on(self, node: str) -> list[Pod]:
         """Return the Pods on a node that are not fixed to it."""
         if node not in self._pods:
-            self._pods[node] = [self.pod(one, one.revision) for one in self.begun.found.get(node, ()) if not one.fixed]
+            self._pods[node] = [self.pod(pod, pod.revision) for pod in self.begun.found.get(node, ()) if not pod.fixed]
             self.terminating += [pod for pod in self._pods[node] if pod.terminating]
         return self._pods[node]
 
     def make(self, maker: Maker, revision: int = -1, ordinal: int = -1) -> Pod:
         """Return a new Pod, which waits for a node."""
         of_class = maker.of_class
-        found = InitialPod(
+        initial = InitialPod(
             of_class.pod.namespace,
             (),
             "",
@@ -111,7 +111,7 @@ class State:
             maker=maker,
             ordinal=ordinal,
         )
-        pod = self.pod(found, revision)
+        pod = self.pod(initial, revision)
         self.wait(pod)
         return pod
 
@@ -119,9 +119,9 @@ class State:
         """Let a Pod of the cluster wait for a node from the start."""
         insort(self.waiting, (-_class_of(pod).priority, pod.serial, pod))
 
-    def start(self, found: InitialPod) -> None:
+    def start(self, initial: InitialPod) -> None:
         """Start a Pod that is fixed to its node."""
-        pod = self.pod(found)
+        pod = self.pod(initial)
         self._count(pod, 1)
         self._use(pod, 1)
 
@@ -229,13 +229,13 @@ class State:
 
     def _labels(self, of_class: PodClass, node: str) -> LabelSet:
         """Return the labels of a Pod on a node: since 1.35 it gets the node's zone and region."""
-        found = self._bound_labels.get((of_class, node))
-        if found is None:
+        labels = self._bound_labels.get((of_class, node))
+        if labels is None:
             there = self.ground.nodes.get(node)
             copied = TOPOLOGY_LABELS if self.features.topology_labels and there is not None else ()
             more = {key: there.labels[key] for key in copied if there is not None and key in there.labels}
-            found = self._bound_labels[of_class, node] = label_set({**of_class.pod.labels, **more})
-        return found
+            labels = self._bound_labels[of_class, node] = label_set({**of_class.pod.labels, **more})
+        return labels
 
     def _count(self, pod: Pod, number: int) -> None:
         nodes = self.groups(pod.namespace).setdefault(pod.labels, {})
@@ -254,11 +254,11 @@ class State:
 
     def groups(self, namespace: str) -> dict[LabelSet, dict[str, int]]:
         """Return the Pods of a namespace that constraints count, by label set and node; this run's own."""
-        found = self._groups.get(namespace)
-        if found is None:
+        pod_groups = self._groups.get(namespace)
+        if pod_groups is None:
             there = self.begun.snapshot.pods.get(namespace, {})
-            found = self._groups[namespace] = {labels: dict(group.nodes) for labels, group in there.items()}
-        return found
+            pod_groups = self._groups[namespace] = {labels: dict(group.nodes) for labels, group in there.items()}
+        return pod_groups
 
     def _pod_groups(self, namespace: str) -> Mapping[LabelSet, PodGroup]:
         if namespace not in self._groups:
@@ -269,7 +269,7 @@ class State:
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now; a copy, since a plugin may read it only when more Pods have been placed."""
-        pods = {**self.begun.snapshot.pods, **{one: self._pod_groups(one) for one in self._groups}}
+        pods = {**self.begun.snapshot.pods, **{group: self._pod_groups(group) for group in self._groups}}
         return replace(self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=dict(self.usage))
 
     def cycle(self, of_class: PodClass) -> Cycle:

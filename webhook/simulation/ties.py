@@ -52,9 +52,9 @@ def by_heap(best: NodeSet, candidates: NodeSet, start: int, nodes: int, random: 
         return best.bit_length() - 1
     row = nodes_in_a_row(nodes)
     mask = (1 << row) - 1
-    best, candidates = (_from(start, those, nodes) for those in (best, candidates))
+    best, candidates = (_from(start, nodes_of_both, nodes) for nodes_of_both in (best, candidates))
     rows = [(i + random.expovariate(1 / LATENESS), i * row) for i in range(-(-nodes // row))]
-    found, least, passed = -1, "2", 0
+    winner, least, passed = -1, "2", 0
     for _, first_of_row in sorted(rows):
         in_row = candidates >> first_of_row & mask
         left = best >> first_of_row & mask
@@ -63,11 +63,11 @@ def by_heap(best: NodeSet, candidates: NodeSet, start: int, nodes: int, random: 
             left ^= bit
             place = bin(passed + (in_row & (bit - 1)).bit_count() + 1)[3:]
             if place < least:
-                found, least = first_of_row + bit.bit_length() - 1, place
+                winner, least = first_of_row + bit.bit_length() - 1, place
         passed += in_row.bit_count()
-    return (found + start) % nodes
+    return (winner + start) % nodes
 
 
-def _from(start: int, those: NodeSet, nodes: int) -> NodeSet:
+def _from(start: int, members: NodeSet, nodes: int) -> NodeSet:
     """Return the nodes by their distance from the one at `start`."""
-    return those >> start | (those & ((1 << start) - 1)) << nodes - start
+    return members >> start | (members & ((1 << start) - 1)) << nodes - start

@@ -25,14 +25,12 @@ def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ..
     zones: dict[tuple[str, str], list[Node]] = {}
     for node in after.order:
         zones.setdefault(zone_of(node), []).append(node)
-    if all(_is_lost(node) for those in zones.values() for node in those):
+    if all(_is_lost(node) for zone in zones.values() for node in zone):
         return ()
     known = set(after.touched) - before.lost
-    found = [
-        node.name for those in zones.values() if not _is_partly_lost(those) for node in those if node.name in known
-    ]
-    random.shuffle(found)
-    return tuple(found)
+    names = [node.name for zone in zones.values() if not _is_partly_lost(zone) for node in zone if node.name in known]
+    random.shuffle(names)
+    return tuple(names)
 
 
 def _is_partly_lost(zone: list[Node]) -> bool:

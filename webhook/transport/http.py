@@ -84,8 +84,8 @@ def coding_of(request: Any) -> str:
     return ", ".join(value for name, value in request.headers if name == "TRANSFER-ENCODING")
 
 
-def unknown_coding(found: str) -> Refused:
-    return Refused(415, f"Transfer-Encoding: found {found}, wanted chunked or none")
+def unknown_coding(coding: str) -> Refused:
+    return Refused(415, f"Transfer-Encoding: found {coding}, wanted chunked or none")
 
 
 def refusal(error: Exception) -> Refused:
@@ -97,8 +97,8 @@ def refusal(error: Exception) -> Refused:
     if isinstance(error, InvalidHeader) and error.hdr == "CONTENT-LENGTH":
         return Refused(400, "Content-Length: wanted one number of bytes, or chunks instead")
     if isinstance(error, InvalidHTTPVersion):
-        found = ".".join(map(str, error.version)) if isinstance(error.version, tuple) else error.version
-        return Refused(400, f"HTTP version: found {found}, wanted 1.0 or 1.1")
+        version = ".".join(map(str, error.version)) if isinstance(error.version, tuple) else error.version
+        return Refused(400, f"HTTP version: found {version}, wanted 1.0 or 1.1")
     return Refused(STATUS.get(type(error), 400), str(error))
 
 

@@ -232,10 +232,10 @@ class Loop:
         count = max(least, len(self.connections) - self.limits.connections + 1)
         if count <= 0:
             return
-        found = self._in_the_way([each for each in self.connections if each.droppable])
-        found.sort(key=lambda each: (each.heard >= since, each.deadline == inf, each.served, each.heard))
+        in_the_way = self._in_the_way([each for each in self.connections if each.droppable])
+        in_the_way.sort(key=lambda each: (each.heard >= since, each.deadline == inf, each.served, each.heard))
         size = self.opened if self.limits.brief else self.open
-        for victim in largest_first(found, size, self.limits.few)[:count]:
+        for victim in largest_first(in_the_way, size, self.limits.few)[:count]:
             self.drop(victim, "to make room")
 
     def _in_the_way(self, connections: Sequence[Connection]) -> list[Connection]:

@@ -192,7 +192,7 @@ class Memory:
         rate = self.limits.rate * (HURRY if any(not have[each.peer] for each in self.queue) else 1)
         since = now - STALLED_SECONDS
         receiving = {connection for connection in self.large if connection.deadline < inf}
-        found = {each for each in receiving if each.heard <= since or each.granted + each.came / rate <= since}
-        for each in found:
+        slow = {each for each in receiving if each.heard <= since or each.granted + each.came / rate <= since}
+        for each in slow:
             self._blame(each.peer)
-        return found
+        return slow

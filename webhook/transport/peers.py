@@ -52,9 +52,9 @@ Member = TypeVar("Member", bound=HasPeer)
 
 def of_the_largest(members: Iterable[Member], size: Counter[str]) -> list[Member]:
     """Return the members of which the peer has the largest size; of several such peers, the members of all."""
-    found = list(members)
-    largest = max((size[member.peer] for member in found), default=0)
-    return [member for member in found if size[member.peer] == largest]
+    candidates = list(members)
+    largest = max((size[member.peer] for member in candidates), default=0)
+    return [member for member in candidates if size[member.peer] == largest]
 
 
 def largest_first(members: Iterable[Member], size: Counter[str], few: int = 0) -> list[Member]:

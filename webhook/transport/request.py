@@ -69,13 +69,13 @@ def receive(connection: Connection, memory: Memory) -> Waiting[Any]:
 def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
     """Return the bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
     searched = 0
-    while not (found := end.search(connection.inbox, searched)) and len(connection.inbox) <= limit:
+    while not (match := end.search(connection.inbox, searched)) and len(connection.inbox) <= limit:
         searched = max(0, len(connection.inbox) - 3)
         yield from connection.more()
-    if not found or found.end() > limit:
+    if not match or match.end() > limit:
         raise Refused(status, f"more than {limit} bytes")
-    text = bytes(connection.inbox[: found.end()])
-    del connection.inbox[: found.end()]
+    text = bytes(connection.inbox[: match.end()])
+    del connection.inbox[: match.end()]
     return text
 
 
@@ -85,8 +85,8 @@ def turn_seconds(query: str) -> float:
 
     So long that a client can ask twice, with a second between, and has a second left to send it and to be answered.
     """
-    found = TIMEOUT.search(query)
-    return max(0, (int(found[1]) if found else LONGEST_TIMEOUT) - 2) / 2
+    match = TIMEOUT.search(query)
+    return max(0, (int(match[1]) if match else LONGEST_TIMEOUT) - 2) / 2
 
 
 def turn(connection: Connection, memory: Memory, length: int, seconds: float) -> Waiting[None]:
