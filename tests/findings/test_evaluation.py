@@ -67,7 +67,7 @@ def test_what_the_api_server_rejects_silences_nothing_that_the_policy_takes_for_
 
 
 def test_rules_say_of_themselves_what_defaults_keep():
-    keep = {rule.id for rule in RULES.values() if rule.defaults_keep}
+    keep = {rule.id for rule in RULES.values() if rule.kept_by_defaults}
 
     assert {"invalid-constraint", "malformed-topology-key", "empty-selector"} == keep
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pytest
 
 from webhook.findings.finding import Severity
@@ -36,3 +38,8 @@ def test_a_setting_may_lack_the_parameters_that_its_rule_requires():
     assert rule.lacks_parameters(rule.setting())
     assert not rule.lacks_parameters(rule.setting(parameters={"allowedTopologyKeys": ["rack"]}))
     assert not RULES["pinned-pod"].lacks_parameters(RULES["pinned-pod"].setting())
+
+
+def test_a_rule_is_registered_with_few_words():
+    """More keywords would be read by nobody; what can be derived is derived."""
+    assert len(signature(rule).parameters) <= 10

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tests.support.build import HOSTNAME, ZONE, constraint, hpa
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, only, pods
-from webhook.report.idle_constraints import NEVER_BINDS
-from webhook.rules import RULES
 
 SELECTOR = "its selector counts no Pod"
 CONFINED = "its nodeSelector or node affinity leaves one domain"
@@ -60,7 +58,6 @@ def test_a_max_skew_that_is_never_reached():
     few[0]["spec"] |= {"replicas": 3, "strategy": {"type": "Recreate"}}
 
     assert ["there are too few Pods for the skew to exceed maxSkew", ""] == why(*few, *pods("a1", "b1", "c1"))
-    assert NEVER_BINDS in RULES
 
 
 def test_what_spreads():

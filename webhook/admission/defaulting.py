@@ -229,7 +229,7 @@ def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Sna
 
 def _denied(pod: Workload, constraints: object, in_force: InForce, features: Features) -> list[Finding]:
     """Return the errors that the policy's other rules would find in a Pod with these constraints."""
-    if all(RULES[rule].defaults_keep for rule in in_force.errors):
+    if all(RULES[rule].kept_by_defaults for rule in in_force.errors):
         return []
     findings = evaluate(replace(pod, raw_constraints=constraints), in_force.settings, None, features).findings
     return [finding for finding in findings if finding.severity is Severity.ERROR]

@@ -203,6 +203,7 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> 
         said_by_api_server=cause.said_by_api_server and built_in,
         rejected_by_api_server=rule.rejected_by_api_server,
         alone=cause.alone,
+        idle=cause.idle,
         help=setting.help,
         notice=setting.notice,
     )

@@ -38,6 +38,7 @@ class Cause(NamedTuple):
     excused by what was there before.
     `said_by_api_server` marks what kube-apiserver itself warns of in objects of built-in kinds.
     `alone`: the constraints should not be there at all, so what else is wrong with them does not matter.
+    `idle` says why the constraint at the path does nothing, "" if that is not the cause.
     """
 
     path: FieldPath
@@ -50,6 +51,7 @@ class Cause(NamedTuple):
     extent: int = 0
     said_by_api_server: bool = False
     alone: bool = False
+    idle: str = ""
 
 
 class Finding(NamedTuple):
@@ -74,6 +76,7 @@ class Finding(NamedTuple):
     said_by_api_server: bool = False
     rejected_by_api_server: bool = False
     alone: bool = False
+    idle: str = ""
     help: str = ""
     notice: str = ""
 

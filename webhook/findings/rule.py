@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cached_property
 from inspect import cleandoc
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.objects.fields import FieldPath
@@ -34,6 +34,12 @@ CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 LOOKS_AT_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 LOOKS_AT_SWITCHES = "switches of evenkeel"
+EXAMPLE_POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  topologySpreadConstraints:"""
 _PLAIN_VALUE = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_./]*", re.IGNORECASE)
 
 
@@ -44,6 +50,30 @@ class Need(Enum):
     NODES = "no node is known: give a cluster, or manifests of its nodes"
     PODS = "no Pod of a cluster is known: give a cluster with its Pods, and set watchPods"
     OTHERS = "no other workload and no Pod is known: give a cluster with its Pods, and set watchPods"
+
+
+class Also(Enum):
+    """Where a rule runs besides objects that have constraints and Pods with known labels."""
+
+    WITHOUT_CONSTRAINTS = "objects without constraints"
+    UNKNOWN_LABELS = "objects whose Pods' labels are not known, as where an operator makes them"
+    FILLED_SELECTORS = "these, too, where it is known what the operator fills in"
+
+
+RunsWhere = Also | Need | str  # Where a rule runs; a text is something that it looks for.
+
+
+class Nature(Enum):
+    """
+    What a finding means.
+
+    What the API server has REJECTED is an error, and no other rule is reported on that field but a graver one.  ADVICE
+    is at most a warning, is never enforced, and is not given on what a controller creates.
+    """
+
+    FAULT = "fault"
+    REJECTED = "rejected by the API server"
+    ADVICE = "advice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,15 +276,11 @@ class Rule:
     `operators_too` are run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods,
     and those that are `of_selector_alone` where it is known, too, what the operator fills in.
 
-    If it is `rejected_by_api_server`, the API server rejects what the rule finds, and no other rule is reported on that
-    field but a graver one.  If `defaults_keep`, the constraints that defaulting writes never break the rule.
+    The constraints that defaulting writes never break a rule that is `kept_by_defaults`.
 
-    One that is `advice` is at most a warning, is never enforced, and does not judge what a controller creates.  It is
-    skipped where one of its `needs` is not known.  `beside` are the objects that its examples stand beside.
-
-    It is run only where all that it `looks_for` is there: words of `Reading.words`, UNKNOWN_FIELDS, SWITCHES,
-    CLOSED_NODES (tainted or cordoned), UNLABELLED_NODES, NODE_AFFINITY (or a nodeSelector that names a topology key).
-    There may still be nothing to find.
+    The rule is skipped where one of its `needs` is not known.  It is run only where all that it `looks_for` is there:
+    words of `Reading.words`, UNKNOWN_FIELDS, LOOKS_AT_SWITCHES, CLOSED_NODES (tainted or cordoned), UNLABELLED_NODES,
+    LOOKS_AT_AFFINITY (or a nodeSelector that names a topology key).  There may still be nothing to find.
     """
 
     id: str
@@ -264,19 +290,19 @@ class Rule:
     rationale: str
     bad: str
     good: str
+    beside: str
     parameters: Mapping[str, Mapping[str, object]]
     required: tuple[str, ...]
     example: Mapping[str, object]
     needs_constraints: bool
-    yields_to: tuple[str, ...]
     operators_too: bool
     of_selector_alone: bool
-    rejected_by_api_server: bool
-    defaults_keep: bool
-    advice: bool
     needs: tuple[Need, ...]
     looks_for: frozenset[str]
-    beside: str
+    advice: bool
+    rejected_by_api_server: bool
+    kept_by_defaults: bool
+    yields_to: tuple[str, ...]
     check: Callable[[Subject], Iterable[Cause]]
 
     @property
@@ -312,49 +338,58 @@ def rule(
     fix: str,
     bad: str,
     good: str,
-    parameters: Mapping[str, Mapping[str, object]] | None = None,
-    required: tuple[str, ...] = (),
-    example: Mapping[str, object] | None = None,
-    needs_constraints: bool = True,
-    yields_to: tuple[str, ...] = (),
-    operators_too: bool = False,
-    of_selector_alone: bool = False,
-    rejected_by_api_server: bool = False,
-    defaults_keep: bool = False,
-    advice: bool = False,
-    needs: tuple[Need, ...] = (),
-    looks_for: tuple[str, ...] = (),
     beside: str = "",
+    where: tuple[RunsWhere, ...] = (),
+    nature: Nature = Nature.FAULT,
+    yields_to: tuple[str, ...] = (),
+    parameters: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
-    """Register a function as a rule: its name is the id, its docstring the rationale; `parameters` are JSON schemas."""
+    """
+    Register a function as a rule: its name is the id, its docstring the rationale.
+
+    `bad` and `good` are objects, or the constraints of the Pod `web`, and `beside` the objects that both stand beside.
+    `where` says where the rule runs.  `parameters` is a JSON schema of an object: its `properties`, which of them are
+    `required` or of which `anyOf` must be given, and of `examples` one under which the bad example is bad.
+    """
 
     def register(check: Callable[[Subject], Iterable[Cause]]) -> Callable[[Subject], Iterable[Cause]]:
         rule_id, rationale = check.__name__.replace("_", "-"), cleandoc(check.__doc__ or "")
         if rule_id in RULES or not rationale:
             raise TypeError(f"rule {rule_id}: must have a rationale and an id of its own")
+        schema: Mapping[str, Any] = parameters or {}
         RULES[rule_id] = Rule(
             id=rule_id,
             title=title,
             severity=severity,
             fix=fix,
             rationale=rationale,
-            bad=f"{cleandoc(bad)}\n",
-            good=f"{cleandoc(good)}\n",
-            parameters=parameters or {},
-            required=required,
-            example=example or {},
-            needs_constraints=needs_constraints,
-            yields_to=yields_to,
-            operators_too=operators_too,
-            of_selector_alone=of_selector_alone,
-            rejected_by_api_server=rejected_by_api_server,
-            defaults_keep=defaults_keep,
-            advice=advice,
-            needs=needs,
-            looks_for=frozenset(looks_for),
+            bad=_example(bad),
+            good=_example(good),
             beside=f"{cleandoc(beside)}\n" if beside else "",
+            parameters=schema.get("properties", {}),
+            required=tuple(
+                [name for part in (schema, *schema.get("anyOf", ())) for name in part.get("required", ())],
+            ),
+            example=next(iter(schema.get("examples", ())), {}),
+            needs_constraints=Also.WITHOUT_CONSTRAINTS not in where,
+            operators_too=Also.UNKNOWN_LABELS in where,
+            of_selector_alone=Also.FILLED_SELECTORS in where,
+            needs=tuple([condition for condition in where if isinstance(condition, Need)]),
+            looks_for=frozenset([condition for condition in where if isinstance(condition, str)]),
+            advice=nature is Nature.ADVICE,
+            rejected_by_api_server=nature is Nature.REJECTED,
+            kept_by_defaults=severity is Severity.ERROR,  # What is an error by default is never written.
+            yields_to=yields_to,
             check=check,
         )
         return check
 
     return register
+
+
+def _example(text: str) -> str:
+    """Return an example as YAML of an object; a list of constraints is that of a Pod."""
+    example = cleandoc(text)
+    if example.startswith("- "):
+        example = "\n".join((EXAMPLE_POD, *[f"  {line}" for line in example.splitlines()]))
+    return f"{example}\n"

@@ -8,8 +8,8 @@ from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSetting
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import DENY, Policy, is_enforced
-from webhook.rules.missing_constraints import MISSING
 
+MIN_REPLICAS = "minReplicas"  # The parameter of rules that spare workloads with fewer replicas.
 UNSEEN = (
     "ownedObjects: Deny: a ReplicaSet or Job whose Pods are denied stays without them, and whoever applied it, or its "
     "Deployment, is not told; kubectl describe rs, or kubectl get events, shows each denial"
@@ -35,11 +35,11 @@ def notes_on(policy: Policy) -> Iterator[str]:
         f"{rules}: enforced, but not in a namespace with the label {SKIP_LABEL}: true; "
         "with evenkeel manifests --skip-label-user or --skip-label-group only those who are named may set it"
     )
-    for path, setting in _missing(policy):
-        replicas = setting.parameters.get("minReplicas")
-        if MISSING in policy.enforced and is_enforced(setting) and isinstance(replicas, int) and replicas > 1:
+    for path, setting in _counting_replicas(policy):
+        replicas = setting.parameters[MIN_REPLICAS]
+        if is_enforced(setting) and isinstance(replicas, int) and replicas > 1:
             yield (
-                f"{path}rules.{MISSING}.minReplicas: {replicas} are counted when an object is applied, and scaling is "
+                f"{path}.{MIN_REPLICAS}: {replicas} are counted when an object is applied, and scaling is "
                 "not judged; 1 leaves no way around the rule"
             )
     for i, override in enumerate(policy.overrides):
@@ -75,12 +75,15 @@ def _denying_nothing(policy: Policy) -> Iterator[str]:
             yield f"rules.{rule}: enforced, but of severity {severity}: it denies nothing; write severity: error"
 
 
-def _missing(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:
-    """Yield the setting of MISSING, and each other one in an override, with the path before `rules`."""
-    yield "", policy.settings[MISSING]
-    for i, override in enumerate(policy.overrides):
-        if override.settings[MISSING] != policy.settings[MISSING]:
-            yield f"overrides[{i}].", override.settings[MISSING]
+def _counting_replicas(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:
+    """Yield the settings of enforced rules that count replicas, and other ones in overrides, each with its path."""
+    for rule in policy.enforced:
+        setting = policy.settings[rule]
+        if MIN_REPLICAS in setting.parameters:
+            yield f"rules.{rule}", setting
+            for i, override in enumerate(policy.overrides):
+                if override.settings[rule] != setting:
+                    yield f"overrides[{i}].rules.{rule}", override.settings[rule]
 
 
 def _changed_by_anyone(policy: Policy, i: int) -> list[str]:

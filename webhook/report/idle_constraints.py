@@ -10,7 +10,6 @@ from webhook.report.spread import Spread
 
 NO_POD = "its selector counts no Pod"
 CONFINED = "its nodeSelector or node affinity leaves one domain"
-NEVER_BINDS = "skew-never-binds"  # the rule that knows how many Pods a workload may have
 
 
 def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
@@ -30,11 +29,9 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
         return CONFINED
     if len(counted.eligible) == 1 and constraint.min_domains <= 1:
         return "all nodes that count are in one domain"
-    if constraint.hard and any(_is_of(finding, constraint.index) for finding in findings):
-        return "there are too few Pods for the skew to exceed maxSkew"
-    return ""
+    return next((finding.idle for finding in findings if finding.idle and _is_on(finding, constraint.index)), "")
 
 
-def _is_of(finding: Finding, index: int) -> bool:
-    """Return whether the rule names this constraint."""
-    return finding.rule == NEVER_BINDS and (FIELD, index) in zip(finding.path, finding.path[1:], strict=False)
+def _is_on(finding: Finding, index: int) -> bool:
+    """Return whether a finding is on this constraint."""
+    return (FIELD, index) in zip(finding.path, finding.path[1:], strict=False)

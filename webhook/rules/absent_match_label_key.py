@@ -14,19 +14,14 @@ from webhook.objects.reading import brief
     title="matchLabelKeys names a label that the Pod will not have",
     severity=Severity.WARNING,
     fix="name a label that the Pod carries, or remove the key",
+    where=(MATCH_LABEL_KEYS,),
     yields_to=("wrong-revision-key",),
-    looks_for=(MATCH_LABEL_KEYS,),
     bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-        matchLabelKeys: [version]
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
+      matchLabelKeys: [version]
     """,
     good="""
     apiVersion: v1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Need, Subject, rule
+from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.objects.kinds import BATCH
 from webhook.objects.names import HOSTNAME
 from webhook.objects.workload import Workload
@@ -24,10 +24,12 @@ _COUNTS = {
     title="a hard constraint counts nodes whose taints keep the Pod off, such as those of a lost zone",
     severity=Severity.INFO,
     fix="set nodeTaintsPolicy: Honor",
+    where=(
+        HARD,
+        Need.POD_SPEC,
+    ),
+    nature=Nature.ADVICE,
     yields_to=("tainted-domain",),
-    advice=True,
-    needs=(Need.POD_SPEC,),
-    looks_for=(HARD,),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import Also, Subject, rule
 from webhook.scheduler.constraint import Constraint
 
 
@@ -13,8 +13,7 @@ from webhook.scheduler.constraint import Constraint
     title="labelSelector is null or empty, so the constraint spreads nothing",
     severity=Severity.ERROR,
     fix="select the labels of the Pods that are to be spread",
-    defaults_keep=True,
-    of_selector_alone=True,
+    where=(Also.FILLED_SELECTORS,),
     bad="""
     apiVersion: apps/v1
     kind: Deployment

@@ -13,37 +13,29 @@ from webhook.findings.rule import Subject, rule
     severity=Severity.IGNORE,
     fix="lower maxSkew",
     parameters={
-        "maxSkew": {"type": "integer", "minimum": 1, "description": "the largest maxSkew that is allowed"},
-        "topologyKeys": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1},
-            "default": [],
-            "description": "the keys that the rule applies to; empty: all",
+        "properties": {
+            "maxSkew": {"type": "integer", "minimum": 1, "description": "the largest maxSkew that is allowed"},
+            "topologyKeys": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "default": [],
+                "description": "the keys that the rule applies to; empty: all",
+            },
         },
+        "required": ["maxSkew"],
+        "examples": [{"maxSkew": 5}],
     },
-    required=("maxSkew",),
-    example={"maxSkew": 5},
     bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 100
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 100
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
     """,
     good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
     """,
 )
 def excessive_max_skew(subject: Subject) -> Iterator[Cause]:

@@ -15,42 +15,34 @@ from webhook.objects.reading import brief
     fix="use a key that the policy allows",
     yields_to=("misspelt-topology-key",),
     parameters={
-        "topologyKeys": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1},
-            "default": [],
-            "description": "the keys that are forbidden",
+        "properties": {
+            "topologyKeys": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "default": [],
+                "description": "the keys that are forbidden",
+            },
+            "allowedTopologyKeys": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "default": [],
+                "description": "if not empty, every other key is forbidden",
+            },
         },
-        "allowedTopologyKeys": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1},
-            "default": [],
-            "description": "if not empty, every other key is forbidden",
-        },
+        "anyOf": [{"required": ["topologyKeys"]}, {"required": ["allowedTopologyKeys"]}],
+        "examples": [{"topologyKeys": ["rack"]}],
     },
-    required=("topologyKeys", "allowedTopologyKeys"),
-    example={"topologyKeys": ["rack"]},
     bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: rack
-        whenUnsatisfiable: ScheduleAnyway
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: rack
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector: {matchLabels: {app: web}}
     """,
     good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: ScheduleAnyway
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector: {matchLabels: {app: web}}
     """,
 )
 def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from itertools import islice
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
-from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Subject, rule
+from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Also, Nature, Subject, rule
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.likeness import nearest
 from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
@@ -21,9 +21,11 @@ ON, OFF = "true", "false"
     title="a label or annotation of evenkeel does nothing",
     severity=Severity.WARNING,
     fix="move it to where it counts, or remove it",
-    looks_for=(LOOKS_AT_SWITCHES,),
-    operators_too=True,
-    advice=True,
+    where=(
+        LOOKS_AT_SWITCHES,
+        Also.UNKNOWN_LABELS,
+    ),
+    nature=Nature.ADVICE,
     bad="""
     apiVersion: v1
     kind: Pod

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import Also, Nature, Subject, rule
 from webhook.objects.fields import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TYPE_INVALID, FieldError
 from webhook.objects.labels import label_key_errors, label_value_errors, wanted_instead
 from webhook.objects.likeness import nearest
@@ -23,9 +23,8 @@ MOST_CAUSES = 100
     title="the API server rejects the constraint, or the Pods made from it",
     severity=Severity.ERROR,
     fix="set the field to what the API server accepts",
-    operators_too=True,
-    rejected_by_api_server=True,
-    defaults_keep=True,
+    where=(Also.UNKNOWN_LABELS,),
+    nature=Nature.REJECTED,
     bad="""
     apiVersion: apps/v1
     kind: Deployment

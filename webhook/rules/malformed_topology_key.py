@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import Also, Subject, rule
 from webhook.objects.labels import label_key_errors, wanted_instead
 from webhook.objects.reading import brief
 from webhook.rules.misspelt_topology_key import effect, likely_meant, put_right
@@ -15,29 +15,18 @@ from webhook.rules.misspelt_topology_key import effect, likely_meant, put_right
     title="topologyKey is no valid label name",
     severity=Severity.ERROR,
     fix="use a label key that nodes can carry, such as topology.kubernetes.io/zone",
-    operators_too=True,
-    defaults_keep=True,
+    where=(Also.UNKNOWN_LABELS,),
     bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology/kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: topology/kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
     """,
     good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
     """,
 )
 def malformed_topology_key(subject: Subject) -> Iterator[Cause]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, in_yaml, rule
+from webhook.findings.rule import Also, Subject, in_yaml, rule
 from webhook.objects.fields import as_list
 from webhook.objects.names import ZONE
 
@@ -17,23 +17,25 @@ MISSING = "missing-constraints"
 @rule(
     title="the workload has no constraint for a topology that the policy asks for",
     severity=Severity.IGNORE,
-    needs_constraints=False,
     fix="add a constraint for the topology",
+    where=(Also.WITHOUT_CONSTRAINTS,),
     parameters={
-        "minReplicas": {
-            "type": "integer",
-            "minimum": 1,
-            "default": 2,
-            "description": "workloads with fewer replicas are not reported",
+        "properties": {
+            "minReplicas": {
+                "type": "integer",
+                "minimum": 1,
+                "default": 2,
+                "description": "workloads with fewer replicas are not reported",
+            },
+            "topologyKeys": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "default": [],
+                "description": "the keys that must each have a constraint; empty: any one constraint is enough",
+            },
         },
-        "topologyKeys": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1},
-            "default": [],
-            "description": "the keys that must each have a constraint; empty: any one constraint is enough",
-        },
+        "examples": [{"minReplicas": 3, "topologyKeys": ["topology.kubernetes.io/zone"]}],
     },
-    example={"minReplicas": 3, "topologyKeys": ["topology.kubernetes.io/zone"]},
     bad="""
     apiVersion: apps/v1
     kind: Deployment

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import Also, Subject, rule
 from webhook.objects.likeness import within
 from webhook.objects.names import HOSTNAME, REGION, ZONE
 from webhook.objects.reading import brief
@@ -39,29 +39,19 @@ DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kub
     title="topologyKey is nearly a well-known one, or a deprecated one",
     severity=Severity.WARNING,
     fix="use the well-known key, or label your nodes with this one",
+    where=(Also.UNKNOWN_LABELS,),
     yields_to=("malformed-topology-key",),
-    operators_too=True,
     bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
     """,
     good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
     """,
 )
 def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import Also, Subject, rule
 from webhook.objects.reading import brief
 
 
@@ -13,7 +13,7 @@ from webhook.objects.reading import brief
     title="the Pods are pinned to their nodes, so the constraints cannot spread them",
     severity=Severity.WARNING,
     fix="remove the constraints",
-    operators_too=True,
+    where=(Also.UNKNOWN_LABELS,),
     bad="""
     apiVersion: apps/v1
     kind: DaemonSet

@@ -18,10 +18,12 @@ REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rol
     fix="add matchLabelKeys: [pod-template-hash]",
     yields_to=("absent-match-label-key",),
     parameters={
-        "soft": {
-            "type": "boolean",
-            "default": False,
-            "description": "whether the rule applies to ScheduleAnyway, too",
+        "properties": {
+            "soft": {
+                "type": "boolean",
+                "default": False,
+                "description": "whether the rule applies to ScheduleAnyway, too",
+            },
         },
     },
     bad="""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Need, Subject, rule
+from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.objects.labels import Labels
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import Constraint
@@ -16,19 +16,9 @@ from webhook.scheduler.selectors import Match, as_selector
     title="labelSelector also counts the Pods of another workload",
     severity=Severity.INFO,
     fix="select labels that only its own Pods have",
+    where=(Need.OTHERS,),
+    nature=Nature.ADVICE,
     yields_to=("selector-misses-own-pod",),
-    advice=True,
-    needs=(Need.OTHERS,),
-    beside="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db-replica}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: db, role: replica}}
-      template:
-        metadata: {labels: {app: db, role: replica}}
-    """,
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
@@ -62,6 +52,16 @@ from webhook.scheduler.selectors import Match, as_selector
             whenUnsatisfiable: DoNotSchedule
             nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db, role: primary}}
+    """,
+    beside="""
+    apiVersion: apps/v1
+    kind: StatefulSet
+    metadata: {name: db-replica}
+    spec:
+      replicas: 3
+      selector: {matchLabels: {app: db, role: replica}}
+      template:
+        metadata: {labels: {app: db, role: replica}}
     """,
 )
 def selector_matches_others(subject: Subject) -> Iterator[Cause]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import Nature, Subject, rule
 from webhook.scheduler.constraint import HARD
+
+TOO_FEW_PODS = "there are too few Pods for the skew to exceed maxSkew"
 
 
 @rule(
     title="maxSkew is not smaller than the number of Pods, so the skew never refuses a node",
     severity=Severity.INFO,
     fix="lower maxSkew, or remove the constraint",
-    advice=True,
-    looks_for=(HARD,),
+    where=(HARD,),
+    nature=Nature.ADVICE,
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
@@ -67,4 +69,4 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
             fix = f"lower maxSkew below {most}, or remove the constraint" if most > 1 else "remove the constraint"
             path, wanted = subject.at(constraint, "maxSkew"), f"less than {most}, the most Pods there are at a time"
             message = f"never refuses a node: there are at most {count}"
-            yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix)
+            yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix, idle=TOO_FEW_PODS)

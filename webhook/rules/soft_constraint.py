@@ -13,34 +13,26 @@ from webhook.findings.rule import Subject, rule
     severity=Severity.IGNORE,
     fix="write whenUnsatisfiable: DoNotSchedule",
     parameters={
-        "topologyKeys": {
-            "type": "array",
-            "items": {"type": "string", "minLength": 1},
-            "default": [],
-            "description": "the keys that the rule applies to; empty: all",
+        "properties": {
+            "topologyKeys": {
+                "type": "array",
+                "items": {"type": "string", "minLength": 1},
+                "default": [],
+                "description": "the keys that the rule applies to; empty: all",
+            },
         },
     },
     bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: ScheduleAnyway
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector: {matchLabels: {app: web}}
     """,
     good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
     """,
 )
 def soft_constraint(subject: Subject) -> Iterator[Cause]:

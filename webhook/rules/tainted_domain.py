@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import CLOSED_NODES, Need, Subject, rule
+from webhook.findings.rule import CLOSED_NODES, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
@@ -17,23 +17,13 @@ from webhook.scheduler.taints import CORDONED, Taint
     title="a domain whose every node has a taint that the Pod does not tolerate bars the others",
     severity=Severity.WARNING,
     fix="set nodeTaintsPolicy: Honor",
-    advice=True,
-    needs=(Need.POD_SPEC, Need.NODES),
-    looks_for=(HARD, CLOSED_NODES),
-    beside="""
-    apiVersion: v1
-    kind: Node
-    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
-    ---
-    apiVersion: v1
-    kind: Node
-    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
-    ---
-    apiVersion: v1
-    kind: Node
-    metadata: {name: n3, labels: {kubernetes.io/hostname: n3, topology.kubernetes.io/zone: c}}
-    spec: {taints: [{key: dedicated, value: infra, effect: NoSchedule}]}
-    """,
+    where=(
+        HARD,
+        CLOSED_NODES,
+        Need.POD_SPEC,
+        Need.NODES,
+    ),
+    nature=Nature.ADVICE,
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
@@ -66,6 +56,20 @@ from webhook.scheduler.taints import CORDONED, Taint
             whenUnsatisfiable: DoNotSchedule
             nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
+    """,
+    beside="""
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n3, labels: {kubernetes.io/hostname: n3, topology.kubernetes.io/zone: c}}
+    spec: {taints: [{key: dedicated, value: infra, effect: NoSchedule}]}
     """,
 )
 def tainted_domain(subject: Subject) -> Iterator[Cause]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import MIN_DOMAINS, Need, Subject, rule
+from webhook.findings.rule import MIN_DOMAINS, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD
@@ -15,19 +15,14 @@ from webhook.scheduler.constraint import HARD
     title="there are fewer domains than minDomains, so some replicas wait until nodes join",
     severity=Severity.INFO,
     fix="lower minDomains, or add nodes in further domains",
+    where=(
+        HARD,
+        MIN_DOMAINS,
+        Need.POD_SPEC,
+        Need.NODES,
+    ),
+    nature=Nature.ADVICE,
     yields_to=("pinned-domain",),
-    advice=True,
-    needs=(Need.POD_SPEC, Need.NODES),
-    looks_for=(HARD, MIN_DOMAINS),
-    beside="""
-    apiVersion: v1
-    kind: Node
-    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
-    ---
-    apiVersion: v1
-    kind: Node
-    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
-    """,
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
@@ -63,6 +58,15 @@ from webhook.scheduler.constraint import HARD
             whenUnsatisfiable: DoNotSchedule
             nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
+    """,
+    beside="""
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
     """,
 )
 def too_few_domains(subject: Subject) -> Iterator[Cause]:

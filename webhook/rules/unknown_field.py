@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import UNKNOWN_FIELDS, Subject, rule
+from webhook.findings.rule import UNKNOWN_FIELDS, Also, Subject, rule
 from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
@@ -22,8 +22,10 @@ OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its i
     title="a field is none that the API has, so it is ignored",
     severity=Severity.WARNING,
     fix="remove the field, or correct its name",
-    looks_for=(UNKNOWN_FIELDS,),
-    operators_too=True,
+    where=(
+        UNKNOWN_FIELDS,
+        Also.UNKNOWN_LABELS,
+    ),
     bad="""
     apiVersion: v1
     kind: Pod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import UNLABELLED_NODES, Need, Subject, rule
+from webhook.findings.rule import UNLABELLED_NODES, Also, Nature, Need, Subject, rule
 from webhook.objects.reading import brief
 from webhook.rules.misspelt_topology_key import WELL_KNOWN, effect
 
@@ -14,11 +14,25 @@ from webhook.rules.misspelt_topology_key import WELL_KNOWN, effect
     title="no node carries the topologyKey",
     severity=Severity.WARNING,
     fix="label the nodes, or use a key that they carry",
+    where=(
+        UNLABELLED_NODES,
+        Need.NODES,
+        Also.UNKNOWN_LABELS,
+    ),
+    nature=Nature.ADVICE,
     yields_to=("misspelt-topology-key",),
-    operators_too=True,
-    advice=True,
-    needs=(Need.NODES,),
-    looks_for=(UNLABELLED_NODES,),
+    bad="""
+    - maxSkew: 1
+      topologyKey: rack
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
+    """,
     beside="""
     apiVersion: v1
     kind: Node
@@ -27,28 +41,6 @@ from webhook.rules.misspelt_topology_key import WELL_KNOWN, effect
     apiVersion: v1
     kind: Node
     metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
-    """,
-    bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: rack
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-    """,
-    good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
     """,
 )
 def unknown_topology_key(subject: Subject) -> Iterator[Cause]:

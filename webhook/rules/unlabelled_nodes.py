@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import UNLABELLED_NODES, Need, Subject, rule
+from webhook.findings.rule import UNLABELLED_NODES, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.scheduler.constraint import HARD
 
@@ -14,10 +14,26 @@ from webhook.scheduler.constraint import HARD
     title="nodes that would take the Pod lack the topologyKey of a hard constraint",
     severity=Severity.INFO,
     fix="label these nodes",
+    where=(
+        HARD,
+        UNLABELLED_NODES,
+        Need.POD_SPEC,
+        Need.NODES,
+    ),
+    nature=Nature.ADVICE,
     yields_to=("unknown-topology-key",),
-    advice=True,
-    needs=(Need.POD_SPEC, Need.NODES),
-    looks_for=(HARD, UNLABELLED_NODES),
+    bad="""
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: DoNotSchedule
+      labelSelector: {matchLabels: {app: web}}
+    """,
+    good="""
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector: {matchLabels: {app: web}}
+    """,
     beside="""
     apiVersion: v1
     kind: Node
@@ -30,28 +46,6 @@ from webhook.scheduler.constraint import HARD
     apiVersion: v1
     kind: Node
     metadata: {name: n3, labels: {kubernetes.io/hostname: n3}}
-    """,
-    bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-    """,
-    good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: ScheduleAnyway
-        labelSelector: {matchLabels: {app: web}}
     """,
 )
 def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:

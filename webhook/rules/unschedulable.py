@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Need, Subject, rule
+from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.objects.reading import Reader, brief
@@ -22,28 +22,14 @@ MOST_REPLICAS_TRIED = 200
     title="the cluster has no place for all replicas now",
     severity=Severity.WARNING,
     fix="ask evenkeel explain what would let the next Pod in",
+    where=(
+        HARD,
+        Need.POD_SPEC,
+        Need.NODES,
+        Need.PODS,
+    ),
+    nature=Nature.ADVICE,
     yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
-    advice=True,
-    needs=(Need.POD_SPEC, Need.NODES, Need.PODS),
-    looks_for=(HARD,),
-    beside="""
-    apiVersion: v1
-    kind: Node
-    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
-    status: {allocatable: {cpu: "8", memory: 8Gi, pods: "110"}}
-    ---
-    apiVersion: v1
-    kind: Node
-    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
-    status: {allocatable: {cpu: "2", memory: 8Gi, pods: "110"}}
-    ---
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: agent, namespace: default, labels: {app: agent}}
-    spec:
-      nodeName: n2
-      containers: [{name: agent, image: agent, resources: {requests: {cpu: 500m}}}]
-    """,
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
@@ -79,6 +65,24 @@ MOST_REPLICAS_TRIED = 200
             whenUnsatisfiable: DoNotSchedule
             nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
+    """,
+    beside="""
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
+    status: {allocatable: {cpu: "8", memory: 8Gi, pods: "110"}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
+    status: {allocatable: {cpu: "2", memory: 8Gi, pods: "110"}}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: agent, namespace: default, labels: {app: agent}}
+    spec:
+      nodeName: n2
+      containers: [{name: agent, image: agent, resources: {requests: {cpu: 500m}}}]
     """,
 )
 def unschedulable(subject: Subject) -> Iterator[Cause]:

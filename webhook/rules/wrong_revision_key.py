@@ -14,7 +14,7 @@ HASH = "pod-template-hash"
     title="matchLabelKeys names pod-template-hash where no Pod carries it",
     severity=Severity.WARNING,
     fix="remove the key",
-    looks_for=(MATCH_LABEL_KEYS,),
+    where=(MATCH_LABEL_KEYS,),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
