@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from tests.conformance import profile
 from tests.conformance.cases import Difference, IllFormed
 from webhook.objects.names import DEFAULT_SCHEDULER
-from webhook.policy.scheduler_profiles import parse_profiles
+from webhook.scheduler.configured_profiles import parse_profiles
 from webhook.scheduler.features import Features
 
 RECORDED = "configured.jsonl.gz"

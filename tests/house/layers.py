@@ -81,9 +81,9 @@ admission.ownership
 admission
 policy.parsing
 policy.enforcement · policy.reach
-policy.scheduler_profiles
+policy.translation
 policy.scheduler_defaults
-policy.policy · policy.scheduler_configuration
+policy.policy
 policy
 rules
 findings.evaluation · findings.wording
@@ -106,7 +106,7 @@ placement.inferred_defaults · placement.remedies
 placement.explanation · placement.subject
 placement.pods · placement.room
 placement
-scheduler.framework
+scheduler.configured_profiles · scheduler.framework
 scheduler.plugins
 scheduler.filtering · scheduler.plugins.nodes_by_usage · scheduler.plugins.plugin · scheduler.scoring
 scheduler.capacity · scheduler.profile
@@ -115,10 +115,10 @@ scheduler.domains · scheduler.snapshot
 scheduler.incoming · scheduler.validation
 scheduler.affinity · scheduler.resources
 scheduler.counts · scheduler.nodes
-scheduler.constraint · scheduler.taints
+scheduler.configuration · scheduler.constraint · scheduler.taints
 scheduler
 documents.positions · documents.reading
-documents.build · documents.json_positions
+documents.build · documents.json_positions · documents.json_schema
 documents
 objects.pod_templates
 objects.workload_object
@@ -145,7 +145,7 @@ USERS = {
     "gunicorn.workers.base": "transport.worker",
     "importlib": "cli.main · rules.__init__",
     "jinja2": "render.page",
-    "jsonschema": "policy.schema",
+    "jsonschema": "documents.json_schema",
     "kubernetes": "cluster.client",
     "msgspec": "cluster.decoding · cluster.reduction · serving.wire",
     "pathspec": "lint.gitignore",

@@ -234,7 +234,7 @@ OUTSIDE = [
     Outside("a library that is not installed", "import numpy", "numpy"),
     Outside("YAML for who reads documents", "import yaml\nyaml.parse('')", "", "webhook.documents.build"),
     Outside("YAML for no other", "import yaml", "yaml"),
-    Outside("schemas for the policy's", "from jsonschema import validate", "", "webhook.policy.schema"),
+    Outside("schemas for the policy's", "from jsonschema import validate", "", "webhook.documents.json_schema"),
     Outside("schemas for no other", "from jsonschema import validate", "jsonschema.validate"),
     Outside("files outside the pure half", "import os, sys\nprint(open('f'), file=sys.stderr)", "", "webhook.cli.lint"),
     Outside("a library outside, at the wrong place", "import kubernetes", "kubernetes", "webhook.cli.lint"),

@@ -9,23 +9,24 @@ import pytest
 
 from tests.support import ROOT
 
-FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z]+(\.[A-Za-z]+)? \(v1\.37\)")
+FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z_]+(\.[A-Za-z]+)? \(v1\.37\)")
 OURS = """
-affinity.NodeTerm.values affinity.RequiredNodeAffinity.values capacity.bound constraint.Reading.merges
-constraint.Reading.parsed constraint.Reading.topology_keys constraint.Reading.unmerged constraint.Reading.words
-constraint.read_constraints constraint.read_selector constraint.same counts.NodeUsage.add counts.NodeUsage.by_node
-counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove counts.in_order
-counts.label_set domain_counts.DomainCounts.add domain_counts.DomainCounts.copy domain_counts.DomainCounts.largest_skew
-domain_counts.DomainCounts.match_num domain_counts.DomainCounts.nodes_by_number domain_counts.DomainCounts.refused
-domain_counts.DomainCounts.refused_nodes domain_counts.DomainCounts.skew domain_counts.counted_by domains.Reach.affine
-domains.Reach.cordoned domains.Reach.open domains.Reach.tolerated domains.Reach.untolerated domains.Reach.usable
-domains.is_confined domains.leaves_one_domain features.features features.parse_version features.unknown
-filtering.HardConstraints.copy filtering.HardConstraints.of filtering.HardConstraints.passing
-filtering.Verdicts.reasons filtering.count_each filtering.count_soft framework.Framework.add_pods
-framework.Framework.best framework.Framework.copy framework.Framework.feasible framework.Framework.plugin
-framework.Framework.searched framework.Framework.set_usage framework.Framework.spread framework.Framework.usable
-framework.feasible_nodes framework.find_feasible framework.usable_nodes incoming.not_judged incoming.places_quickly
-incoming.pod_of incoming.read_incoming_pod node_resources_fit.NodeResourcesFit.copy
+affinity.NodeTerm.values affinity.RequiredNodeAffinity.values capacity.bound configuration.checked
+configuration.names_in configuration.profiles_of configured_profiles.parse_profiles configured_profiles.read_profiles
+constraint.Reading.merges constraint.Reading.parsed constraint.Reading.topology_keys constraint.Reading.unmerged
+constraint.Reading.words constraint.read_constraints constraint.read_selector constraint.same counts.NodeUsage.add
+counts.NodeUsage.by_node counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
+counts.in_order counts.label_set domain_counts.DomainCounts.add domain_counts.DomainCounts.copy
+domain_counts.DomainCounts.largest_skew domain_counts.DomainCounts.match_num domain_counts.DomainCounts.nodes_by_number
+domain_counts.DomainCounts.refused domain_counts.DomainCounts.refused_nodes domain_counts.DomainCounts.skew
+domain_counts.counted_by domains.Reach.affine domains.Reach.cordoned domains.Reach.open domains.Reach.tolerated
+domains.Reach.untolerated domains.Reach.usable domains.is_confined domains.leaves_one_domain features.features
+features.parse_version features.unknown filtering.HardConstraints.copy filtering.HardConstraints.of
+filtering.HardConstraints.passing filtering.Verdicts.reasons filtering.count_each filtering.count_soft
+framework.Framework.add_pods framework.Framework.best framework.Framework.copy framework.Framework.feasible
+framework.Framework.plugin framework.Framework.searched framework.Framework.set_usage framework.Framework.spread
+framework.Framework.usable framework.feasible_nodes framework.find_feasible framework.usable_nodes incoming.not_judged
+incoming.places_quickly incoming.pod_of incoming.read_incoming_pod node_resources_fit.NodeResourcesFit.copy
 node_resources_fit.NodeResourcesFit.passing node_resources_fit.NodeResourcesFit.set_usage nodes.Nodes.by_taints
 nodes.Nodes.carrying nodes.Nodes.closed_to_some nodes.Nodes.common_label_keys nodes.Nodes.domains nodes.Nodes.get
 nodes.Nodes.grouped nodes.Nodes.integers nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named
@@ -42,8 +43,8 @@ scoring.number_of_domains_counting_unlabelled scoring.rounded selectors.LabelSel
 selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies selectors.Selector.keys
 selectors.Selector.match selectors.as_label_selector selectors.equals selectors.selecting snapshot.Service.selects
 snapshot.Snapshot.controller snapshot.Snapshot.with_controller snapshot.Snapshot.with_namespace
-snapshot.by_rarest_label snapshot.from_objects snapshot.read_object taints.read_taints
-validation.errors_in validation.in_one_line validation.on_stored_pod validation.shown_path
+snapshot.by_rarest_label snapshot.from_objects snapshot.read_object taints.read_taints validation.errors_in
+validation.in_one_line validation.on_stored_pod validation.shown_path
 """
 
 

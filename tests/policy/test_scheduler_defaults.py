@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.policy.test_scheduler_configuration import HARD, SOFT, configuration, listed, policy, profile
+from tests.policy.test_translation import HARD, SOFT, configuration, listed, policy, profile
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.scheduler_defaults import configuration as exported
 from webhook.policy.scheduler_defaults import differences, losses
-from webhook.policy.scheduler_profiles import parse_profiles
+from webhook.scheduler.configured_profiles import parse_profiles
 
 SYSTEM = {"defaultingType": "System"}
 FOR_BATCH = {"name": "batch", "schedulerName": "batch", "defaulting": listed(HARD)}

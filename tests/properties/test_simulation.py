@@ -16,7 +16,7 @@ from tests.support.build import ZONE
 from tests.support.simulated import budget, cluster, deployment, nodes, pod, stateful, workload
 from webhook.objects.fields import with_value
 from webhook.objects.names import DEFAULT_SCHEDULER
-from webhook.policy.scheduler_profiles import parse_profiles
+from webhook.scheduler.configured_profiles import parse_profiles
 from webhook.scheduler.features import features
 from webhook.scheduler.framework import Framework, total
 from webhook.scheduler.nodes import Nodes

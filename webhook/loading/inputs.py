@@ -168,7 +168,7 @@ def with_operators(policy: Policy) -> Policy:
 
 def profiles(path: Path | None) -> Profiles:
     """Return the scheduler's profiles in a KubeSchedulerConfiguration, or the default one."""
-    from webhook.policy.scheduler_profiles import parse_profiles  # `serve` needs none.
+    from webhook.scheduler.configured_profiles import parse_profiles  # `serve` needs none.
     from webhook.scheduler.profile import USUAL_PROFILES
 
     if path is None:

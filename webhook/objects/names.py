@@ -14,5 +14,6 @@ HOSTNAME = "kubernetes.io/hostname"
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 TOPOLOGY_LABELS = frozenset({ZONE, REGION})  # Which a bound Pod gets from its node, since 1.35.
 DEFAULT_SCHEDULER = "default-scheduler"
+SCHEDULER_CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 TEMPLATE_HASH = "pod-template-hash"  # The label by which the Pods of a Deployment's ReplicaSets are told apart,
 REVISION_HASH = "controller-revision-hash"  # and those of a StatefulSet's or DaemonSet's revisions.

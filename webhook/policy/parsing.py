@@ -18,8 +18,9 @@ from webhook.findings.rule import ADVICE_ONLY, RuleSettings
 from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
 from webhook.objects.labels import label_key_errors
+from webhook.objects.names import SCHEDULER_CONFIGURATION_KIND
 from webhook.objects.reading import Reader, brief
-from webhook.policy import defaults, enforcement, scheduler_configuration
+from webhook.policy import defaults, enforcement
 from webhook.policy.defaults import defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
@@ -63,8 +64,10 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
 
 def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
     """Return the same, of an object that is read already."""
-    if raw.get("kind") == scheduler_configuration.SCHEDULER_CONFIGURATION_KIND:
-        raw, notes, causes = scheduler_configuration.translate(raw, features)
+    if raw.get("kind") == SCHEDULER_CONFIGURATION_KIND:
+        from webhook.policy.translation import translate  # which a server with a SpreadPolicy does not need
+
+        raw, notes, causes = translate(raw, features)
         if causes:
             raise PolicyError(causes)
         return replace(_checked(raw, features), notes=notes)

@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 
 from webhook.objects.fields import path_text
-from webhook.objects.names import DEFAULT_SCHEDULER
+from webhook.objects.names import DEFAULT_SCHEDULER, SCHEDULER_CONFIGURATION_KIND
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
-from webhook.policy.scheduler_configuration import CURRENT, PLUGIN, SCHEDULER_CONFIGURATION_KIND
+from webhook.scheduler.configuration import CURRENT
 from webhook.scheduler.constraint import Constraint, parse_constraints
 from webhook.scheduler.default_constraints import LIST, SYSTEM
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD as PLUGIN
 
 WITHOUT_EFFECT = "matchLabelKeys"  # upstream: plugin.go:PodTopologySpread.buildDefaultConstraints (v1.37)
 

@@ -14,13 +14,14 @@ from typing import NamedTuple
 from webhook.admission.decision import Outcome
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.dry_run import Applied
+from webhook.documents.json_schema import Schema, object_schema
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.reading import brief
 from webhook.policy.parsing import parse_day
 from webhook.policy.policy import PolicyError
-from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, Schema, complaints, object_schema
+from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, complaints
 from webhook.rules import RULES
 
 TEST_KIND = "PolicyTest"

@@ -1,20 +1,14 @@
-"""A stock KubeSchedulerConfiguration read as a policy: each profile becomes an override by its schedulerName."""
+"""The form of a KubeSchedulerConfiguration, and which plugins its profiles run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from webhook.objects.fields import FieldPath, as_list, as_mapping
+from webhook.documents.json_schema import Schema, complaints
+from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.reading import brief
-from webhook.policy.defaults import defaulting_errors, notes_on, parse_defaulting
-from webhook.policy.schema import DEFAULTING, POLICY_API_VERSION, Schema, complaints
-from webhook.policy.schema import POLICY_KIND as POLICY_KIND
-from webhook.scheduler.constraint import HARD
-from webhook.scheduler.default_constraints import LIST, SYSTEM
-from webhook.scheduler.features import Features
 
-SCHEDULER_CONFIGURATION_KIND, PLUGIN = "KubeSchedulerConfiguration", "PodTopologySpread"
 MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
 QUEUE_SORT, PRE_SCORE, BIND, PLACEMENT_SCORE = "queueSort", "preScore", "bind", "placementScore"
 # Where plugins run; the last three since 1.36.
@@ -24,7 +18,6 @@ POINTS = (
 )
 SCHEDULER_GROUP = "kubescheduler.config.k8s.io"
 CURRENT, OLD = f"{SCHEDULER_GROUP}/v1", tuple(f"{SCHEDULER_GROUP}/v1beta{number}" for number in (1, 2, 3))
-NO_DEFAULTS: Mapping[str, object] = {"defaultingType": LIST, "defaultConstraints": []}
 
 
 _NAMED_ITEMS: Schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
@@ -70,23 +63,6 @@ CONFIGURATION: Schema = {
 }
 
 
-def translate(
-    raw: Mapping[str, object], features: Features
-) -> tuple[dict[str, object], tuple[str, ...], tuple[str, ...]]:
-    """Return the policy as raw JSON, the notes on it, and every reason why it cannot be used."""
-    version, causes = raw.get("apiVersion"), list[str]()
-    raw = checked(raw, causes)
-    notes = [f"apiVersion: {version} is no longer served; {CURRENT} has replaced it"] if version in OLD else []
-    overrides = [_profile(profile, i, features, causes, notes) for i, profile in enumerate(profiles_of(raw))]
-    policy: dict[str, object] = {
-        "apiVersion": POLICY_API_VERSION,
-        "kind": POLICY_KIND,
-        "defaulting": NO_DEFAULTS,
-        "overrides": overrides,
-    }
-    return policy, tuple(notes), tuple(causes)
-
-
 def checked(raw: Mapping[str, object], causes: list[str]) -> Mapping[str, object]:
     """Return the configuration as Go decodes it; what is wrong with its form goes to `causes`."""
     version = raw.get("apiVersion")
@@ -113,50 +89,6 @@ def _without_nulls(value: object) -> object:
     if isinstance(value, dict):
         return {name: _without_nulls(item) for name, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value
-
-
-def _profile(
-    profile: Mapping[str, object], index: int, features: Features, causes: list[str], notes: list[str]
-) -> dict[str, object]:
-    path: FieldPath = ("profiles", index)
-    name = profile.get("schedulerName")
-    if name is not None and not isinstance(name, str):
-        causes.append(f"profiles[{index}].schedulerName: found {brief(name)}, wanted a string")
-    name = name or DEFAULT_SCHEDULER
-    args: Mapping[str, object] = {}
-    named = [as_mapping(config).get("name") for config in as_list(profile.get("pluginConfig"))]
-    if named.count(PLUGIN) > 1:
-        causes.append(f"profiles[{index}].pluginConfig: found {PLUGIN} twice, wanted it once")
-    for i, config in enumerate(map(as_mapping, as_list(profile.get("pluginConfig")))):
-        if config.get("name") == PLUGIN:
-            given = config.get("args")
-            args = {k: v for k, v in as_mapping(given).items() if k not in ("apiVersion", "kind")}
-            at = (*path, "pluginConfig", i, "args")
-            wrong = tuple(complaints(args if isinstance(given, dict | None) else given, DEFAULTING, at)) or tuple(
-                defaulting_errors(args, at, features)
-            )
-            causes += wrong
-            notes += () if wrong else notes_on(parse_defaulting(args), at)
-    defaulting: Mapping[str, object] = {**args, "defaultingType": args.get("defaultingType") or SYSTEM}
-    hard, soft = _runs(profile, FILTER), _runs(profile, SCORE)
-    if not (hard and soft):
-        kept = [
-            constraint
-            for constraint in map(as_mapping, as_list(args.get("defaultConstraints")))
-            if _kept(constraint, hard, soft)
-        ]
-        system = defaulting["defaultingType"] == SYSTEM and soft
-        defaulting = defaulting if system else {"defaultingType": LIST, "defaultConstraints": kept}
-    return {"name": name, "schedulerName": name, "defaulting": defaulting}
-
-
-def _kept(constraint: Mapping[str, object], hard: bool, soft: bool) -> bool:
-    return hard if constraint.get("whenUnsatisfiable") == HARD else soft
-
-
-def _runs(profile: Mapping[str, object], point: str) -> bool:
-    """Return whether the plugin runs at an extension point."""
-    return PLUGIN in enabled(profile, point, {PLUGIN: 0})
 
 
 def enabled(profile: Mapping[str, object], point: str, usual: Mapping[str, int]) -> dict[str, int]:

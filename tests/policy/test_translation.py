@@ -13,7 +13,6 @@ from webhook.objects.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
 from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import PolicyError
-from webhook.policy.scheduler_configuration import enabled
 
 GROUP = "kubescheduler.config.k8s.io"
 
@@ -232,10 +231,3 @@ def test_a_configuration_is_refused_with_the_path_in_it(case):
     (cause,) = causes(case.args)
 
     assert cause.startswith(case.cause[:-1]) if case.cause[-1] == "…" else case.cause == cause
-
-
-@pytest.mark.parametrize("name", [[], {}, None, 5])
-def test_a_plugin_whose_name_is_none_is_not_disabled(name):
-    profile = {"plugins": {"score": {"disabled": [{"name": name}]}}}
-
-    assert {"NodeName": 1} == enabled(profile, "score", {"NodeName": 1})

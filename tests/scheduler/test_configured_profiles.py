@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.policy.test_scheduler_configuration import HARD, SOFT, configuration, listed, profile
+from tests.policy.test_translation import HARD, SOFT, configuration, listed, profile
 from tests.support.scheduler_plugins import CASES, plugins
-from webhook.policy.scheduler_profiles import parse_profiles
+from webhook.scheduler.configured_profiles import parse_profiles
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.fit import USUAL_SCORING, ScoringStrategy

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from webhook.documents.json_schema import Schema, complaints
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
-from webhook.objects.names import DEFAULT_SCHEDULER
+from webhook.objects.names import DEFAULT_SCHEDULER, SCHEDULER_CONFIGURATION_KIND
 from webhook.objects.reading import Reader, brief
-from webhook.policy.scheduler_configuration import (
+from webhook.scheduler.affinity import read_preferred, read_required
+from webhook.scheduler.configuration import (
     BIND,
     FILTER,
     MULTI_POINT,
@@ -24,15 +26,12 @@ from webhook.policy.scheduler_configuration import (
     PRE_FILTER,
     PRE_SCORE,
     QUEUE_SORT,
-    SCHEDULER_CONFIGURATION_KIND,
     SCORE,
     checked,
     enabled,
     names_in,
     profiles_of,
 )
-from webhook.policy.schema import Schema, complaints
-from webhook.scheduler.affinity import read_preferred, read_required
 from webhook.scheduler.default_constraints import SYSTEM, validate_args
 from webhook.scheduler.fit import (
     CPU,
