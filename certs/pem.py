@@ -120,7 +120,7 @@ def invalid_reason(inspection: Inspection, now: datetime) -> str | None:
 
 
 def invalid_since(inspection: Inspection, now: datetime) -> str | None:
-    """Return the same in words that stay the same as time passes."""
+    """Return why the certificate is not valid now, in words that stay the same as time passes; None if it is valid."""
     if now < inspection.not_before:
         return f"is not valid before {stamp(inspection.not_before)}"
     if now > inspection.not_after:

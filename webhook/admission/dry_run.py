@@ -130,7 +130,7 @@ def as_webhook_sees(terms: Terms) -> Terms:
 
 
 def without_pods(snapshot: Snapshot) -> Snapshot:
-    """Return the cluster as who knows of no Pod sees it."""
+    """Return the cluster without its Pods."""
     return replace(snapshot, pods={}, usage={})
 
 

@@ -157,7 +157,7 @@ def _chooses(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:
 
 
 def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
-    """Return what is so of the nodes, or may be so if they are not known."""
+    """Return what rules look for among the nodes; all of it where no node is known."""
     if snapshot is None or not snapshot.nodes.all:
         return {CLOSED_NODES, UNLABELLED_NODES}
     nodes = snapshot.nodes

@@ -80,7 +80,7 @@ NOTHING_STATED, NOTHING_AROUND = Declarations(), FileNeighbours()
 
 
 def standing(workload: Workload, obj: Mapping[str, object], features: Features, judged: bool) -> DeclaredWorkload:
-    """Return a workload of `obj`; it asks for nothing where no rule is run on it."""
+    """Return what a workload of `obj` declares; it asks for no neighbours where no rule is run on it."""
     other, kind = as_other(workload), workload.kind
     return DeclaredWorkload(
         kind.api_version,
@@ -104,7 +104,7 @@ def _asks(workload: Workload, features: Features) -> Iterator[tuple[tuple[str, s
 
 
 def within(stated: Declarations) -> FileNeighbours:
-    """Return what the workloads and autoscalers of one file are to each other."""
+    """Return which workloads and autoscalers of one file concern each other."""
     asking = [workload for workload in stated.workloads if workload.asks is not None]
     if not asking or (len(stated.workloads) == 1 and not stated.autoscalers):
         return NOTHING_AROUND

@@ -51,7 +51,7 @@ class Note:
 
 
 def alike(notes: Iterable[Note]) -> list[list[Note]]:
-    """Return the notes that one line can stand for, together; they are many where a repository has many templates."""
+    """Group the notes for which one line can stand: a repository with many templates has many."""
     by_words: dict[tuple[str, ...], list[Note]] = {}
     for note in notes:
         of_kind = note.what if note.why == KIND_NOT_JUDGED else ""

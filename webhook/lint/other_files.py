@@ -58,9 +58,7 @@ class OtherFiles:
                 (self._again if number in self._once else self._once).add(number)
 
     def concerned(self) -> dict[str, FileNeighbours]:
-        """
-        Return the files that concern, or are concerned by, others, with what stands around each; all must be added.
-        """
+        """Return what other files say for each file that others concern; call it after every file was added."""
         self._learn(
             hook
             for file, stated in self._stated()
@@ -72,7 +70,7 @@ class OtherFiles:
         return {file: around for file, stated in self._stated() if (around := self.around(file, stated))}
 
     def around(self, file: str, stated: Declarations) -> FileNeighbours:
-        """Return what stands around a file that states this; nothing where only the file itself matters."""
+        """Return the neighbours and autoscalers in other files of a file that states this."""
         asking = [workload for workload in stated.workloads if workload.asks is not None]
         if not asking:
             return NOTHING_AROUND

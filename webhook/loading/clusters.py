@@ -107,7 +107,7 @@ def _read(
     through: Through,
     where: str,
 ) -> Known:
-    """Return the same of `contents`; `where` they are from begins the line of an error in one of them."""
+    """Return the cluster that `contents` describe; `where` they are from begins the line of an error in one of them."""
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
     if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole

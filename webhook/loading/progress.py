@@ -30,9 +30,7 @@ def with_bar(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
 
 
 def bar(total: int, what: str) -> AbstractContextManager[Done]:
-    """
-    Return what is to be told how many are done.  On a terminal, show how many of all they are, until all or the end.
-    """
+    """Return a function to call with the number that is done; on a terminal it shows how many of all that is."""
     return _shown(partial(progress.show, total=total, what=what), total)
 
 

@@ -132,7 +132,7 @@ def _lacking(needed: Iterable[Mapping[str, object]], entries: Iterable[Mapping[s
 
 
 def ignoring(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return the names of the entries for built-in kinds by which all passes while no webhook answers."""
+    """Return the names of the entries for built-in kinds that let all objects pass while no webhook answers."""
     failing = {str(entry.get("name")).removeprefix(f"{ENFORCED}.") for entry in entries if _fails(entry)}
     return tuple(name for name, kinds in _groups(policy).items() if kinds[0].built_in and name not in failing)
 
@@ -185,7 +185,7 @@ def _judging(policy: Policy, target: WebhookTarget, phase: str) -> Iterator[Mani
 
 
 def _of_enforced(policy: Policy, kinds: Sequence[Kind]) -> list[Condition]:
-    """Return what tells what an enforced rule may deny from what else is judged."""
+    """Return the conditions of requests that enforced rules may deny, which others that are judged do not meet."""
     return [*([has_constraints(kinds)] if _is_narrower(policy) else []), NOT_BY_CONTROLLER]
 
 

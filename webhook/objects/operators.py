@@ -42,7 +42,7 @@ class ConstraintPlace(NamedTuple):
         return self.path[-1] != FIELD
 
     def kinds(self, from_policy: bool = False) -> Iterator[Kind]:
-        """Yield the same as a kind of each version; `from_policy` if a policy names it."""
+        """Yield the place as a kind of each version; `from_policy` if a policy names it."""
         for version in self.versions:
             yield Kind(
                 f"{self.group}/{version}",

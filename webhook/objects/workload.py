@@ -121,13 +121,11 @@ class Workload:
         return ScaleTarget(self.namespace, self.kind.api_group, self.kind.kind, self.name)
 
     def scaled(self, scaling: Scaling) -> Workload:
-        """Return the same with the replicas that an autoscaler gives it; where 0 are written, there may be none."""
+        """Return it with the fewest replicas that an autoscaler gives it; where 0 are written, it has none."""
         return replace(self, replicas=scaling.least if self.replicas else 0, scaling=scaling)
 
     def within(self, scaling: Scaling) -> Workload:
-        """
-        Return the same in a cluster, where the autoscaler itself has written the replicas and keeps them in its bounds.
-        """
+        """Return it as it is in a cluster, where the autoscaler itself has written the replicas."""
         most = self.replicas if scaling.most is None else min(self.replicas, scaling.most)
         return replace(self, replicas=max(most, scaling.least) if self.replicas else 0, scaling=scaling)
 

@@ -303,7 +303,7 @@ def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
 
 
 def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
-    """Yield a node that lacks a topology key in a domain that is there, or else in a new one; never as another node."""
+    """Label a node that lacks the key, with an existing value or a new one; a hostname only with its own name."""
     nodes = cycle.snapshot.nodes
     values = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))[
         :MOST_REMEDIES

@@ -63,7 +63,7 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
 
 
 def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
-    """Return the same, of an object that is read already."""
+    """Return the policy in an object that is read already; see `parse_policy`."""
     if raw.get("kind") == SCHEDULER_CONFIGURATION_KIND:
         from webhook.policy.translation import translate  # which a server with a SpreadPolicy does not need
 

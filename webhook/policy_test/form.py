@@ -180,7 +180,7 @@ def answer(applied: Applied) -> dict[str, object]:
 
 def today(applied: Applied) -> dict[str, object]:
     """
-    Return the same as an expectation, without what it is not about: warnings and defaults where there could be none.
+    Return an answer as an expectation, without what it is not about: warnings and defaults where there could be none.
     """
     actual = answer(applied)
     unsaid = [] if actual["warnings"] else ["warnings"]

@@ -34,7 +34,7 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, raw: Raw) -> Packed | Raw:
-        """Return the object as it is, if it cannot be packed."""
+        """Pack an object; return it as it is if it cannot be packed."""
         try:
             return cls(marshal.dumps(cast(dict[str, Any], raw)))
         except ValueError:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from webhook.scheduler.counts import UNUSED, LabelSet, Usage
 from webhook.scheduler.filtering import Verdicts
-from webhook.scheduler.nodes import Node, NodeSet, union
+from webhook.scheduler.nodes import Allocatable, NodeSet, union
 from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
 from webhook.scheduler.plugins.node_affinity import NodeAffinity
 from webhook.scheduler.plugins.node_name import NodeName
@@ -185,7 +185,7 @@ class Framework:
             plugin, by_node = self.plugin(kind.name), dict[str, int]()
             if kind.scores_usage:
                 for node in nodes.members(candidates):
-                    score = plugin.score_usage(node, usage.get(node.name, UNUSED))
+                    score = plugin.score_usage(node.allocatable, usage.get(node.name, UNUSED))
                     if score is not None:
                         by_node[node.name] = score
             else:
@@ -214,9 +214,9 @@ class Framework:
                     break
         return best
 
-    def _score_usage(self, node: Node, usage: Usage) -> int:
+    def _score_usage(self, allocatable: Allocatable, usage: Usage) -> int:
         """Return the weighted sum of what the plugins make of the usage of a node."""
-        return sum([weight * (plugin.score_usage(node, usage) or 0) for weight, plugin in self._scoring_usage])
+        return sum([weight * (plugin.score_usage(allocatable, usage) or 0) for weight, plugin in self._scoring_usage])
 
     @cached_property
     def _scoring_usage(self) -> list[tuple[int, Plugin]]:

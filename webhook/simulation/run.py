@@ -15,7 +15,7 @@ from typing import NamedTuple
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.filtering import count_each
-from webhook.scheduler.framework import feasible_nodes, find_feasible, message
+from webhook.scheduler.framework import feasible_nodes, message
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation import unreachable_zones
@@ -277,7 +277,7 @@ class _Run:
         return sum(pod.revision < 0 for _, _, pod in self.state.waiting)
 
     def outcome(self) -> StepOutcome:
-        """Return how the Pods lie now."""
+        """Return where the Pods are now, and why some wait."""
         state, workload = self.state, self.workload
         of_class = workload.maker.of_class
         counted = count_each(state.cycle(of_class))
@@ -304,8 +304,8 @@ class _Run:
     def _why(self, of_class: PodClass) -> str:
         if of_class.waits:
             return of_class.waits
-        cycle = self.state.cycle(of_class)
-        return message(cycle, find_feasible(cycle))
+        framework = self.state.framework(of_class)
+        return message(framework.cycle, framework.feasibility())
 
     def _holding(self, of_class: PodClass) -> Iterator[int]:
         """Yield the hard constraints without each of which a Pod would find a node."""

@@ -16,7 +16,7 @@ from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
 def test_since_1_33_a_pod_without_requests_is_not_scored(minor, scored):
     plugin = BalancedAllocation(cycle(node("n1"), containers=[{"name": "c", "image": "i"}], minor=minor))
 
-    assert scored == (plugin.score_usage(plugin.nodes.get("n1"), Usage()) is not None)
+    assert scored == (plugin.score_usage(plugin.nodes.get("n1").allocatable, Usage()) is not None)
 
 
 def test_a_node_is_better_where_the_pod_evens_out_the_shares():
@@ -24,4 +24,6 @@ def test_a_node_is_better_where_the_pod_evens_out_the_shares():
     plugin = BalancedAllocation(cycle(node("n1"), containers=memory_alone))
     n1 = plugin.nodes.get("n1")
 
-    assert plugin.score_usage(n1, Usage(1, milli_cpu=2_000)) > plugin.score_usage(n1, Usage(1, memory=2 << 30))
+    assert plugin.score_usage(n1.allocatable, Usage(1, milli_cpu=2_000)) > plugin.score_usage(
+        n1.allocatable, Usage(1, memory=2 << 30)
+    )

@@ -9,12 +9,12 @@ from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
 
 
 def counting():
-    """Three nodes, by the number of their Pods; `asked` are the nodes that were looked at."""
+    """Three nodes, by the number of their Pods; `asked` has what is allocatable of those that were looked at."""
     asked = []
     snapshot = cycle(node("n1"), node("n2"), node("n3"), bound("n2")).snapshot
 
-    def pods_of(of, usage):
-        asked.append(of.name)
+    def pods_of(allocatable, usage):
+        asked.append(allocatable)
         return usage.pods
 
     return NodesByUsage(snapshot, pods_of), snapshot.nodes, asked
@@ -25,7 +25,7 @@ def test_a_node_is_looked_at_once_and_only_if_it_is_asked_for():
     by_pods.look_at(0b011)
     by_pods.look_at(0b010)
 
-    assert ({0: 0b001, 1: 0b010}, ["n1", "n2"]) == (by_pods.by_answer, asked)
+    assert ({0: 0b001, 1: 0b010}, 2) == (by_pods.by_answer, len(asked))
 
 
 def test_a_node_moves_when_its_usage_changes():

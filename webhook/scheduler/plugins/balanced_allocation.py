@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webhook.scheduler.counts import Usage
 from webhook.scheduler.fit import balanced_allocation, is_best_effort
-from webhook.scheduler.nodes import Node
+from webhook.scheduler.nodes import Allocatable
 from webhook.scheduler.plugins.plugin import Plugin
 from webhook.scheduler.profile import BALANCED_ALLOCATION
 
@@ -13,7 +13,7 @@ class BalancedAllocation(Plugin):
     name = BALANCED_ALLOCATION
     scores_usage = True
 
-    def score_usage(self, node: Node, usage: Usage) -> int | None:
+    def score_usage(self, allocatable: Allocatable, usage: Usage) -> int | None:
         """
         Score how evenly the node would be used.
 
@@ -22,4 +22,4 @@ class BalancedAllocation(Plugin):
         requests, features, resources = self.cycle.pod.requests, self.cycle.features, self.cycle.profile.balanced
         if features.skips_best_effort and is_best_effort(requests, resources):
             return None
-        return balanced_allocation(requests, node.allocatable, usage, features, resources)
+        return balanced_allocation(requests, allocatable, usage, features, resources)

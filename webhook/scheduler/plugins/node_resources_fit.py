@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from webhook.scheduler.counts import Usage
 from webhook.scheduler.fit import allocation, shortages
-from webhook.scheduler.nodes import Node, NodeSet
+from webhook.scheduler.nodes import Allocatable, Node, NodeSet
 from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
 from webhook.scheduler.plugins.plugin import Plugin, Refusal
 from webhook.scheduler.profile import NODE_RESOURCES_FIT, Cycle
@@ -21,10 +22,9 @@ class NodeResourcesFit(Plugin):
 
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
-        requests, ignored = cycle.pod.requests, (cycle.profile.ignored, cycle.profile.ignored_groups)
-        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(
-            cycle.snapshot, lambda node, usage: shortages(requests, node.allocatable, usage, *ignored)
-        )
+        ignored, ignored_groups = cycle.profile.ignored, cycle.profile.ignored_groups
+        reasons = partial(shortages, cycle.pod.requests, ignored=ignored, ignored_groups=ignored_groups)
+        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(cycle.snapshot, reasons)
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
@@ -41,13 +41,13 @@ class NodeResourcesFit(Plugin):
         self._by_reasons.look_at(remaining)
         return remaining & self._by_reasons.by_answer.get((), 0)
 
-    def score_usage(self, node: Node, usage: Usage) -> int:
+    def score_usage(self, allocatable: Allocatable, usage: Usage) -> int:
         """
         Score the room that the Pod leaves on the node.
 
         upstream: fit.go:Fit.Score (v1.37)
         """
-        return allocation(self.cycle.profile.strategy, self.cycle.pod.requests, node.allocatable, usage)
+        return allocation(self.cycle.profile.strategy, self.cycle.pod.requests, allocatable, usage)
 
     def set_usage(self, node: Node, usage: Usage) -> None:
         self._by_reasons.set_usage(node, usage)

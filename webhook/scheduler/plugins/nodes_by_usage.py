@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from webhook.scheduler.counts import UNUSED, Usage
-from webhook.scheduler.nodes import Node, NodeSet
+from webhook.scheduler.nodes import Allocatable, Node, NodeSet
 from webhook.scheduler.snapshot import Snapshot
 
 Answer = TypeVar("Answer", bound=Hashable)
@@ -14,14 +14,15 @@ Answer = TypeVar("Answer", bound=Hashable)
 
 class NodesByUsage(Generic[Answer]):
     """
-    The nodes by the answer of a function of each node and its usage; a node is looked at when it is first asked for.
+    The nodes by the answer of a function of what is allocatable and used there.
 
-    Most nodes keep their answer when a Pod is placed, so that nobody has to look at each of many nodes again.
+    A node is looked at when it is first asked for.  Most nodes keep their answer when a Pod is placed, so that nobody
+    has to look at each of many nodes again.
     """
 
     __slots__ = ("_answer_of", "_known", "_snapshot", "by_answer")
 
-    def __init__(self, snapshot: Snapshot, answer_of: Callable[[Node, Usage], Answer]) -> None:
+    def __init__(self, snapshot: Snapshot, answer_of: Callable[[Allocatable, Usage], Answer]) -> None:
         self._snapshot, self._answer_of = snapshot, answer_of
         self._known: NodeSet = 0
         self.by_answer: dict[Answer, NodeSet] = {}
@@ -34,10 +35,10 @@ class NodesByUsage(Generic[Answer]):
 
     def look_at(self, nodes: NodeSet) -> None:
         """Ask for the answers of these nodes, where they are not known, by the usage of the snapshot."""
-        unknown, usage = nodes & ~self._known, self._snapshot.usage
+        unknown, usage, answer_of = nodes & ~self._known, self._snapshot.usage, self._answer_of
         if unknown:
             answers = self._snapshot.nodes.grouped(
-                unknown, lambda node: self._answer_of(node, usage.get(node.name, UNUSED))
+                unknown, lambda node: answer_of(node.allocatable, usage.get(node.name, UNUSED))
             )
             for answer, answered in answers.items():
                 self.by_answer[answer] = self.by_answer.get(answer, 0) | answered
@@ -45,7 +46,7 @@ class NodesByUsage(Generic[Answer]):
 
     def set_usage(self, node: Node, usage: Usage) -> None:
         """Set what is used of a node."""
-        bit, now = self._snapshot.nodes.named_one(node.name), self._answer_of(node, usage)
+        bit, now = self._snapshot.nodes.named_one(node.name), self._answer_of(node.allocatable, usage)
         if self._known & bit:
             before = next(answer for answer, nodes in self.by_answer.items() if nodes & bit)
             self.by_answer[before] ^= bit

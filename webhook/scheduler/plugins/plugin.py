@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from webhook.scheduler.counts import LabelSet, Usage
 from webhook.scheduler.fit import MAX_NODE_SCORE
-from webhook.scheduler.nodes import Node, NodeSet, union
+from webhook.scheduler.nodes import Allocatable, Node, NodeSet, union
 from webhook.scheduler.profile import Cycle
 
 Parts = list[tuple[NodeSet, int]]  # Disjoint sets of nodes, each with a number that holds for all of its nodes.
@@ -62,7 +62,7 @@ class Plugin:
         """Return the candidates by their score, 0 to 100, or None if the plugin does not score this Pod."""
         return None
 
-    def score_usage(self, node: Node, usage: Usage) -> int | None:
+    def score_usage(self, allocatable: Allocatable, usage: Usage) -> int | None:
         """Return the score of a node with this usage, or None if the plugin does not score this Pod."""
         return None
 
