@@ -35,7 +35,8 @@ def test_large_bodies_take_turns_and_small_ones_do_not_wait(tmp_path):
         with server.client() as client:
             assert b"2000" == client.ask(post(b"x" * 2000)).body
             begin = time.monotonic()
-            assert b"%d" % len(LARGE) == client.ask(post(LARGE)).body
+            answer = client.ask(post(LARGE))
+            assert (200, b"%d" % len(LARGE)) == (answer.status, answer.body), answer
             assert time.monotonic() - begin < 10
         assert server.usage().megabytes < before.megabytes + 80
         for client in stuck:
