@@ -109,9 +109,7 @@ def _subject(name: str) -> x509.Name:
 
 
 def normal_names(names: Iterable[str]) -> tuple[str, ...]:
-    """
-    Return names as a certificate spells them; CertificateError, with a line for each bad name, or if there is no name.
-    """
+    """Return names as a certificate spells them; CertificateError for bad names, or for none."""
     return tuple(str(name.value) for name in _alternative_names(names))
 
 
@@ -145,10 +143,7 @@ def _key_usage(*allowed: str) -> x509.KeyUsage:
 
 
 def _issuer_key(issuer: Pair) -> x509.AuthorityKeyIdentifier:
-    """
-    Return the identifier of the signing key, copied from the issuer's certificate, which may have computed it
-    otherwise.
-    """
+    """Return the identifier of the signing key, copied from the issuer's certificate."""
     own = extension(issuer.certificate, x509.SubjectKeyIdentifier)
     if own is None:
         return x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key())

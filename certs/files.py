@@ -53,9 +53,7 @@ def write_pair(chain: Path, chain_content: bytes, key: Path, key_content: bytes)
 
 @contextmanager
 def _filled(path: Path, content: bytes, mode: int) -> Iterator[Path]:
-    """
-    Write a file, with `mode` from the start, to take the place of `path`; remove those that a killed process has left.
-    """
+    """Write a file with this `mode` to take the place of `path`; remove those that a killed process has left."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     with _naming(path):
         for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}"):

@@ -33,9 +33,7 @@ class Pair:
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Pair:
-        """
-        Return the first certificate in `chain`, with its key.  CertificateError; KeyMismatchError if they do not match.
-        """
+        """Return the first certificate in `chain`, with its key; CertificateError or KeyMismatchError."""
         pair = cls(certificates(chain), _private_key(key))
         if pair.key.public_key() != pair.certificate.public_key():
             raise KeyMismatchError(f"{key.source}: is not the key of {chain.source}")
@@ -82,9 +80,7 @@ class Inspection:
 
 
 def inspect(pem: Pem) -> tuple[Inspection, ...]:
-    """
-    Return what each certificate in a file contains, in the order of the file.  CertificateError if one cannot be read.
-    """
+    """Return what each certificate in a file contains, in its order; CertificateError if one cannot be read."""
     return tuple(map(describe, certificates(pem)))
 
 

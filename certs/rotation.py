@@ -166,9 +166,7 @@ def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str |
 
 
 def _all_names(held: HeldCertificates, names: Collection[str], now: datetime) -> Collection[str]:
-    """
-    Return the names, and those of a leaf that is not due; else replicas with different names would replace it in turns.
-    """
+    """Return the names, and those of a leaf that is not due; else replicas of different names would take turns."""
     if held.leaf is None or renewal_reason(held.leaf.certificate, now):
         return names
     return tuple(dict.fromkeys((*names, *filter(is_name, describe(held.leaf.certificate).names))))
@@ -186,9 +184,7 @@ def leaf_reason(held: HeldCertificates, names: Collection[str], now: datetime) -
 
 
 def is_served(held: HeldCertificates, names: Collection[str], now: datetime) -> bool:
-    """
-    Return whether clients that trust the held CAs accept the leaf; if so, its renewal can wait for a new CA to settle.
-    """
+    """Return whether clients that trust the held CAs accept the leaf: then its renewal can wait for a new CA."""
     leaf = held.leaf.certificate if held.leaf is not None else None
     if leaf is None or invalid_reason(describe(leaf), now):
         return False

@@ -28,10 +28,7 @@ class Served(NamedTuple):
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Served:
-        """
-        Parse a certificate and its key; CertificateError, which says why, if they cannot be served: OpenSSL alone finds
-        less.
-        """
+        """Parse a certificate and its key; CertificateError says why they cannot be served."""
         return cls(chain, key, describe(Pair.parse(chain, key).certificate))
 
 

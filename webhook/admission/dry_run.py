@@ -141,9 +141,7 @@ def _request(
 
 
 def _created(request: AdmissionRequest) -> AdmissionRequest:
-    """
-    Return the request with the uid that kube-apiserver gives a new object, and without the status, which it resets.
-    """
+    """Return the request with the uid that kube-apiserver gives a new object, and without the status."""
     created = [
         workload if workload.uid else replace(workload, uid=NEW_UID, scheduled=False) for workload in request.workloads
     ]

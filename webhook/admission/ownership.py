@@ -64,8 +64,6 @@ def sent_by_controller(workload: Workload, user: str) -> bool:
 
 
 def account_of(kind: str, owner: Owner) -> str | None:
-    """
-    Return the user by whose name a built-in controller creates objects of this kind for this owner; None if none does.
-    """
+    """Return the user as whom a built-in controller creates such objects for this owner; None if none does."""
     account = CHAIN.get(kind, {}).get((owner.api_version, owner.kind))
     return None if account is None else ACCOUNTS + account

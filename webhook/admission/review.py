@@ -63,9 +63,7 @@ def about(request: AdmissionRequest) -> str:
 
 
 def _is_judged(request: AdmissionRequest, terms: Terms) -> bool:
-    """
-    Return a Pod's constraints cannot change.  /mutate judges only with earlyAnswer, and only objects without an owner.
-    """
+    """Return whether the request is judged: on /mutate only with earlyAnswer, and only objects without an owner."""
     workload = request.workloads[0]
     if request.phase == MUTATE and (not terms.policy.early_answer or workload.owner is not None):
         return False

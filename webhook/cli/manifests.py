@@ -149,9 +149,7 @@ def _print(objects: Iterable[Manifest]) -> None:
 
 
 def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
-    """
-    Return whether enforced rules have entries of their own; not needed where all entries have their failurePolicy.
-    """
+    """Return whether enforced rules have entries of their own; needless where all entries have their failurePolicy."""
     if args.failure_policy_enforced == IGNORE or args.failure_policy == FAIL:
         return False
     if minor < CONDITIONS_SINCE:

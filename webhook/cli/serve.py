@@ -108,9 +108,7 @@ def _made(values: Mapping[str, str]) -> Webhook:
 
 
 def value_of(setting: Setting, args: argparse.Namespace) -> str:
-    """
-    Return the flag, else the environment variable, else the default; "true" or "" for a switch. UsageError if invalid.
-    """
+    """Return the flag, else the environment variable, else the default; "true" or "" for a switch; else UsageError."""
     given = getattr(args, setting.name.replace("-", "_"))
     value = str(given) if given is not None else os.environ.get(setting.variable, setting.default)
     if setting.metavar is None:

@@ -80,9 +80,7 @@ def access(kubeconfig: str = "", context: str = "") -> Access:
 
 
 def default_namespace(kubeconfig: str = "", context: str = "") -> str:
-    """
-    Return the namespace that kubectl uses where none is named: that of the context, or in a Pod its own, or `default`.
-    """
+    """Return the namespace that kubectl uses where none is named: of the context, or the Pod's own, or `default`."""
     files = _files(kubeconfig)
     if _any_exists(files):
         contexts, current = _contexts(files)
@@ -100,9 +98,7 @@ def _any_exists(files: str) -> bool:
 
 
 def service_account(folder: Path, environ: Mapping[str, str]) -> Access:
-    """
-    Return the access of a Pod, from the files that the kubelet mounts and renews; ClusterError if they cannot be read.
-    """
+    """Return the access of a Pod, from files that the kubelet renews; ClusterError if they cannot be read."""
     from urllib3 import PoolManager
 
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
@@ -128,9 +124,7 @@ def _content(file: Path) -> str:
 
 
 def _by_package(files: str, context: str = "") -> Access:
-    """
-    Return the access in kubeconfig files, or a Pod's service account for "", as the `kubernetes` package reads them.
-    """
+    """Return the access in kubeconfig files, or for "" a service account, as the `kubernetes` package reads them."""
     from kubernetes.client import Configuration
     from kubernetes.config import load_incluster_config, load_kube_config
 
@@ -356,9 +350,7 @@ def _as_cluster_error(path: str) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """
-    Return what keeps a request from being answered: the words of the system where it has any, or else of the library.
-    """
+    """Return what keeps a request from being answered: in words of the system, or else of the library."""
     from urllib3.connection import HTTPConnection
     from urllib3.exceptions import NameResolutionError, NewConnectionError
 

@@ -61,16 +61,12 @@ def contents(path: Path) -> Contents:
 
 
 def version_of(path: Path) -> str:
-    """
-    Return the version of the cluster of a file of `evenkeel dump`, "" for others and for what can be read only once.
-    """
+    """Return the version of the cluster of a file of `evenkeel dump`, "" for others and for a stream."""
     return _described(path).kubernetes_version
 
 
 def namespace_of(path: Path) -> str:
-    """
-    Return the namespace that a file of `evenkeel dump` is limited to, "" for others and for what can be read only once.
-    """
+    """Return the namespace that a file of `evenkeel dump` is limited to, "" for others and for a stream."""
     return _described(path).namespace
 
 

@@ -239,9 +239,7 @@ def pages(
 
 
 def _is_list(page: Mapping[str, Any]) -> bool:
-    """
-    Return whether a response has the form of a list, which that of another server than kube-apiserver may not have.
-    """
+    """Return whether a response has the form of a list, which another server than kube-apiserver may not send."""
     items = page.get("items")
     return isinstance(page.get("metadata"), dict) and (
         items is None or (isinstance(items, list) and all(isinstance(item, dict) for item in items))

@@ -106,9 +106,7 @@ class Live:
             running.stop(forget=True)
 
     def view(self) -> Snapshot | None:
-        """
-        Return the objects as last reported, even if the API server is unreachable; None until all kinds are listed.
-        """
+        """Return the objects as last reported, even if the server is unreachable; None until all kinds are listed."""
         return self._store.view() if self._ready else None
 
     def caches(self) -> Mapping[str, Cache]:

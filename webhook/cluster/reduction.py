@@ -34,9 +34,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
 def page(body: bytes) -> Any:
-    """
-    Return a page of a list, as raw JSON with the fields above.  ValueError or RecursionError if it has another form.
-    """
+    """Return a page of a list, as raw JSON with the fields above. ValueError or RecursionError for another form."""
     decoded = _PAGE.decode(body)
     for obj in decoded.get("items") or ():
         _drop_conditions(obj)

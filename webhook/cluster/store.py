@@ -58,9 +58,7 @@ class Store:
                 self._put(kind, key, None)
 
     def view(self) -> Snapshot:
-        """
-        Return a view of the objects.  While a batch is applied, it is the view before the batch, so no decision waits.
-        """
+        """Return a view of the objects. While a batch is applied it is the view before, so no decision waits."""
         if (self._changed or self._changed_pods) and self._lock.acquire(blocking=False):
             try:
                 self._replaced, self._view = self._view, self._renewed()
@@ -117,9 +115,7 @@ class Store:
         return replace(self._view, **fields)
 
     def _renewed_pods(self) -> dict[str, object]:
-        """
-        Return the fields of the view that Pods make up; a decision pays for these after some hundred Pods changed.
-        """
+        """Return the fields of the view that Pods make up; a decision pays for these once some hundred Pods changed."""
         pods = dict(self._view.pods)
         for namespace in self._changed_pods:
             if groups := self._pods[namespace].groups():

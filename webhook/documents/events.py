@@ -29,9 +29,7 @@ R = TypeVar("R", bound=Receiver)
 
 
 def received(text: str, receiver: Callable[[], R]) -> Iterator[R]:
-    """
-    Yield, for each document in `text`, a new receiver that has taken all its events; yaml.YAMLError if it is no YAML.
-    """
+    """Yield, for each document in `text`, a new receiver of all its events; yaml.YAMLError if it is no YAML."""
     current = receiver()
     for event in events(text):
         if isinstance(event, yaml.ScalarEvent):

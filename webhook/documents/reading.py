@@ -50,9 +50,7 @@ def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[o
 
 
 def read_objects(text: str) -> Iterator[Mapping[str, object]]:
-    """
-    Yield every Kubernetes object in `text`, each item of a `List` kind by itself; DocumentError if it cannot be read.
-    """
+    """Yield every Kubernetes object in `text`, each item of a `List` by itself; DocumentError if it cannot be read."""
     for number, document in enumerate(read_documents(text), 1):
         try:
             yield from objects_of(document)
@@ -61,9 +59,7 @@ def read_objects(text: str) -> Iterator[Mapping[str, object]]:
 
 
 def objects_of(document: object) -> Iterator[Mapping[str, object]]:
-    """
-    Yield `document` itself, or the items of one of a `List` kind; DocumentError names what is no object, or no list.
-    """
+    """Yield `document` itself, or the items of a `List` kind; DocumentError names what is no object, or no list."""
     for path, obj in items_of(document):
         if not isinstance(obj, dict):
             where = f"{path_text(path)}: " if path else ""
@@ -77,9 +73,7 @@ def objects_of(document: object) -> Iterator[Mapping[str, object]]:
 
 
 def _is_list(obj: Mapping[str, object]) -> bool:
-    """
-    Return whether it is a List of any objects, or of those of a kind in one of Kubernetes' own groups that have no dot.
-    """
+    """Return whether it is a List of any objects, or of a kind in one of Kubernetes' own groups, without a dot."""
     api_version, kind = texts_at(obj, "apiVersion", "kind")
     return kind == "List" or (kind.endswith("List") and api_version != "" and "." not in api_version)
 
@@ -140,10 +134,7 @@ def _yaml(text: str, repeated: list[Repeated] | None) -> list[object]:
 def _yaml_after(
     text: str, repeated: list[Repeated] | None, read: list[tuple[object, int]], error: json.JSONDecodeError
 ) -> list[object]:
-    """
-    Read YAML, which may begin with a brace, too; where another object begins after those that were `read`, JSON was
-    meant.
-    """
+    """Read YAML, which may begin with a brace, too; DocumentError for JSON after the objects that were `read`."""
     try:
         return _yaml(text, repeated)
     except yaml.YAMLError:

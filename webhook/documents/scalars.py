@@ -101,9 +101,7 @@ def _integer(digits: str) -> int:
 
 
 def scalar_value(event: yaml.ScalarEvent) -> object:
-    """
-    Return the value of a plain, quoted or tagged scalar; DocumentError if JSON has none, or it does not fit its tag.
-    """
+    """Return the value of a plain, quoted or tagged scalar; DocumentError if JSON has none, or it misfits its tag."""
     if event.implicit[0]:
         if event.value[:1] in _SIGNS and event.value.lower().lstrip("+-") in (".nan", ".inf"):
             raise error_at(event.start_mark, f"{event.value} is no number that JSON has")

@@ -155,9 +155,7 @@ class Subject:
         return any((constraint.index, name) in asked for name in operator.own_fields)
 
     def counts_own(self, constraint: Constraint) -> bool:
-        """
-        Return whether the constraint counts its own Pods, so that a skew can arise; False if no label can make it so.
-        """
+        """Return whether the constraint counts its own Pods, so that a skew can arise; False if no label can do so."""
         selector = constraint.selector
         if selector.empty and not self.features.empty_selector_counts:
             return False

@@ -80,9 +80,7 @@ def _not_in(left: Counter[str], new: Iterable[LocatedOrProblem]) -> Iterator[Loc
 
 
 def fingerprint(result: Located | Problem) -> str:
-    """
-    Return 24 hexadecimal digits that identify the object, the rule and the field, but neither the file nor the line.
-    """
+    """Return 24 hexadecimal digits for the object, the rule and the field, whatever the file and the line."""
     return hashlib.sha256(result.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
@@ -98,10 +96,7 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
 
 
 def baseline_text(results: Iterable[tuple[str, Located | Problem]]) -> str:
-    """
-    Return the text of a baseline that accepts all of `found`: a file's name in the baseline, and a finding or a
-    problem.
-    """
+    """Return the text of a baseline that accepts all of `found`: names of files with a finding or a problem."""
     entries = sorted((file, *_named(result), fingerprint(result)) for file, result in results)
     lines = (json.dumps(dict(zip(_BASELINE_FIELDS, entry, strict=True)), ensure_ascii=False) for entry in entries)
     return "\n".join((f'{{"version": {VERSION}, "findings": [', ",\n".join(f"  {line}" for line in lines), "]}", ""))

@@ -107,9 +107,7 @@ def chunks(text: str) -> Iterator[Chunk]:
 
 
 def _boundaries(text: str, begin: int) -> Iterator[int]:
-    """
-    Yield the offset of each line that is `---`, or begins with that and white space; faster than a regular expression.
-    """
+    """Yield the offset of each line that is `---`, or `---` and white space; faster than a regular expression."""
     if text.startswith("---", begin) and not text[begin + 3 : begin + 4].strip():
         yield begin
     at = text.find("\n---", begin)

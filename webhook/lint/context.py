@@ -34,9 +34,7 @@ class Context:
 
 
 def may_hold_context(content: bytes) -> bool:
-    """
-    Return whether a file may contain a namespace or a node: a cheap search, so that other files need not be parsed.
-    """
+    """Return whether a file may contain a namespace or a node: a cheap search, that spares parsing other files."""
     return _MAY_HOLD.search(content) is not None
 
 

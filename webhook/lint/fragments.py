@@ -57,9 +57,7 @@ class Fragment:
         return completed(parsed)
 
     def holds(self, finding: Finding) -> bool:
-        """
-        Return whether a finding on the workload is about what stands here, and holds whatever that is merged into.
-        """
+        """Return whether a finding on the workload is about what stands here, and holds whatever it is merged into."""
         names = finding.path[3:]
         if names[: len(self.inside) - 1] != self.inside[1:]:
             return False

@@ -224,9 +224,7 @@ class _File:
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
     def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
-        """
-        Return whether keys that stand twice do not matter, which is then noted, once a file; else they are problems.
-        """
+        """Return whether repeated keys do not matter, and note it once a file; else they are problems."""
         if chunk.has_placeholders:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
             return False
@@ -445,9 +443,7 @@ class _File:
         return by_line
 
     def _located(self, chunk: Chunk, unplaced: _Unlocated, root: Span) -> Located:
-        """
-        Return the finding at its field, from the key to the end of the value, or at the nearest parent if it is absent.
-        """
+        """Return the finding at its field, from key to end, or at the nearest parent if it is absent."""
         path = (*unplaced.path, *unplaced.finding.path)
         spans_there = root.spans_to(path)
         span, absent = spans_there[-1], path[len(spans_there) - 1 :]
@@ -493,9 +489,7 @@ def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
 
 
 def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
-    """
-    Return the request that kube-apiserver would send to validate the creation of `obj`, with what autoscalers give it.
-    """
+    """Return the request that kube-apiserver sends to validate a new `obj`, with what autoscalers give it."""
     request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
     scaling = scaling_of(request.workloads, terms.scalings)
     return request if scaling is None else request._replace(workloads=(request.workloads[0].scaled(scaling),))

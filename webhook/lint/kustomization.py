@@ -60,10 +60,7 @@ class Built:
         return objects or [obj]
 
     def conflict(self, obj: Mapping[str, object], touched: PatchedFields) -> bool:
-        """
-        Return whether nobody knows the labels that a build writes: it writes one in two ways, or other changes touch
-        it.
-        """
+        """Return whether a build writes a label in two ways, or other changes touch it, so that it is not known."""
         keys = self.open_keys.labels or frozenset()
         return (
             touched.labels is None

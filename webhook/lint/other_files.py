@@ -94,9 +94,7 @@ class OtherFiles:
         return (stated for batch in self._batches for stated in unpacked(batch))
 
     def _asked(self, file: str, workload: DeclaredWorkload, selector: Selector) -> list[list[Hook]]:
-        """
-        Return where to look for each label that the selector asks for; nothing if no other workload has one of them.
-        """
+        """Return where to look for each label that the selector asks for; nothing if no other workload has one."""
         scope = _scope(file, workload)
         asked = [
             [(*scope, requirement.key, value) for value in requirement.values]
@@ -148,9 +146,7 @@ class OtherFiles:
         return nearest
 
     def _anchored(self) -> dict[ScaleTarget, dict[str, Scaling]]:
-        """
-        Return, of each target, the path below which autoscalers scale it: the nearest to each that has the workload.
-        """
+        """Return the path below which autoscalers scale each target: the nearest to each that has the workload."""
         places: dict[ScaleTarget, set[str]] = {}
         for file, stated in self._stated():
             for target in {workload.target for workload in stated.workloads} & self._autoscalers.keys():
@@ -171,9 +167,7 @@ class OtherFiles:
         return not below.isdisjoint(self._names_below("/".join(theirs[: parted + 1])))
 
     def _names_below(self, path: str) -> frozenset[int]:
-        """
-        Return numbers that stand for kind, namespace and name of the workloads of a file, or of all below a folder.
-        """
+        """Return numbers for kind, namespace and name of the workloads of a file, or of all below a folder."""
         if self._names is None:
             names = (
                 (

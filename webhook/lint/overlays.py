@@ -108,9 +108,7 @@ class Overlays:
         return Built(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "", labels or ())
 
     def _labels(self, path: str) -> tuple[tuple[Labelling, ...], ...] | None:
-        """
-        Return the labels that each build writes into the objects of a file, in their order; None if that is not known.
-        """
+        """Return the labels that each build writes into the objects of a file, in order; None if not known."""
         of_builds, seen = dict[tuple[Labelling, ...], None](), set[tuple[str, tuple[Labelling, ...]]]()
         left: list[tuple[str, tuple[Labelling, ...], tuple[str, ...]]] = [(path, (), ())]
         while left:

@@ -90,9 +90,7 @@ def _one_per_object(located_findings: Iterable[Located], refused: Set[tuple[str,
 
 
 def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
-    """
-    Return `text` with the safe repairs, and the repairs left out; all are left out if the result has unwanted changes.
-    """
+    """Return `text` with the safe repairs, and the repairs left out; all if the result has unwanted changes."""
     documents, roots = read_documents(text, []), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, is_json(text)), list(documents)
     changes, left = list[Replacement](), list[_Repair]()

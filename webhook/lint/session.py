@@ -129,9 +129,7 @@ class Session:
         return self._baseline.accept(name, judged.found, judged.problems)
 
     def _name_in_baseline(self, file: str) -> str:
-        """
-        Return the path relative to the folder of the baseline, so that it does not depend on the working directory.
-        """
+        """Return the path relative to the folder of the baseline, wherever the command is run."""
         if file == STANDARD_INPUT:
             return file
         folder = os.path.dirname(os.path.realpath(self._baseline_file))

@@ -35,9 +35,7 @@ class Comment:
 
 
 def comments_in(text: str) -> list[Comment]:
-    """
-    Return the comments that suppress findings; text in a scalar, such as a manifest in a ConfigMap, is not a comment.
-    """
+    """Return the comments that suppress findings; text in a scalar, as in a ConfigMap, is no comment."""
     if "evenkeel:" not in text:
         return []
     matches = comments(text, _IGNORE_COMMENT)

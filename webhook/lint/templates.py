@@ -90,9 +90,7 @@ def rendered_part(workload: Workload) -> Workload:
 
 
 def holds_unrendered(finding: Finding, obj: Mapping[str, object]) -> bool:
-    """
-    Return whether a finding holds whatever the placeholders become: none is in its field, or in one that it rests on.
-    """
+    """Return whether a finding holds whatever the placeholders become: none is in a field that it rests on."""
     if FIELD not in finding.path:
         return not _unrendered(value_at(obj, finding.path))
     end = finding.path.index(FIELD) + 2
@@ -113,9 +111,7 @@ def _unrendered(value: object) -> bool:
 
 
 def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
-    """
-    Return whether an object lacks what the API server demands of its kind, so that it is to be merged into another.
-    """
+    """Return whether an object lacks what the API server demands of its kind, and so is to be merged into another."""
     if workload.is_pod or not workload.in_template:
         return False
     if workload.kind.from_policy or workload.kind.operator is not None:
@@ -134,15 +130,13 @@ def for_patches(policy: Policy) -> Policy:
 
 
 def completed(workload: Workload) -> Workload:
-    """
-    Return the workload of a patch, with a good value for each required field that its constraints may get elsewhere.
-    """
+    """Return the workload of a patch, with good values for required fields that its constraints may get elsewhere."""
     raw = workload.raw_constraints
     return replace(workload, raw_constraints=[*map(_completed, raw)]) if isinstance(raw, list) else workload
 
 
 def _completed(constraint: object) -> object:
-    """Return a constraint that is none, but a directive such as `$patch: delete`, is a good one."""
+    """Return a constraint with good values; a directive such as `$patch: delete` is one already."""
     if not isinstance(constraint, dict):
         return constraint
     return _ANY if "$patch" in constraint else {**_ANY, **constraint}

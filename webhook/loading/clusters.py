@@ -144,9 +144,7 @@ def _read(
 
 
 def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
-    """
-    Return what the version of the newest kubelet has, which is never newer than the API server; None if none is told.
-    """
+    """Return the features of the newest kubelet, which is never newer than the API server; None if none is told."""
     versions = []
     for obj in objects:
         if obj.get("kind") == "Node":
@@ -188,9 +186,7 @@ def not_found(ref: ObjectRef, known: Known) -> str:
 
 
 def unreadable(raw: Raw, kinds: Kinds) -> tuple[str, ...]:
-    """
-    Return why a Pod, or the next one of a workload, cannot be told, a line each: a field is absent or has another type.
-    """
+    """Return, line by line, which fields of a Pod or a template are absent or have another type."""
     reader, ref = Reader(), ObjectRef.of(raw)
     for workload in parse_workloads(raw, kinds):
         if workload.kind.template is None:
@@ -219,9 +215,7 @@ def _read_replicas(reader: Reader, written: object, at: FieldPath) -> None:
 
 
 def in_namespace(obj: Raw, namespace: str) -> Raw:
-    """
-    Return the object in the namespace that it names, or else in this one; metadata of another form stays as it is.
-    """
+    """Return the object in the namespace that it names, or else in this one; malformed metadata stays as it is."""
     metadata = obj.get("metadata", {})
     metadata = {} if metadata is None else metadata
     if obj.get("kind") in ("Node", "Namespace") or not isinstance(metadata, dict) or metadata.get("namespace"):

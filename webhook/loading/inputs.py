@@ -233,9 +233,7 @@ def _usage_errors() -> Iterator[None]:
 
 
 def client(option: str = "--cluster live", source: Source = NO_CLUSTER, patience: float = 0.0) -> Client:
-    """
-    Return a client of the cluster that kubectl uses; `option` asks for it, and for `patience` seconds it asks again.
-    """
+    """Return a client of the cluster that kubectl uses; `option` asks for it, it asks again for `patience` seconds."""
     from webhook.cluster.client import Client, ClusterError, access  # Most commands need no cluster.
 
     try:

@@ -74,9 +74,7 @@ def selection(args: argparse.Namespace, source: Source, default: str = "default"
 
 
 def namespace(args: argparse.Namespace, source: Source, default: str = "default") -> str:
-    """
-    Return what -n and -A choose, "" for all namespaces; a `default` of "" stands for these for a live cluster, too.
-    """
+    """Return what -n and -A choose, "" for all namespaces; with a `default` of "" a live cluster has all, too."""
     if args.all_namespaces:
         return ""
     if args.namespace is None:

@@ -142,9 +142,7 @@ def _fails(entry: Mapping[str, object]) -> bool:
 
 
 def _sent(entry: Mapping[str, object]) -> tuple[str, frozenset[str]]:
-    """
-    Return the parts of an entry that decide which calls are made, as text: its name and rules, and each condition.
-    """
+    """Return as text the parts of an entry that decide which calls it makes: its name and rules, and each condition."""
     rules = [{key: rule.get(key) for key in _RULE} for rule in map(as_mapping, as_list(entry.get("rules")))]
     conditions = [json.dumps(condition, sort_keys=True) for condition in as_list(entry.get("matchConditions"))]
     return json.dumps([entry.get("name"), rules], sort_keys=True), frozenset(conditions)

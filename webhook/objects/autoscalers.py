@@ -63,9 +63,7 @@ def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
 
 
 def _of_keda(spec: Mapping[str, object]) -> Scaling:
-    """
-    Return the bounds of a ScaledObject: while nothing is to be done idleReplicaCount replicas, or else minReplicaCount.
-    """
+    """Return the bounds of a ScaledObject: while idle idleReplicaCount, or else minReplicaCount."""
     least = _bound(spec, "minReplicaCount", 0) or 0
     idle = _bound(spec, "idleReplicaCount", least) or 0
     return Scaling(min(least, idle), _bound(spec, "maxReplicaCount", _MOST_OF_KEDA))

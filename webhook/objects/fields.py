@@ -69,9 +69,7 @@ def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
 
 
 def texts_at(value: object, *paths: str) -> list[str]:
-    """
-    Return the JSON string at each path, such as `metadata.name`, or an empty one if the value there is something else.
-    """
+    """Return the JSON string at each path, such as `metadata.name`, or "" if the value there is something else."""
     texts = []
     for path in paths:
         member = value

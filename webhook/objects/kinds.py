@@ -98,9 +98,7 @@ NO_KINDS = Kinds()
 
 
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
-    """
-    Return all, without those that the policy describes anew; of a kind with an operator it describes one place each.
-    """
+    """Return the kinds, those of the policy in place of others; for an operator it describes one place each."""
     if not any(kind.from_policy for kind in kinds):
         return kinds
     return [kind for kind in kinds if kind.from_policy or kind.operator is not None]

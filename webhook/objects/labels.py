@@ -114,9 +114,7 @@ def label_key_errors(key: str, words: LabelWords = SINCE_35) -> tuple[str, ...]:
 
 
 def label_value_errors(value: str, words: LabelWords = SINCE_35) -> tuple[str, ...]:
-    """
-    Return every reason why `value` is no valid label value, as content.IsLabelValue words them; empty if it is one.
-    """
+    """Return every reason why `value` is no valid label value, as content.IsLabelValue words them; or none."""
     return _value_errors(value, words) if len(value) <= LONGEST_KEPT else _value_errors.__wrapped__(value, words)
 
 

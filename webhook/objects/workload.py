@@ -246,9 +246,7 @@ def _expand(obj: Mapping[str, object], kind: Kind) -> Iterable[Indices]:
 def _items(
     places: Iterable[tuple[Indices, object]], wildcard: object, needed: str | None
 ) -> Iterator[tuple[Indices, object]]:
-    """
-    Yield the items of each list, or the values of each object, without those that lack the member that is `needed`.
-    """
+    """Yield the items of each list, or the values of each object, without those that lack the `needed` member."""
     for at, value in places:
         items = as_mapping(value).items() if wildcard == EACH_KEY else enumerate(as_list(value))
         for i, item in items:
@@ -373,10 +371,7 @@ def _switches(path: FieldPath, metadata: Mapping[str, object]) -> tuple[Switch, 
 
 
 def _surges(strategy: object) -> bool:
-    """
-    Return whether a rolling update may run more Pods: not with a maxSurge of 0; absent it is 25%, of which at least 1
-    comes.
-    """
+    """Return whether a rolling update may run more Pods: not with a maxSurge of 0; absent it is 25%."""
     rolling = strategy.get("rollingUpdate") if isinstance(strategy, dict) else None
     surge = rolling.get("maxSurge") if isinstance(rolling, dict) else None
     return surge not in (0, "0%") or isinstance(surge, bool)
@@ -393,9 +388,7 @@ def _ignored(annotations: object) -> frozenset[str]:
 
 
 def ignored(written: str | None) -> frozenset[str]:
-    """
-    Return the rules in the value of an `evenkeel.dev/ignore` annotation; what is after LONGEST_IGNORE is not read.
-    """
+    """Return the rules in the value of an `evenkeel.dev/ignore` annotation; what comes after LONGEST_IGNORE is left."""
     if not written:
         return frozenset()
     names = written[:LONGEST_IGNORE].split(",")

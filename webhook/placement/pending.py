@@ -124,10 +124,7 @@ def _group(
 
 
 def _frees(remedy: Remedy, alike: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> int:
-    """
-    Return how many of the Pods that wait a change lets in, each by itself; one in the template helps its workload
-    alone.
-    """
+    """Return how many of the Pods that wait a change lets in, each by itself; one in a template helps one workload."""
     if remedy.where != NOW:
         first = _asked(alike[0].cycle)
         return sum(_asked(pod.cycle) == first for pod in alike)

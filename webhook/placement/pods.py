@@ -25,9 +25,7 @@ def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
 
 
 def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: int) -> Groups:
-    """
-    Return the groups without so many of the Pods that a selector matches on these nodes, first where the most are.
-    """
+    """Return the groups without `number` of the Pods that a selector matches on these nodes, first where most are."""
     there = [
         (amount, node, labels)
         for labels, group in groups.items()
@@ -47,9 +45,7 @@ def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: 
 
 
 def _with_nodes(groups: Groups, changed: Mapping[LabelSet, Mapping[str, int]]) -> Groups:
-    """
-    Return the groups with other numbers of Pods by node; nodes without Pods, and groups without nodes, are left out.
-    """
+    """Return the groups with other numbers of Pods by node; empty nodes and groups are left out."""
     left = dict(groups)
     for labels, nodes in changed.items():
         if there := {name: number for name, number in nodes.items() if number > 0}:

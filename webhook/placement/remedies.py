@@ -124,9 +124,7 @@ def _single(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Rem
 
 
 def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Remedy]:
-    """
-    Yield two changes together, the second also against what refuses the Pod only after the first; one of each sort.
-    """
+    """Yield two changes together, the second also against what refuses the Pod after the first; one of each sort."""
     tries = _Tries(cycle)
     sorts = {_sort(finder) for _, finder in finders}
     for i, (where, finder) in enumerate(finders):
@@ -140,10 +138,7 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
 
 
 def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
-    """
-    Return the sorts that may help: where no node takes the Pod without its constraints, no change of what they say
-    does.
-    """
+    """Return the finders that may help: where no node takes the Pod without constraints, none that changes them."""
     if feasible_nodes(replace(cycle, constraints=())):
         return list(finders)
     return [finder for finder in finders if _sort(finder[1]) not in OF_CONSTRAINTS]

@@ -85,9 +85,7 @@ def parse_defaulting(raw: object) -> Defaulting:
 
 
 def integers(raw: Mapping[str, object]) -> Mapping[str, object]:
-    """
-    Return a copy with 1.0 as 1: JSON Schema takes both for integers, the API server that reads the patch does not.
-    """
+    """Return a copy with 1.0 as 1: JSON Schema takes both for integers, the API server does not."""
     return {k: int(v) if isinstance(v, float) and v.is_integer() else v for k, v in raw.items()}
 
 

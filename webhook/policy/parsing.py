@@ -295,9 +295,7 @@ def _place_errors(where: str, places: _Places) -> Iterator[str]:
 
 
 def _repeated(where: str, raw: Mapping[str, object], described: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """
-    Yield a policy describes each place once, and no kind that is built in: those are known better than it can say.
-    """
+    """Yield an error for each place that is described twice, or of a kind that is built in."""
     api_version, kind = raw["apiVersion"], raw["kind"]
     if any((api_version, kind) == (known.api_version, known.kind) for known in KINDS if known.built_in):
         yield f"{where}: {api_version} {kind} is built in, and cannot be described anew"

@@ -149,10 +149,7 @@ def _twice(names: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def _version(value: object) -> str:
-    """
-    Return a version as text: YAML reads a bare 1.30 as the number 1.3, and minor versions have had two digits since
-    2018.
-    """
+    """Return a version as text: YAML reads a bare 1.30 as 1.3, and minor versions have two digits."""
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
@@ -179,9 +176,7 @@ def answer(applied: Applied) -> dict[str, object]:
 
 
 def today(applied: Applied) -> dict[str, object]:
-    """
-    Return an answer as an expectation, without what it is not about: warnings and defaults where there could be none.
-    """
+    """Return an answer as an expectation, without warnings and defaults where there could be none."""
     actual = answer(applied)
     unsaid = [] if actual["warnings"] else ["warnings"]
     unsaid += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]

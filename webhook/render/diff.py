@@ -30,9 +30,7 @@ def _octal(char: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """
-    Return the lines as `patch` counts them; `str.splitlines` would end one at U+2028, a form feed or a carriage return.
-    """
+    """Return the lines as `patch` counts them; `str.splitlines` would end one at U+2028 or a form feed, too."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 

@@ -133,9 +133,7 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
 
 
 def selector_text(selector: Selector) -> str:
-    """
-    Return the selector in words; a requirement that the API server has merged into it, and that is there, stands once.
-    """
+    """Return the selector in words; a requirement that was merged into it, and is there, stands once."""
     if selector.matches_nothing or selector.empty:
         return "no Pod" if selector.matches_nothing else "{}"
     alike = {
@@ -303,9 +301,7 @@ def _remedies(explained: Explained) -> Iterator[str]:
 
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
-    """
-    Yield the changes that are made in the same place, each with the nodes that take the Pod then; and which that is.
-    """
+    """Yield the changes that are made in the same place, each with the nodes that take the Pod then; and where."""
     remedies = explained.remedies
     rollouts = {remedy.change: rollout for remedy, rollout in zip(remedies, explained.rollouts or (), strict=False)}
     rollout = _NOT_TRIED if explained.rollouts is None else _SIMULATED if any(rollouts.values()) else _NOT_SIMULATED

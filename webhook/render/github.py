@@ -43,9 +43,7 @@ def _notes(notes: Sequence[Note]) -> Iterator[str]:
 
 
 def _position(file: str, **position: int) -> dict[str, object]:
-    """
-    Return the properties that place an annotation; none for standard input, which is not a file of the repository.
-    """
+    """Return the properties that place an annotation; none for standard input, which is no file of the repository."""
     return {} if file == "-" else {"file": file, **position}
 
 
@@ -59,9 +57,7 @@ def _skipped(summary: LintSummary) -> Iterator[str]:
 
 
 def command(name: str, message: str, **properties: object) -> str:
-    """
-    Return a workflow command, escaped as GitHub's runner unescapes it, in one line: a line end would begin another.
-    """
+    """Return a workflow command, escaped as GitHub's runner unescapes it, in one line: the next begins another."""
     written = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
     return f"::{name} {written}::{_data(message)}"
 

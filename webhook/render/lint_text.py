@@ -78,9 +78,7 @@ def _advice(finding: Finding) -> tuple[str, ...]:
 
 
 def _quoted(located: Located) -> tuple[str, str, str]:
-    """
-    Return the line, the spaces before the carets, and the carets; a long line is cut to what is around the carets.
-    """
+    """Return the line, the spaces before the carets, and the carets; a long line is cut around the carets."""
     cut = max(located.column - 1 - KEPT_BEFORE, 0) if len(located.quoted) > LONGEST_QUOTED else 0
     line = "".join(char if char.isprintable() else " " for char in located.quoted[cut : cut + LONGEST_QUOTED])
     start = located.column - 1 - cut
@@ -94,9 +92,7 @@ def _width(text: str) -> int:
 
 
 def summary(summary: LintSummary, style: Style, repairable: int) -> str:
-    """
-    Return the last lines: how many findings, what was not judged, and why; `repairable` is what --fix would repair.
-    """
+    """Return the last lines: how many findings, what was not judged, and why; --fix would repair `repairable`."""
     return "\n".join((_counts(summary, style, repairable), *(f"note: {note}" for note in notes(summary))))
 
 

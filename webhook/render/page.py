@@ -57,10 +57,7 @@ class Bar(NamedTuple):
 
 
 def page(template: str, script: str = "", **values: object) -> str:
-    """
-    Return the page that a template makes of values, which it escapes; `script` is the file of its script, if it has
-    one.
-    """
+    """Return the page that a template makes of values, which it escapes; `script` is the file of its script."""
     style, script = _text(STYLE), _text(script) if script else ""
     allowed = f"style-src {_hash(style)}; script-src {_hash(script) if script else NO_SOURCE}"
     policy = f"default-src {NO_SOURCE}; {allowed}; base-uri {NO_SOURCE}; form-action {NO_SOURCE}"

@@ -129,9 +129,7 @@ def _differs(result: CaseResult, key: str) -> bool:
 
 
 def as_file(comment: str, head: Mapping[str, object], cases: Iterable[Mapping[str, object]]) -> str:
-    """
-    Return a test as a person would write it: a comment, what holds for all cases, and each case after an empty line.
-    """
+    """Return a test as a person would write it: a comment, what holds for all cases, each case after an empty line."""
     first = f"# {printable(comment)}\n{render.dump({'kind': TEST_KIND, **head}, YAML_WIDTH)}cases:"
     return "\n\n".join((first, *(render.dump([_short(case)], YAML_WIDTH).rstrip("\n") for case in cases))) + "\n"
 

@@ -32,9 +32,7 @@ class Titles(NamedTuple):
 
 
 def text(report: Report, titles: Titles, notes: Sequence[str] = (), *, by_namespace: bool = False) -> str:
-    """
-    Render a report for a person: first what the policy would do, if one is named, then the spread, and the sums last.
-    """
+    """Render a report for a person: first what a policy would do, then the spread, and the sums last."""
     lines = [*notes, *([""] if notes else [])]
     if by_namespace:
         lines += [*_table(list(_namespaces(report, titles))), "", *_sums(report, titles)]

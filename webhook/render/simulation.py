@@ -108,9 +108,7 @@ def excess_line(of: OfConstraint) -> str:
 
 
 def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
-    """
-    Yield a row for each domain; where there are many, one for those that are alike, those with the most Pods first.
-    """
+    """Yield a row for each domain; where there are many, one for those that are alike, the most Pods first."""
     if len(of.domains) <= MOST_ROWS:
         yield from ((one_line(name, 63), bounds) for name, bounds in of.domains.items())
         return

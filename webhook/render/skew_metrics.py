@@ -81,9 +81,7 @@ def text(report: Report | None, seconds: int, failures: int) -> bytes:
 
 
 def _bound(samples: Sequence[MetricSample]) -> int:
-    """
-    Return how many are shown: not Pods in some domains of a constraint alone, which would be taken for all of them.
-    """
+    """Return how many are shown: not Pods in some domains of a constraint alone, which would pass for all of them."""
     bound = min(MOST_SERIES, len(samples))
     while 0 < bound < len(samples) and _series_of(samples[bound - 1]) == _series_of(samples[bound]):
         bound -= 1

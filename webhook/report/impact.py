@@ -130,9 +130,7 @@ def _maker(pod: Raw) -> str:
 
 
 def restarted(raw: Raw, terms: Terms) -> Raw:
-    """
-    Return the object as `kubectl rollout restart` changes it: an annotation in each Pod template that can be changed.
-    """
+    """Return the object as `kubectl rollout restart` changes it: an annotation in each template that can change."""
     changed = raw
     for workload in parse_workloads(raw, terms.policy.kinds):
         if workload.in_template and (workload.kind.api_version, workload.kind.kind) != JOB:

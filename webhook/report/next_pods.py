@@ -51,9 +51,7 @@ class MadePod(NamedTuple):
 
 
 def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple[MadePod, ...]:
-    """
-    Return a Pod for each template of a workload; where no template is known, its newest Pod as it was once created.
-    """
+    """Return a Pod for each template of a workload; without one, its newest Pod as it was once created."""
     raw, newest = workload.raw, workload.newest
     templates = () if raw is None or workload.is_pod else next_replica(raw, _by_place(workload), kinds)
     if templates:

@@ -106,9 +106,7 @@ _FILLED_IN = frozenset({"maxSkew", "topologyKey", "whenUnsatisfiable"})
 
 
 def _errors_of_its_pods(subject: Subject) -> Iterator[FieldError]:
-    """
-    Yield the errors that the API server reports for the Pods, but not for the template: a key in both, after the merge.
-    """
+    """Yield the errors of the Pods that the template has not: a key in both, after the merge."""
     workload, own = subject.workload, errors_in(subject.reading, subject.workload.path)
     known = {shown_path(error) for error in own if error.detail == IN_BOTH}
     labels = workload.pods_labels()

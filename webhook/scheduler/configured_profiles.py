@@ -115,10 +115,7 @@ ARGS: Mapping[str, Schema] = {
 
 
 def parse_profiles(text: str) -> tuple[Profiles, tuple[str, ...]]:
-    """
-    Return the profiles of a KubeSchedulerConfiguration in YAML or JSON, by name; or why it cannot be used, line by
-    line.
-    """
+    """Return the profiles of a KubeSchedulerConfiguration by name; or line by line why it cannot be used."""
     try:
         documents = read_documents(text)
     except DocumentError as error:

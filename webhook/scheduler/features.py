@@ -64,10 +64,7 @@ def features(minor: int) -> Features:
 
 
 def parse_version(text: str) -> Features:
-    """
-    Return the features of a version such as `1.34`, `v1.34.2` or `1.34+`; ValueError for any other text, or before
-    1.25.
-    """
+    """Return the features of a version such as `1.34`, `v1.34.2` or `1.34+`; ValueError for others, or before 1.25."""
     match = re.fullmatch(r"v?1\.(\d{1,3})([.+-].*)?", text.strip())
     if match is None:
         raise ValueError(f'found "{text}", wanted a version such as 1.{NEWEST}')

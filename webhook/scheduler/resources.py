@@ -197,9 +197,7 @@ def _pod_requests(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
 
 
 def _pod_level(pod: _Pod, features: Features) -> Amounts:
-    """
-    Return what stands in place of sums over containers: the requests of the Pod as a whole, of a bound one in effect.
-    """
+    """Return what stands in place of sums over containers: requests of the whole Pod, of a bound one in effect."""
     requests = {name: amount for name, amount in pod.pod_level if _is_pod_level(name)}
     if not requests or not (features.pod_allocated_resources and pod.reported):
         return requests
@@ -360,9 +358,7 @@ def _is_infeasible(reader: Reader, status: Mapping[str, object]) -> bool:
 
 
 def _read_amounts(reader: Reader, raw: object, path: FieldPath) -> Stated:
-    """
-    Return what is stated, by name; a name longer than any that the API server takes is passed over, and so never kept.
-    """
+    """Return the amounts by name, without names longer than any that the API server takes."""
     if raw is None:
         return ()
     stated = reader.mapping(raw, path).items()

@@ -129,9 +129,7 @@ class Selector:
         return not self.matches_nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def match(self, labels: Labels, addable: Collection[str] = (), added: Collection[str] = ()) -> Match:
-        """
-        Match as `matches` does, but UNKNOWN where labels that are not there yet decide it; see `Requirement.match`.
-        """
+        """Match as `matches` does, but UNKNOWN where labels that may be added decide it; see `Requirement.match`."""
         if self.matches_nothing:
             return Match.NO
         answer = Match.YES

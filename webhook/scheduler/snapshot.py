@@ -110,9 +110,7 @@ class Snapshot:
         return tuple(service for _, service in sorted(selecting_services, key=lambda placed: placed[0]))
 
     def controller(self, namespace: str, owner: Owner) -> Controller | None:
-        """
-        Return the owner of an object in `namespace`, looked up by name as the scheduler does; the uid is not compared.
-        """
+        """Return the owner of an object in `namespace`, looked up by name, not by uid, as the scheduler does."""
         return self.controllers.get((namespace, owner.api_version, owner.kind), {}).get(owner.name)
 
     def with_namespace(self, namespace: Namespace) -> Snapshot:

@@ -43,10 +43,7 @@ class CertificateFiles:
         return reloaded
 
     def checks(self) -> tuple[Check, ...]:
-        """
-        Return ready while the certificate is valid, and a CA of clients; the details say why changed files were
-        refused.
-        """
+        """Return ready while the certificate is valid, and a CA of clients; with why changed files were refused."""
         now, clients = datetime.now(UTC), self.clients
         until = f"valid until {self.certificate.not_after.isoformat()}"
         served = _check("certificate", self.certificate.problem(now), until, self.certificate.refused)

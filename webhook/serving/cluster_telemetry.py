@@ -55,9 +55,7 @@ def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, o
 
 
 def _level(what: str, fields: Mapping[str, object]) -> int:
-    """
-    Return the level of a log line: of failures in a row only the first is a warning, and so is a look-up that failed.
-    """
+    """Return the level of a log line: a warning for the first of failures in a row, and a failed look-up."""
     if (what == WATCH_FAILED and fields["tries"] != 1) or fields.get("result") in (FOUND, ABSENT):
         return logging.DEBUG
     return logging.INFO if what in (WATCH_LISTED, SYNCED) else logging.WARNING

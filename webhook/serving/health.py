@@ -142,9 +142,7 @@ class OwnPort:
         self.found: tuple[float, Check] | None = None  # When the last handshake ended, and how.
 
     def check(self) -> Check:
-        """
-        Return how a handshake ended no more than a second ago.  StepAside in a loop, where one must be waited for.
-        """
+        """Return how a handshake ended no more than a second ago. StepAside in a loop, where it must wait."""
         if self.found is None or monotonic() - self.found[0] > FRESH_SECONDS:
             may_wait()
             check = self._try()

@@ -39,9 +39,7 @@ class Renewal:
         make: Callable[[Pem, Pem], ServingCertificate],
         lifetimes: Lifetimes,
     ) -> None:
-        """
-        Renew certificates; `make` serves the first pair, and those that follow are handed over to what it returns.
-        """
+        """Renew certificates; `make` serves the first pair, those that follow are handed to what it returns."""
         self.client, self.secret, self.registration = client, secret, registration
         self.names, self.make, self.lifetimes = names, make, lifetimes
         self.problem = ""

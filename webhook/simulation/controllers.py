@@ -102,9 +102,7 @@ class Controllers:
         return self._required(self.workload, revision)
 
     def of_sets(self) -> Iterator[Maker]:
-        """
-        Yield what makes the Pods of each set; of a StatefulSet amid a rollout those of its current revision first.
-        """
+        """Yield what makes the Pods of each set; of a StatefulSet amid a rollout its current revision first."""
         for replica_set in self.sets:
             maker = self._required(replica_set)
             if self.updating.current:
@@ -112,10 +110,7 @@ class Controllers:
             yield maker
 
     def _before(self, updated: Maker) -> Maker:
-        """
-        Return what makes the Pods of a StatefulSet below the partition: its old template is not known, but its Pods
-        are.
-        """
+        """Return what makes the Pods of a StatefulSet below the partition: of its old template only Pods are known."""
         updating = self.updating
         if updating.lost:
             return self._required(self.workload, updating.current)

@@ -10,9 +10,7 @@ from webhook.simulation.run import Plan, StepOutcome, last_attempt
 
 
 def helping(plan: Plan, seed: int, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[Remedy, ...]:
-    """
-    Return the remedies for one of the workload's Pods, as the first run ends in which any waits; none if none does.
-    """
+    """Return the remedies for one of the workload's Pods, at the end of the first run in which any waits; or none."""
     number = next((i for i, outcome in enumerate(outcomes) if outcome[-1].pending), None)
     cycle = last_attempt(plan, seed, number) if number is not None else None
     return remedies(cycle, find_feasible(cycle)) if cycle is not None else ()

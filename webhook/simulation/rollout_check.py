@@ -102,9 +102,7 @@ def _rolled_out(plan: Plan, changed: Cycle, runs: int) -> Rollout:
 
 
 def _changed(of_class: PodClass, changed: Cycle) -> PodClass:
-    """
-    Return the class of the new Pods with what a remedy changes; what they count by stays that of their own revision.
-    """
+    """Return the class of the new Pods with what a remedy changes; they count by their own revision."""
     own = {constraint.index: constraint.selector for constraint in of_class.constraints}
     constraints = [
         replace(constraint, selector=own[constraint.index])

@@ -264,10 +264,7 @@ class _Run:
         return bool(done)
 
     def _gone(self, pod: Pod, *, made: bool) -> None:
-        """
-        Forget a Pod whose object is gone; `made`: its controller has made another already, if it does not wait for
-        that.
-        """
+        """Forget a Pod whose object is gone; `made`: its controller has made another already."""
         if pod.revision >= 0:
             self.workload.gone(pod)
         elif pod.maker is not None and (pod.maker.stateful or not made):

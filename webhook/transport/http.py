@@ -103,9 +103,7 @@ def refusal(error: Exception) -> Refused:
 
 
 def asks_to_continue(request: Any) -> bool:
-    """
-    Return whether the client waits for `100 Continue`; the first time, since gunicorn would send it a second time.
-    """
+    """Return whether the client waits for `100 Continue`; once, since gunicorn would send it again."""
     asks = request._expected_100_continue
     request._expected_100_continue = False
     return bool(asks)

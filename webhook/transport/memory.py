@@ -96,9 +96,7 @@ class Memory:
             self.defer(self.go_on)
 
     def has_turn(self, connection: Connection, length: int) -> bool:
-        """
-        Return whether a large body of this size may be read; if not, the connection is queued, and resumed when it may.
-        """
+        """Return whether a large body of this size may be read; if not, queue the connection until it may."""
         if connection not in self.large:
             self.queue[connection] = length
             self.go_on(asking=connection)
