@@ -85,7 +85,7 @@ class OldFindings:
 
 
 def _take(left: Mapping[tuple[Mistake, bool], list[int]], workload: Workload, finding: Finding) -> bool:
-    """Take out of `left` the least of the old findings that excuse this one; return whether there was any."""
+    """Remove from `left` the mildest old finding that excuses this one; return whether there was one."""
     for enforced in (True,) if finding.enforced else (False, True):
         extents = left.get((_mistake(workload, finding), enforced), [])
         at = bisect_left(extents, finding.extent)
@@ -130,7 +130,7 @@ def _mistake(workload: Workload, finding: Finding) -> Mistake:
 
 
 def identity(workload: Workload, finding: Finding) -> FindingIdentity:
-    """Return what stays the same of a finding while its constraint only moves: all of its path but the index."""
+    """Return what identifies a finding although its constraint moves in the list: all of its path but the index."""
     names, at = tuple([part for part in finding.path if isinstance(part, str)]), len(workload.path)
     index = finding.path[at : at + 1]
     if not index:

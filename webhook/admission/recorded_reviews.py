@@ -32,7 +32,7 @@ def is_review(obj: Mapping[str, object]) -> bool:
 
 
 def read_recorded(review: Mapping[str, object]) -> Recorded:
-    """Return what an AdmissionReview asks; ValueError says what is wrong with it."""
+    """Return the request in an AdmissionReview; ValueError says what is wrong with it."""
     if review.get("apiVersion") != REVIEW_API_VERSION:
         version = brief(review.get("apiVersion"))
         raise ValueError(f"apiVersion: found {version}, which is not supported, wanted {REVIEW_API_VERSION}")

@@ -15,7 +15,7 @@ Place = tuple[str, FieldPath]
 
 def agreed(possible: Mapping[str, Sequence[JudgedFinding]]) -> tuple[list[JudgedFinding], bool]:
     """
-    Return what is found of an object whichever override applies, and whether what becomes of it rests on that.
+    Return the findings that hold whichever override applies, and whether their outcome depends on the override.
 
     `possible` has the findings under each override that may apply, by its name.  A finding that is graver under some
     of them says so.  It is at most a warning, unless each would deny the object, and none denies unless each does.

@@ -93,7 +93,7 @@ def _namespaces(objects: Iterable[Mapping[str, object]]) -> dict[str, Labels]:
 
 
 def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
-    """Yield what is asked of each object in a file, or by each review."""
+    """Yield a request for each object in a file, or the request of each review."""
     for number, obj in enumerate(inputs.objects(file), 1):
         if not is_review(obj):
             yield Recorded(obj, None, args.namespace, "")

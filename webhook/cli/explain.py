@@ -107,7 +107,7 @@ def _in_cluster(
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
-    """Return the Pods of some namespaces, among which are those of any workload there."""
+    """Return a predicate for the Pods of these namespaces."""
     return lambda pod: texts_at(pod, "metadata.namespace")[0] in namespaces
 
 

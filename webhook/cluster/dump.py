@@ -50,7 +50,7 @@ def load(path: Path, features: Features | None = None) -> Snapshot:
 
 def contents(path: Path) -> Contents:
     """
-    Return the same as raw objects; DumpError if they cannot be read, also while they are gone through.
+    Return the contents of a dump, as raw objects; DumpError if they cannot be read, also while they are iterated over.
 
     Namespace, version and time are only known of a file that `evenkeel dump` wrote.
     """

@@ -42,7 +42,7 @@ def page(body: bytes) -> Any:
 
 
 def namespaces_page(body: bytes) -> Any:
-    """Return the same of Namespaces, with the annotations that name a team or a contact, and no conditions."""
+    """Return a page of a list of Namespaces, with the annotations that name a team or a contact, and no conditions."""
     decoded = _NAMESPACES.decode(body)
     for obj in decoded.get("items") or ():
         _reduce_namespace(obj)

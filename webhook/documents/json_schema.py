@@ -28,7 +28,7 @@ def object_schema(required: tuple[str, ...] = (), /, **properties: Schema) -> di
 
 
 def no_hint(_value: object, _allowed: Collection[object]) -> str:
-    """Return nothing to add to what is wanted in place of a value."""
+    """Return "": there is nothing to add."""
     return ""
 
 

@@ -137,7 +137,7 @@ def labels_unknown(kind: Kind) -> str:
 
 
 def _unmet(workload: Workload, snapshot: Snapshot | None, others: Neighbours | None) -> Set[Need]:
-    """Return what is not known, of all that a rule may need."""
+    """Return the needs of rules that are not known."""
     unmet = set() if snapshot is not None and snapshot.nodes.all else {Need.NODES}
     if snapshot is None or not snapshot.pods:
         unmet |= {Need.PODS} if others is not None else {Need.PODS, Need.OTHERS}

@@ -256,7 +256,7 @@ def in_yaml(value: object) -> str:
 
 
 def _comparable(selector: Selector) -> set[Requirement]:
-    """Return the requirements, of which those that ask for one value of a label are written in one way."""
+    """Return the requirements, with `key in (value)` as `key = value`, so that equal ones compare equal."""
     return {
         requirement._replace(operator=EQUALS)
         if requirement.operator == IN and len(requirement.values) == 1

@@ -107,7 +107,7 @@ def read_overlays(files: Iterable[str], reader: FileReader) -> tuple[frozenset[s
 
 def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeighbours | None = None) -> JudgedFile:
     """
-    Judge one file; `around` is what stands around it, without it only what stands in the file does.
+    Judge one file; `around` are the workloads, autoscalers and overlays of other files.
 
     An exception becomes a problem of this file, so that the others are still judged.
     """

@@ -137,7 +137,7 @@ def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
 
 
 def findings_on(fragment: Fragment, terms: Terms, unsettled: OpenFields) -> Iterator[tuple[Finding, Finding]]:
-    """Yield each finding that holds, on `fragment.workload`, and the same at its place in the document."""
+    """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms).findings:
         held = unsettled.holding(finding, fragment.obj)

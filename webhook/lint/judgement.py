@@ -332,7 +332,7 @@ class _File:
         unsettled: OpenFields,
         decision: Decision,
     ) -> None:
-        """Keep what matters of the workloads to what stands beside them; labels of several builds are left open."""
+        """Keep what other files need to know of the workloads; labels that builds write differently stay open."""
         if len(requests) > 1:
             unsettled = replace(unsettled, touched=unsettled.touched | self._built.open_keys)
         workloads = next(unsettled.readings((requests[0] if len(requests) == 1 else request).workloads))

@@ -127,7 +127,7 @@ def _parts(path: str) -> tuple[str, ...]:
 
 def labelled(obj: Mapping[str, object], labellings: Iterable[Labelling]) -> Mapping[str, object]:
     """
-    Return the object with the labels, each in its places, one after the other; `obj` itself stays as it is.
+    Return a copy of the object with the labels of each labelling written in its places.
 
     upstream: kustomize api/filters/labels/labels.go:Filter (v0.21.1)
     """

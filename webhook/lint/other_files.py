@@ -105,7 +105,7 @@ class OtherFiles:
         return asked if carried else []
 
     def _learn(self, wanted: Iterable[Hook]) -> None:
-        """Hold the workloads that are found there."""
+        """Look up the workloads that have the labels of these hooks."""
         new = set(wanted) - self._candidates.keys()
         if not new:
             return
@@ -219,7 +219,7 @@ def _nearest_first(
 
 
 def _below(sorted_by_file: Sequence[tuple[str, object]], path: str) -> tuple[int, int]:
-    """Return where those begin and end that are of the file `path`, or below the folder; "" is the folder of all."""
+    """Return the first and last index of the files at `path` or below it; "" is the folder of all."""
     if not path:
         return 0, len(sorted_by_file)
     start, end = (bisect_left(sorted_by_file, edge, key=_file) for edge in (f"{path}/", f"{path}0"))  # "0" is next

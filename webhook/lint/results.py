@@ -67,7 +67,7 @@ class Problem:
 
     @property
     def identity(self) -> str:
-        """Stays the same when lines move."""
+        """What identifies the finding although lines move."""
         return f"{PROBLEM}\n{self.message}"
 
 

@@ -159,7 +159,7 @@ class Session:
         return repaired.left, rewrite
 
     def _judge_beside(self, file: str, text: str) -> JudgedFile:
-        """Return the findings in a text of this file, beside what stands in the other files."""
+        """Return the findings in a text of this file, with the neighbours that it has in other files."""
         judged = judge(file, text, self._terms)
         around = self._surroundings.around(file, judged.states)
         return judge(file, text, self._terms, around) if around else judged

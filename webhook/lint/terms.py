@@ -40,7 +40,7 @@ class LintTerms(Terms):
 
     @cached_property
     def judging(self) -> WorkloadJudge:
-        """What finds all that rules say of a workload, also of what stands beside it."""
+        """The function that runs the rules on a workload, with its neighbours in other files."""
         return partial(find_all, others=self.others)
 
     def beside(self, around: FileNeighbours) -> LintTerms:

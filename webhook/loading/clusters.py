@@ -175,7 +175,7 @@ def place(obj: Raw) -> ObjectKey:
 
 
 def not_found(ref: ObjectRef, known: Known) -> str:
-    """Return what to say where an object is not in the cluster: those that are."""
+    """Return the message for an object that is not in the cluster: it names some that are."""
     names = sorted(key.name for key in known.others if key == ref.key._replace(name=key.name))
     there = (
         f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"

@@ -196,7 +196,7 @@ def cluster(source: Source, features: Features | None = None, watch_pods: bool =
 
 def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
     """
-    Return the objects of a live cluster or a dump, those with a namespace of one or of all.
+    Return the objects of a live cluster or a dump, in one namespace or in all of them.
 
     Of a live cluster, custom resources of these `kinds` are among them.  UsageError if they cannot be read, also while
     they are gone through.
@@ -254,7 +254,7 @@ def features(version: str | None, source: Source = NO_CLUSTER, option: str = VER
     """
     Return the features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest.
 
-    `option` is what gives the version.
+    `option` is the name of the option that gives the version.
     """
     known = version or (_live_version(source) if source.live else _dumped_version(source))
     if not known:

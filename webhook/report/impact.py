@@ -103,7 +103,7 @@ NEVER_ASKED = WebhookAnswer(Outcome.ALLOWED, True, "", (), False)
 
 def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_sent: Collection[str]) -> Impact:
     """
-    Return the webhook's answers; nothing in the namespaces that are `never_sent` reaches it.
+    Return the webhook's answers about a workload; no request from namespaces that are `never_sent` reaches it.
 
     Objects are as they are in the cluster now.
     """

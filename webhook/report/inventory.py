@@ -220,7 +220,7 @@ class Inventory:
         return by_labels
 
     def top(self, key: ObjectKey) -> ObjectKey:
-        """Return the workload that an object belongs to; its own key if it is none that is known."""
+        """Return the key of the workload that owns an object, or its own key if no owner is known."""
         return self._top(key)
 
     def _workload(self, key: ObjectKey, owned: Iterable[Raw], pods: _Pods) -> LiveWorkload:

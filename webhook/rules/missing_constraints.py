@@ -88,7 +88,7 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
 
 
 def _offer(subject: Subject, key: str) -> str:
-    """Return a constraint as YAML in one line; "" if there is none with which no other rule finds fault."""
+    """Return a constraint to add, as YAML in one line; "" if another rule would find fault with it."""
     constraint, workload = subject.soft_constraint(key), subject.workload
     if constraint is None:
         return ""

@@ -106,7 +106,7 @@ class Changes:
         self.bad: frozenset[str] = frozenset()
 
     def log(self, results: Sequence[Check]) -> None:
-        """Log what has changed since then."""
+        """Log each check that has failed or recovered since the last call."""
         before, self.bad = self.bad, (bad := frozenset(check.name for check in results if not check.ok))
         for check in results:
             if check.name in bad - before:

@@ -58,7 +58,7 @@ class Deployment:
         return new.available == self.replicas and not any(replica_set.active for replica_set in self.sets[:-1])
 
     def roll_out(self, maker: Maker) -> None:
-        """Begin with a new template."""
+        """Begin a rollout to a new template."""
         self.sets.append(ReplicaSet(maker, len(self.sets), 0))
 
     def scale(self, replicas: int) -> None:

@@ -29,7 +29,7 @@ from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, 
 
 
 class Planned(NamedTuple):
-    """A plan, and what is to be said with it."""
+    """A plan, with the notes that a report of it must have."""
 
     plan: Plan
     not_judged: tuple[str, ...]
@@ -43,7 +43,7 @@ def is_simulated(raw: Raw) -> bool:
 
 
 def wanted(ref: ObjectRef, steps: Iterable[Step]) -> Callable[[Raw], bool]:
-    """Return which Pods a simulation of these steps needs one by one: all where it moves those of any workload."""
+    """Return a predicate for the Pods that a simulation of these steps needs one by one."""
     moves = any(step.action in OF_NODES or step.action == ADD for step in steps)
 
     def asks(pod: Raw) -> bool:

@@ -40,7 +40,7 @@ class ReplicaSet:
 
 def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
     """
-    Make or delete Pods up to the number that is desired; whether there was anything to do.  `related` are all sets of
+    Make or delete Pods up to the desired number; return whether there was anything to do.  `related` are all sets of
     the same Deployment, none of a ReplicaSet that nothing controls.
 
     upstream: replica_set.go:ReplicaSetController.manageReplicas (v1.37)

@@ -140,7 +140,7 @@ def ranged(numbers: Iterable[int]) -> Range:
 
 
 def _shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:
-    """Return what is in any of them by the share of those that have it, the most frequent first."""
+    """Return each item with the share of the runs that have it, the most frequent first."""
     counted = Counter(item for items in each for item in items)
     most_frequent = sorted(counted.items(), key=lambda counted: (-counted[1], str(counted[0])))
     return {item: number / len(each) for item, number in most_frequent}

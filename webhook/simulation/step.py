@@ -47,7 +47,7 @@ class Which:
         return self.name or f"{self.key}={self.value}"
 
     def among(self, nodes: Nodes) -> NodeSet:
-        """Return the nodes that it means."""
+        """Return the nodes that the step names."""
         return nodes.named((self.name,)) if self.name else nodes.domains(self.key).get(self.value, 0)
 
     def there(self, nodes: Nodes) -> list[str]:

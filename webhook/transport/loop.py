@@ -89,7 +89,7 @@ class Calls:
             self._note.send(b"x")
 
     def run(self) -> None:
-        """Call all that wait; those that they add come next time."""
+        """Call all functions that wait; what these add is called the next time."""
         self._noted.recv(4096)
         for _ in range(len(self._waiting)):
             call, args = self._waiting.popleft()
