@@ -25,8 +25,10 @@ def test_large_bodies_take_turns_and_small_ones_do_not_wait(tmp_path):
     with Server(tmp_path, limits=TWO | {"body": 30.0}) as server, ExitStack() as crowd:
         before = server.usage()
         stuck = [crowd.enter_context(server.client()) for _ in range(20)]
+        for client in stuck:  # All are in line before the review: of one peer, the newest has its turn first.
+            client.send(post(LARGE)[:100_000])
         senders = [
-            threading.Thread(target=suppressed, args=(OSError, client.send, post(LARGE)[: -len(LARGE) // 2]))
+            threading.Thread(target=suppressed, args=(OSError, client.send, post(LARGE)[100_000 : -len(LARGE) // 2]))
             for client in stuck
         ]
         for sender in senders:
@@ -34,15 +36,25 @@ def test_large_bodies_take_turns_and_small_ones_do_not_wait(tmp_path):
 
         with server.client() as client:
             assert b"2000" == client.ask(post(b"x" * 2000)).body
-            begin = time.monotonic()
-            answer = client.ask(post(LARGE))
-            assert (200, b"%d" % len(LARGE)) == (answer.status, answer.body), answer
-            assert time.monotonic() - begin < 10
+        begin = time.monotonic()
+        answer = ask_again(server, post(LARGE))
+        assert (200, b"%d" % len(LARGE)) == (answer.status, answer.body), answer
+        assert time.monotonic() - begin < 10
         assert server.usage().megabytes < before.megabytes + 80
         for client in stuck:
             suppressed(OSError, socket.socket.shutdown, client.sock, socket.SHUT_RDWR)
         for sender in senders:
             sender.join()
+
+
+def ask_again(server, request):
+    """Ask as kube-apiserver does: what is refused with 429 is asked again a second later."""
+    while True:
+        with server.client() as client:
+            answer = client.ask(request)
+        if answer.status != 429:
+            return answer
+        time.sleep(1)
 
 
 def test_large_bodies_that_drip_make_room(tmp_path):
