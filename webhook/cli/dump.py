@@ -44,16 +44,16 @@ def run(args: argparse.Namespace) -> int:
     kinds = inputs.policy(args.policy).kinds
     contents = inputs.contents(source, namespace, kinds)
     objects = contents.objects if source.live else reduced(contents.objects, kinds)
-    lines, dumped_kinds = CompressedLines(), set()
+    lines, namespaces = CompressedLines(), set()
     try:
         for obj in with_count(objects, "objects"):
             lines.add(obj)
             if obj["kind"] == "Namespace":
-                dumped_kinds.add(texts_at(obj, "metadata.name")[0])
+                namespaces.add(texts_at(obj, "metadata.name")[0])
     except ValueError as error:
         raise UsageError(f"--cluster: {error}") from error
     _report(contents)
-    if namespace and dumped_kinds and namespace not in dumped_kinds:
+    if namespace and namespaces and namespace not in namespaces:
         raise UsageError(f'--namespace: found "{namespace}", which is no namespace of the cluster')
     _write(args.output, contents, lines)
     return 0

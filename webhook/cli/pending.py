@@ -17,7 +17,7 @@ from collections import Counter
 
 from webhook.loading import clusters, inputs, selection
 from webhook.objects.fields import Raw, texts_at, value_at
-from webhook.objects.labels import labels_of
+from webhook.objects.labels import labels_in
 from webhook.placement.pending import pending
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, of_pod
 from webhook.render import pending as render
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             and phase in ("", "Pending")
             and value_at(pod, ("metadata", "deletionTimestamp")) is None
             and chosen.namespace in ("", namespace)
-            and chosen.selector.matches(labels_of(value_at(pod, ("metadata", "labels"))))
+            and chosen.selector.matches(labels_in(pod))
         )
 
     known = clusters.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)

@@ -19,6 +19,7 @@ from webhook.objects.names import (
     MIRROR_ANNOTATION,
     REVISION_ANNOTATION,
 )
+from webhook.scheduler.incoming import VOLUME_KINDS
 
 
 class FieldReader(Flag):
@@ -89,14 +90,7 @@ _CONTAINER_STATUS: Table = {
     **_fields(BY_RESOURCES, "name allocatedResources"),
     "resources": Field(BY_RESOURCES, _REQUESTS),
 }
-# The kinds of volumes that bind a Pod to nodes, or of which a node takes only so many.
-_VOLUME = {
-    name: Field(BY_COMMANDS, USED)
-    for name in (
-        *("awsElasticBlockStore", "azureDisk", "cinder", "csi", "ephemeral", "gcePersistentDisk", "iscsi"),
-        *("persistentVolumeClaim", "rbd"),
-    )
-}
+_VOLUME = {name: Field(BY_COMMANDS, USED) for name in sorted(VOLUME_KINDS)}
 # The number of terms of an affinity, or an anti-affinity, to other Pods.
 _POD_TERMS = {
     f"{when}DuringSchedulingIgnoredDuringExecution": Field(BY_COMMANDS, USED, of_each=True)

@@ -64,8 +64,8 @@ def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str
         known = list(as_mapping(as_mapping(error.schema)["properties"]))
         for name in sorted(set(map(str, value)) - set(known)):
             near = get_close_matches(name, known, 1)
-            help_ = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-            yield f"{_shown((*path, name))}: unknown field; {help_}"
+            advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            yield f"{_shown((*path, name))}: unknown field; {advice}"
     elif error.validator == "required":
         missing = sorted(set(wanted) - set(value))
         yield f"{where}must have {', '.join(missing)}"

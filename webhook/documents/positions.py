@@ -48,7 +48,7 @@ def comments(text: str, pattern: Pattern[str]) -> Iterator[Match[str]]:
 
 
 def _extent(event: yaml.Event) -> tuple[int, int]:
-    """Start and end of what the event stands for, in characters; the parser sets both marks of every event."""
+    """Return the start and end of an event, in characters; the parser sets both marks of every event."""
     start, end = cast(yaml.Mark, event.start_mark), cast(yaml.Mark, event.end_mark)
     return start.index, end.index
 

@@ -139,11 +139,11 @@ class OtherFiles:
             return None
         if self._scalings is None:
             self._scalings = self._anchored()
-        anchored, nearest = self._scalings.get(target, {}), None
+        anchored, bounds = self._scalings.get(target, {}), None
         for path in _upwards(file):
             if path in anchored:
-                nearest = anchored[path] if nearest is None else nearest.widened(anchored[path])
-        return nearest
+                bounds = anchored[path] if bounds is None else bounds.widened(anchored[path])
+        return bounds
 
     def _anchored(self) -> dict[ScaleTarget, dict[str, Scaling]]:
         """Return the path below which autoscalers scale each target: the nearest to each that has the workload."""

@@ -15,7 +15,7 @@ from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
 from webhook.findings.rule import RuleSetting, RuleSettings
 from webhook.lint.terms import LintTerms
-from webhook.objects.fields import FieldPath, as_mapping, value_at
+from webhook.objects.fields import FieldPath, value_at
 from webhook.objects.labels import labels_of
 from webhook.objects.likeness import nearest
 from webhook.objects.names import IGNORE_ANNOTATION
@@ -101,7 +101,7 @@ def _unused_annotations(
     above = {("metadata",), *((*workload.path[:-2], "metadata") for workload in workloads if workload.in_template)}
     for metadata in sorted(above, key=len):
         path: FieldPath = (*metadata, "annotations", IGNORE_ANNOTATION)
-        written = labels_of(as_mapping(value_at(obj, path[:-1]))).get(IGNORE_ANNOTATION)
+        written = labels_of(value_at(obj, path[:-1])).get(IGNORE_ANNOTATION)
         for rule in sorted(ignored(written)):
             yield from _unused_rule(path, rule, idle)
 

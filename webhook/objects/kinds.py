@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple, cast
 
 from webhook.objects.fields import FieldPath
+from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
 
 CORE, APPS, BATCH = "v1", "apps/v1", "batch/v1"
 
@@ -105,8 +106,8 @@ def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
 
 
 _REPLICAS: FieldPath = ("spec", "replicas")
-_KRUISE = ("controller-revision-hash", "pod-template-hash", "apps.kruise.io/cloneset-instance-id")
-_STATEFUL = ("controller-revision-hash", "statefulset.kubernetes.io/pod-name")
+_KRUISE = (REVISION_HASH, TEMPLATE_HASH, "apps.kruise.io/cloneset-instance-id")
+_STATEFUL = (REVISION_HASH, "statefulset.kubernetes.io/pod-name")
 KINDS = Kinds(
     (
         Kind("v1", "Pod", "pods", template=(), short_names=("po",)),
@@ -117,8 +118,8 @@ KINDS = Kinds(
             "Deployment",
             "deployments",
             replicas=_REPLICAS,
-            added_labels=("pod-template-hash",),
-            revision_key="pod-template-hash",
+            added_labels=(TEMPLATE_HASH,),
+            revision_key=TEMPLATE_HASH,
             short_names=("deploy",),
         ),
         Kind("apps/v1", "ReplicaSet", "replicasets", replicas=_REPLICAS, short_names=("rs",)),
@@ -129,15 +130,15 @@ KINDS = Kinds(
             replicas=_REPLICAS,
             added_labels=_STATEFUL,
             possible_labels=("apps.kubernetes.io/pod-index",),
-            revision_key="controller-revision-hash",
+            revision_key=REVISION_HASH,
             short_names=("sts",),
         ),
         Kind(
             "apps/v1",
             "DaemonSet",
             "daemonsets",
-            added_labels=("controller-revision-hash", "pod-template-generation"),
-            revision_key="controller-revision-hash",
+            added_labels=(REVISION_HASH, "pod-template-generation"),
+            revision_key=REVISION_HASH,
             short_names=("ds",),
         ),
         Kind(
@@ -174,7 +175,7 @@ KINDS = Kinds(
             "clonesets",
             replicas=_REPLICAS,
             added_labels=_KRUISE,
-            revision_key="controller-revision-hash",
+            revision_key=REVISION_HASH,
             short_names=("clone",),
             built_in=False,
         ),
@@ -186,7 +187,7 @@ KINDS = Kinds(
                 replicas=_REPLICAS,
                 added_labels=_STATEFUL,
                 possible_labels=("apps.kubernetes.io/pod-index",),
-                revision_key="controller-revision-hash",
+                revision_key=REVISION_HASH,
                 built_in=False,
             )
             for version in ("v1alpha1", "v1beta1")

@@ -140,7 +140,7 @@ def _owned_by(owner: WorkloadObject | None) -> dict[str, object]:
 def with_revision(pod: Raw, revision: str) -> Raw:
     """Return the Pod as one of another revision of its StatefulSet."""
     metadata = as_mapping(pod.get("metadata"))
-    labels = {**labels_of(metadata.get("labels")), REVISION_HASH: revision}
+    labels = {**labels_in(pod), REVISION_HASH: revision}
     return {**pod, "metadata": {**metadata, "labels": labels}}
 
 

@@ -250,15 +250,15 @@ class Policy:
         """
         in_doubt = {each.name: each for each in self.overrides if _namespace(namespace, labels, each) is Match.UNKNOWN}
         earlier: list[Override] = []
-        by_text: dict[str, Policy] = {}
+        by_override: dict[str, Policy] = {}
         for name, override in in_doubt.items():
             if not any(other.covers(override) for other in earlier):
                 matching = [each for each in self.overrides if each is override or each.name not in in_doubt]
                 matching[matching.index(override)] = replace(override, namespace_selector=None)
-                by_text[name] = replace(self, overrides=tuple(matching))
+                by_override[name] = replace(self, overrides=tuple(matching))
             earlier.append(override)
         settled = tuple([each for each in self.overrides if each.name not in in_doubt])
-        return {**by_text, "": replace(self, overrides=settled) if in_doubt else self}
+        return {**by_override, "": replace(self, overrides=settled) if in_doubt else self}
 
 
 def _namespace(namespace: str, labels: Labels | None, override: Override) -> Match | Labels:

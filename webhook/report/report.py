@@ -296,7 +296,8 @@ class Reporting:
 
 
 def _replicas(live: LiveWorkload) -> int | None:
-    return None if live.written is None else live.written.replicas
+    written = live.written
+    return None if written is None else written.replicas
 
 
 def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Subject, rule
+from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.selectors import Match
 
-REVISION_KEYS = frozenset({"pod-template-hash", "controller-revision-hash", "rollouts-pod-template-hash"})
+REVISION_KEYS = frozenset({TEMPLATE_HASH, REVISION_HASH, f"rollouts-{TEMPLATE_HASH}"})
 
 
 @rule(
@@ -81,11 +82,11 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     if not counting:
         return
     first = counting[0]
-    path, keys = subject.at(first, "matchLabelKeys"), [*first.match_label_keys, "pod-template-hash"]
+    path, keys = subject.at(first, "matchLabelKeys"), [*first.match_label_keys, TEMPLATE_HASH]
     fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if counting[1:] else None
     message = "must name pod-template-hash, or rollouts count old Pods too"
     value = ", ".join(first.match_label_keys) or "none"
-    yield Cause(path, message, value, "pod-template-hash", fix=fix, edit=Edit(path, keys))
+    yield Cause(path, message, value, TEMPLATE_HASH, fix=fix, edit=Edit(path, keys))
 
 
 def _counts_old_pods(subject: Subject, constraint: Constraint) -> bool:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import MATCH_LABEL_KEYS, Subject, rule
-
-HASH = "pod-template-hash"
+from webhook.objects.names import TEMPLATE_HASH
 
 
 @rule(
@@ -60,16 +59,16 @@ def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     """
     kind = subject.workload.kind
     known = kind.built_in or kind.revision_key is not None
-    if not known or kind.kind in ("Pod", "PodTemplate") or HASH in subject.carries:
+    if not known or kind.kind in ("Pod", "PodTemplate") or TEMPLATE_HASH in subject.carries:
         return
-    right, message = kind.revision_key, f"a {kind.kind}'s Pods never carry {HASH}"
+    right, message = kind.revision_key, f"a {kind.kind}'s Pods never carry {TEMPLATE_HASH}"
     for constraint in subject.constraints:
         named = right in constraint.match_label_keys
         for i, key in enumerate(constraint.match_label_keys):
-            if key != HASH:
+            if key != TEMPLATE_HASH:
                 continue
             path = subject.at(constraint, "matchLabelKeys", i)
             if right is None or named:
-                yield Cause(path, message, HASH, "no revision key")
+                yield Cause(path, message, TEMPLATE_HASH, "no revision key")
             else:
-                yield Cause(path, message, HASH, right, fix=f"use {right}", edit=Edit(path, right))
+                yield Cause(path, message, TEMPLATE_HASH, right, fix=f"use {right}", edit=Edit(path, right))

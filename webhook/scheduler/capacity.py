@@ -51,7 +51,7 @@ def bound(
         for counts in count_domains(Reach(pod, snapshot.nodes), constraints, snapshot, features)
         if features.empty_selector_counts or not counts.constraint.selector.empty
     ]
-    return min(bounds, key=lambda bound_: bound_.number)
+    return min(bounds, key=lambda bound_of_constraint: bound_of_constraint.number)
 
 
 def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:

@@ -64,6 +64,7 @@ class Framework:
         """Return an independent copy; it shares what does not depend on the Pods."""
         new = copy(self)
         new._plugins = {name: plugin.copy() for name, plugin in self._plugins.items()}
+        # Its scores are asked of the plugins of the original: what is made of a usage does not depend on the Pods.
         new._scores_of_usage, new._usage = self._scores_of_usage.copy(), dict(self._usage)
         return new
 

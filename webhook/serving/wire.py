@@ -66,8 +66,8 @@ def read(body: bytes, phase: str, kinds: Kinds) -> AdmissionRequest | Unanswerab
     uid = request.get("uid") if isinstance(request, dict) else None
     known = uid if isinstance(uid, str) and len(uid) <= LONGEST_UID else ""
     if (version, kind) != (REVIEW_API_VERSION, REVIEW_KIND):
-        value = f"found {brief(version)} {brief(kind)}"
-        return Unanswerable(known, f"{value}, wanted apiVersion {REVIEW_API_VERSION} and kind {REVIEW_KIND}")
+        sent = f"found {brief(version)} {brief(kind)}"
+        return Unanswerable(known, f"{sent}, wanted apiVersion {REVIEW_API_VERSION} and kind {REVIEW_KIND}")
     if not isinstance(request, dict) or not request:
         return Unanswerable("", f"request: found {brief(request)}, wanted an object")
     if not known:

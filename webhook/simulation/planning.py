@@ -47,8 +47,10 @@ def wanted(ref: ObjectRef, steps: Iterable[Step]) -> Callable[[Raw], bool]:
     moves = any(step.action in OF_NODES or step.action == ADD for step in steps)
 
     def asks(pod: Raw) -> bool:
+        if moves:
+            return True
         read = read_pod(pod)
-        return moves or not read.node or read.namespace == ref.namespace
+        return not read.node or read.namespace == ref.namespace
 
     return asks
 
