@@ -107,7 +107,8 @@ NESTED, ITSELF = "nested more than 400 levels deep", "refers to a value that con
 
 HOSTILE = [
     Case("100,000 open brackets", "[" * 100_000, NESTED),
-    Case("100,000 open braces", "{" * 100_000, "line 1, column 2: "),
+    Case("100,000 open braces", "{" * 100_000, NESTED),
+    Case("ten open braces", "{" * 10, "line 1, column 2: "),
     Case("100,000 objects in JSON", '{"a":' * 100_000 + "1" + "}" * 100_000, NESTED),
     Case("600 objects in JSON", '{"a":' * 600 + "1" + "}" * 600, NESTED),
     Case("100,000 lists in one line", LISTS, NESTED),

@@ -41,7 +41,7 @@ BAD = [
         {"new": "{kind: List, items: 3}"},
     ),
     Bad("no kind", "admit -f new", "new: object 2: must have apiVersion and kind", {"new": [pod(), {"kind": "Pod"}]}),
-    Bad("100,000 brackets", "admit -f new", "new: line 1, column 401: nested more …", {"new": "[" * 100_000}),
+    Bad("100,000 brackets", "admit -f new", "new: line 1, column 1001: nested more …", {"new": "[" * 100_000}),
     Bad("a missing old file", "admit -f new --old none", "none: No such file or directory"),
     Bad("an old file from elsewhere", "admit -f new --old old", "old: has no pod/…", {"old": pod(namespace="bank")}),
     Bad("an old file without it", "admit -f new --old old", "old: has no pod/web-1 in …", {"old": DENIED}),

@@ -15,6 +15,8 @@ from webhook.documents.scalars import DocumentError, Position, Repeated, SyntaxF
 from webhook.objects.fields import FieldPath, children, path_text, texts_at
 from webhook.objects.reading import brief
 
+_NESTED_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
+
 
 def encoding(content: bytes) -> str:
     """
@@ -41,8 +43,10 @@ def read_documents(text: str, repeated: list[Repeated] | None = None) -> tuple[o
     try:
         return tuple(_documents(text, repeated))
     except yaml.MarkedYAMLError as error:
-        message = str(error.problem or error.context)
-        raise SyntaxFault(message, error.problem_mark or error.context_mark) from error
+        message, mark = str(error.problem or error.context), error.problem_mark or error.context_mark
+        if message == _NESTED_TOO_DEEP_FOR_LIBYAML:  # It scans ahead, so that its own limit may come before DEEPEST.
+            raise DocumentError(NESTED_TOO_DEEP, mark) from error
+        raise SyntaxFault(message, mark) from error
     except DocumentError:
         raise
     except (yaml.YAMLError, ValueError) as error:
