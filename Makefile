@@ -39,8 +39,8 @@ controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from sour
 helm: .venv/test ## build Helm for e2e from source, once on a machine; needs Go
 	@$(PYTHON) -m tests.e2e.helm
 
-e2e: controlplane helm ## run the tests against a real control plane, and the chart; KUBERNETES=v1.33.13
-	@$(PYTHON) -m pytest -q tests/e2e
+e2e: controlplane helm ## run the tests against a real control plane, and the chart; KUBERNETES=v1.33.13, JOBS=2 at once
+	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile tests/e2e
 
 simulate-check: controlplane ## hold simulate against real controllers in N=40 random clusters; KUBERNETES=v1.33.13
 	@SIMULATIONS=$(or $(N),40) $(PYTHON) -m pytest -q tests/e2e/test_simulate.py
