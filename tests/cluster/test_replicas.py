@@ -7,7 +7,7 @@ import pytest
 from tests.support.build import HOSTNAME, ZONE
 from tests.support.memory import Memory
 from webhook.cluster.client import ClusterError
-from webhook.cluster.replicas import Replica, failing_services, notes_on, replicas_behind
+from webhook.cluster.replicas import Replica, notes_on, replicas_behind, services_with_failure_policy_fail
 from webhook.manifests.configurations import FAIL, WebhookTarget, configurations
 from webhook.policy.parsing import built_in
 from webhook.scheduler.nodes import Node, Nodes
@@ -24,10 +24,12 @@ def entries(**fields):
 def test_only_services_that_are_missed_count():
     service = ("guard", "keel")
 
-    assert [service] == failing_services(entries(service=service, failure_policy=FAIL))
-    assert [] == failing_services(entries(service=service))
-    assert [] == failing_services(entries(url="https://a", failure_policy=FAIL))
-    assert [service] == failing_services([{"clientConfig": {"service": {"namespace": "guard", "name": "keel"}}}])
+    assert [service] == services_with_failure_policy_fail(entries(service=service, failure_policy=FAIL))
+    assert [] == services_with_failure_policy_fail(entries(service=service))
+    assert [] == services_with_failure_policy_fail(entries(url="https://a", failure_policy=FAIL))
+    assert [service] == services_with_failure_policy_fail(
+        [{"clientConfig": {"service": {"namespace": "guard", "name": "keel"}}}]
+    )
 
 
 def pod(name, ready="True", node="n1", **metadata):

@@ -14,8 +14,8 @@ from webhook.scheduler.default_constraints import (
     SYSTEM,
     SYSTEM_DEFAULTS,
     constraints_in_force,
-    default_selector,
 )
+from webhook.scheduler.default_selector import default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import EVERYTHING, Selector
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects

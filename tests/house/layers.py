@@ -93,7 +93,7 @@ simulation.remedies · simulation.rollout_check
 simulation.planning · simulation.results
 simulation.initial_pods · simulation.run
 simulation.controllers
-simulation.disruption · simulation.unreachable_zones · simulation.stateful
+simulation.disruption · simulation.stateful · simulation.zone_loss
 simulation.deployment
 simulation.replicas
 simulation.state
@@ -110,7 +110,7 @@ scheduler.configured_profiles · scheduler.framework
 scheduler.plugins
 scheduler.filtering · scheduler.plugins.nodes_by_usage · scheduler.plugins.plugin · scheduler.scoring
 scheduler.capacity · scheduler.profile
-scheduler.default_constraints · scheduler.domain_counts · scheduler.fit
+scheduler.default_constraints · scheduler.default_selector · scheduler.domain_counts · scheduler.fit
 scheduler.domains · scheduler.snapshot
 scheduler.incoming · scheduler.validation
 scheduler.affinity · scheduler.resources

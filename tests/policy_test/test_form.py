@@ -10,7 +10,7 @@ import pytest
 from tests.support.build import FEATURES, constraint, pod, policy, service, snapshot, workload
 from webhook.admission.dry_run import dry_run
 from webhook.admission.terms import Terms
-from webhook.policy_test.form import PolicyTestError, answer, judge, parse_policy_test, schema, today
+from webhook.policy_test.form import PolicyTestError, answer, as_expectation, judge, parse_policy_test, schema
 
 CASE = {"name": "a", "object": "web.yaml", "expect": {"outcome": "denied"}}
 LEAST = {"kind": "PolicyTest", "cases": [CASE]}
@@ -122,7 +122,7 @@ def test_an_answer_is_all_that_can_be_expected():
     ids=["denied", "defaulted", "could be defaulted", "has constraints", "warned"],
 )
 def test_today_says_only_what_an_object_is_about(obj, keys):
-    assert keys == [*today(applied(obj))]
+    assert keys == [*as_expectation(applied(obj))]
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,9 @@ def workload(objects) -> Raw:
 def plan(objects, steps, *, raw=None, minor=33, ties="", **fields):
     """The plan to take these steps, as on the command line, with the first workload."""
     taken = [parse_step(one) for one in steps.split()]
-    return planned(raw or workload(objects), cluster(*objects, minor=minor), taken, KINDS, how_ties=ties, **fields).plan
+    return planned(
+        raw or workload(objects), cluster(*objects, minor=minor), taken, KINDS, tie_breaking=ties, **fields
+    ).plan
 
 
 def simulated(objects, steps, *, runs=60, **fields):

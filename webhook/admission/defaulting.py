@@ -21,7 +21,8 @@ from webhook.objects.workload import Workload
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import InForce
 from webhook.scheduler.constraint import Constraint, as_stored, parse_constraints, same
-from webhook.scheduler.default_constraints import SELECTOR_KINDS, SYSTEM, default_selector
+from webhook.scheduler.default_constraints import SYSTEM
+from webhook.scheduler.default_selector import SELECTOR_KINDS, default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import EQUALS, IN, Selector, as_label_selector, equals
 from webhook.scheduler.snapshot import Snapshot

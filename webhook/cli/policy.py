@@ -1,7 +1,7 @@
 """
 Check a policy file, show the settings for one Pod, test what a policy does, export it, or print the JSON Schema.
 
-Exit code 0: fine, 1: a test has failed or a copy differs, 2: the policy or another input cannot be used.
+Exit code 0: fine, 1: a test has failed, or the copy that --against names differs, 2: an input cannot be used.
 """
 
 from __future__ import annotations
@@ -166,13 +166,13 @@ def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
     """Yield where the replicas in a live cluster run, and could be lost together, if calls are refused without them."""
     from webhook.cluster.client import ClusterError
     from webhook.cluster.registration import Registration
-    from webhook.cluster.replicas import failing_services, notes_on, replicas_behind
+    from webhook.cluster.replicas import notes_on, replicas_behind, services_with_failure_policy_fail
 
     client = inputs.client(source=source)
     registration = Registration(client, MUTATING_NAME, NAME)
     try:
         registration.read()
-        for namespace, name in failing_services(registration.seen or ()):
+        for namespace, name in services_with_failure_policy_fail(registration.seen or ()):
             if (replicas := replicas_behind(client, namespace, name)) is not None:
                 yield from notes_on(replicas, nodes, namespace)
     except ClusterError as error:

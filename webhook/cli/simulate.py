@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
             steps,
             kinds,
             applied=bool(args.filename),
-            how_ties=args.ties or "",
+            tie_breaking=args.ties or "",
             defaults=given_defaults(known.pods, known.others),
             profiles=profiles,
         )

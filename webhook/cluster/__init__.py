@@ -1,1 +1,1 @@
-"""The source of snapshots: a watched cluster, a dump of one, or none."""
+"""A cluster: read by watch, by list or from a dump; and what evenkeel writes to it, such as reports and its Secret."""

@@ -128,7 +128,11 @@ def is_header(line: bytes) -> bool:
 
 
 def read(first: bytes, rest: Iterable[bytes]) -> Contents:
-    """Return the contents of a dump, whose first line is its header; FormatError if it cannot be read, also later."""
+    """
+    Return the contents of a dump, whose first line is its header; FormatError if its version is not supported.
+
+    Going through the objects raises FormatError at the first line that is no JSON object.
+    """
     header = _value(first)
     assert isinstance(header, dict)
     if header.get("version") != VERSION:

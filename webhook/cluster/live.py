@@ -20,7 +20,7 @@ from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, Report, pages
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import BY_KIND, WATCHED_NAMESPACES, WATCHED_PODS, Watched, watched
 from webhook.objects.references import Owner
-from webhook.scheduler.default_constraints import SELECTOR_KINDS
+from webhook.scheduler.default_selector import SELECTOR_KINDS
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects, read_object
 

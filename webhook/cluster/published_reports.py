@@ -49,7 +49,7 @@ def publish_reports(
     """
     Write the reports, and delete those of evenkeel that are no longer wanted, in one namespace or in all ("").
 
-    Only reports `about` workloads with these uids are deleted, any if it is None.
+    `about` limits which reports are deleted to those on workloads with these uids; None means no limit.
     """
 
     def may_go(report: ReportObject) -> bool:

@@ -22,8 +22,12 @@ class Replica(NamedTuple):
     node: str
 
 
-def failing_services(entries: Iterable[Mapping[str, object]]) -> list[tuple[str, str]]:
-    """Return the Services, as (namespace, name), whose calls are refused with failurePolicy Fail while none answers."""
+def services_with_failure_policy_fail(entries: Iterable[Mapping[str, object]]) -> list[tuple[str, str]]:
+    """
+    Return the namespace and name of each Service that a webhook with failurePolicy Fail calls.
+
+    The API server rejects what such a webhook is to review while no ready Pod is behind the Service.
+    """
     services = (
         as_mapping(as_mapping(entry.get("clientConfig")).get("service"))
         for entry in entries
@@ -58,7 +62,7 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
 
 
 def notes_on(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
-    """Yield why the loss of a Pod, node or zone would be that of all replicas and what to do, or where they run."""
+    """Yield why one failure would stop all replicas and what to do about it, or else the nodes that they run on."""
     refused = "what the entries with failurePolicy Fail judge is refused"
     if not replicas:
         yield f"no replica is ready: {refused} now; see what keeps them: kubectl -n {namespace} get pods"

@@ -167,7 +167,7 @@ class OtherFiles:
         return not below.isdisjoint(self._names_below("/".join(theirs[: parted + 1])))
 
     def _names_below(self, path: str) -> frozenset[int]:
-        """Return numbers for kind, namespace and name of the workloads of a file, or of all below a folder."""
+        """Return a hash of kind, namespace and name for each workload in a file, or in all files below a folder."""
         if self._names is None:
             names = (
                 (

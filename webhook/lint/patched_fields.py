@@ -1,7 +1,7 @@
 """
-Which fields, of those that rules look at, kustomize changes in an object, and what is left of it without them.
+Which of the fields that rules read are changed by kustomize, and the workload with these fields left open.
 
-    patch, labels, replicas ──> Touched ──left_open──> the workload, in which what is touched may be anything
+    patch, labels, replicas ──> PatchedFields ──left_open──> the workload, in which these fields may be anything
 """
 
 from __future__ import annotations

@@ -90,7 +90,11 @@ def _one_per_object(located_findings: Iterable[Located], refused: Set[tuple[str,
 
 
 def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
-    """Return `text` with the safe repairs, and the repairs left out; all if the result has unwanted changes."""
+    """
+    Return `text` with the repairs that can be written in place, and the repairs left out.
+
+    If the new text does not parse to exactly the wanted values, return the old text, and leave out all repairs.
+    """
     documents, roots = read_documents(text, []), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, is_json(text)), list(documents)
     changes, left = list[Replacement](), list[_Repair]()

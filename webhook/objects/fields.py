@@ -68,6 +68,11 @@ def mappings_at(value: object, *paths: FieldPath) -> list[Mapping[str, object]]:
     return [member if isinstance(member := value_at(value, path), dict) else {} for path in paths]
 
 
+def as_text(value: object) -> str:
+    """Return a JSON string, or "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
 def texts_at(value: object, *paths: str) -> list[str]:
     """Return the JSON string at each path, such as `metadata.name`, or "" if the value there is something else."""
     texts = []

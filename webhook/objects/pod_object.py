@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from webhook.objects.fields import Raw, as_list, as_mapping, integer, mappings_at, texts_at, value_at
+from webhook.objects.fields import Raw, as_list, as_mapping, as_text, integer, texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH
 from webhook.objects.labels import Labels, labels_of
 from webhook.objects.names import (
@@ -184,17 +184,16 @@ class PodObject:
 
 def read_pod(raw: Raw) -> PodObject:
     """Return the Pod; a value of the wrong type reads as if it were absent."""
-    metadata, spec, status = mappings_at(raw, ("metadata",), ("spec",), ("status",))
-    namespace, name, created = texts_at(metadata, "namespace", "name", "creationTimestamp")
+    metadata, spec = as_mapping(raw.get("metadata")), as_mapping(raw.get("spec"))
     return PodObject(
         raw,
-        namespace,
-        name,
+        as_text(metadata.get("namespace")),
+        as_text(metadata.get("name")),
         labels_of(metadata.get("labels")),
         as_mapping(metadata.get("annotations")),
         controller_of(metadata),
-        created,
+        as_text(metadata.get("creationTimestamp")),
         metadata.get("deletionTimestamp") is not None,
-        texts_at(spec, "nodeName")[0],
-        texts_at(status, "phase")[0],
+        as_text(spec.get("nodeName")),
+        as_text(as_mapping(raw.get("status")).get("phase")),
     )

@@ -23,7 +23,8 @@ from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.pods import without_pod
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.counts import FINISHED, BoundPod
-from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force, default_selector
+from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force
+from webhook.scheduler.default_selector import default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import not_judged, read_incoming_pod
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
@@ -195,7 +196,8 @@ def _remarks(pod: PodObject) -> Iterator[str]:
 
 class Attempt(NamedTuple):
     """
-    The attempt to place a Pod, and where the constraints in force come from: OWN, POLICY or SYSTEM.
+    The attempt to place a Pod, and where the constraints in force come from: FROM_POD, POLICY or
+    FROM_SCHEDULER.
 
     `errors` are fields that cannot be read, and what keeps kube-apiserver from creating the Pod.
     """

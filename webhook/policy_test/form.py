@@ -175,8 +175,12 @@ def answer(applied: Applied) -> dict[str, object]:
     }
 
 
-def today(applied: Applied) -> dict[str, object]:
-    """Return an answer as an expectation, without warnings and defaults where there could be none."""
+def as_expectation(applied: Applied) -> dict[str, object]:
+    """
+    Return the answer in the form of `expect`.
+
+    It has no `warnings` if there are none, and no `defaults` if defaulting did not look at the object.
+    """
     actual = answer(applied)
     unsaid = [] if actual["warnings"] else ["warnings"]
     unsaid += [] if isinstance(applied.mutate.defaulted, Defaults | Undefaulted) else ["defaults"]

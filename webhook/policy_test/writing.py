@@ -20,7 +20,7 @@ from webhook.objects.fields import Raw
 from webhook.objects.kinds import find_kinds
 from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef, owner_of
-from webhook.policy_test.form import Given, today
+from webhook.policy_test.form import Given, as_expectation
 from webhook.policy_test.running import SUFFIX, answer_to, names_of
 from webhook.render import policy_test as render
 
@@ -105,7 +105,7 @@ def _case(obj: Raw, given: Given, terms: Terms) -> dict[str, object]:
         "name": str(ref),
         "object": given,
         **({"user": user} if user else {}),
-        "expect": today(answer_to(obj, None, user or "", terms)),
+        "expect": as_expectation(answer_to(obj, None, user or "", terms)),
     }
 
 

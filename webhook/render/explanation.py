@@ -326,7 +326,7 @@ def _let_in(remedy: Remedy) -> str:
 
 
 def _rolled_out(rollout: Rollout | None) -> str:
-    """Return what the rollout that a change starts comes to."""
+    """Return how the rollout that a change starts ends: all Pods run, or some stay Pending."""
     if rollout is None:
         return ""
     if rollout.finishes == 1:

@@ -1,8 +1,8 @@
 """
 How workloads are spread, and what the rules find in them, as metrics, in the text format of Prometheus.
 
-A workload's name is a label here, which it never is where reviews are answered; so the number of series is bounded, and
-what is left out is counted.
+The workload's name is a label of these metrics, not of the webhook's own (serving/metrics.py).  So the number of series
+is bounded, and those left out are counted.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def text(report: Report | None, seconds: int, failures: int) -> bytes:
 
 
 def _bound(samples: Sequence[MetricSample]) -> int:
-    """Return how many are shown: not Pods in some domains of a constraint alone, which would pass for all of them."""
+    """Return how many samples to show; of a constraint all domains or none, since some would be taken for all."""
     bound = min(MOST_SERIES, len(samples))
     while 0 < bound < len(samples) and _series_of(samples[bound - 1]) == _series_of(samples[bound]):
         bound -= 1

@@ -230,7 +230,9 @@ class Inventory:
         return LiveWorkload(ref, kept, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving, pods.gated)
 
     def _top(self, key: ObjectKey) -> ObjectKey:
-        """Return the object that has made this one, or that one's maker, as far up as objects are known."""
+        """
+        Return the topmost owner of an object that is known; the object itself, if it has none or too long a chain.
+        """
         first = key
         for _ in range(LONGEST_CHAIN):
             kept = self._objects.get(key)

@@ -35,9 +35,9 @@ class Spread:
     """
     One constraint in force, and how the Pods that it counts are spread now.
 
-    `source` is where it comes from: OWN, POLICY or SYSTEM.  `template` tells apart the constraints of an object with
-    several Pod templates, by their number; it is 0 elsewhere.  `unlabelled` is the number of nodes that lack its key,
-    `excluded` of those that its node inclusion policies, or another constraint's key, leave out: none of them counts.
+    `source` is where it comes from: FROM_POD, POLICY or FROM_SCHEDULER.  `template` is the number of the Pod template,
+    in an object with several; it is 0 elsewhere.  `unlabelled` is the number of nodes that lack its key, `excluded` of
+    those that its node inclusion policies, or another constraint's key, leave out: none of them counts.
     `closed` are eligible domains where no node takes its Pods, as cordons, taints and node affinity go.  `shared` is
     the number of Pods of other workloads that it counts, by their names: of all `makers` of Pods but its `own`.  It is
     `confined` if node affinity leaves its Pods one domain.  Where no node is known, `counted` is None, and nothing of
@@ -57,7 +57,11 @@ class Spread:
 
     @property
     def shared(self) -> Mapping[str, int]:
-        """Made when it is asked for: Pods that nobody made may count each other, all of them."""
+        """
+        How many Pods of each other workload the constraint counts, by the workload's name.
+
+        It is computed on access: in a cluster with many Pods that have no controller, each may count all others.
+        """
         return named({key: number for key, number in self.makers.items() if key != self.own})
 
     @property

@@ -1,4 +1,4 @@
-"""pinned-pod: constraints on Pods that can run on one node only."""
+"""pinned-pod: constraints on a DaemonSet, or on a Pod with nodeName."""
 
 from __future__ import annotations
 

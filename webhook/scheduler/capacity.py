@@ -1,5 +1,5 @@
 """
-How many Pods more a cluster can take at most, in whatever order they come: what each hard constraint by itself allows.
+How many more Pods a cluster can take at most, in whatever order they come: what each hard constraint by itself allows.
 
     Pods per eligible domain, room per domain ──> the largest minimum there can be ──> Pods per domain ──> their sum
 """
@@ -21,10 +21,10 @@ from webhook.scheduler.snapshot import Snapshot
 
 class Bound(NamedTuple):
     """
-    At most `number` Pods more; `constraint` is the one that allows no more, None if it is only room that lacks.
+    At most `number` more Pods; `constraint` is the one that allows no more, None if it is only room that lacks.
 
-    Its `scarce` domain keeps the minimum down, for that `takes` so many Pods more; it is "" where the constraint has
-    fewer eligible domains than minDomains.
+    Its `scarce` domain keeps the minimum down, because it `takes` only so many more Pods; it is "" where the constraint
+    has fewer eligible domains than minDomains.
     """
 
     number: int

@@ -1,13 +1,9 @@
-"""
-Default constraints: the selector that kube-scheduler derives for a Pod, and the constraints that it then applies.
-
-    selector = selectors of all Services that select the Pod + the selector of its controller
-"""
+"""Default constraints: those that kube-scheduler applies to a Pod without its own, and what it accepts as such."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from webhook.objects.fields import (
     DUPLICATE,
@@ -19,14 +15,11 @@ from webhook.objects.fields import (
     FieldPath,
     as_mapping,
 )
-from webhook.objects.kinds import APPS, CORE
 from webhook.objects.labels import Labels, label_key_errors
 from webhook.objects.names import HOSTNAME, ZONE
-from webhook.objects.references import Owner
 from webhook.scheduler.constraint import ACTIONS, SOFT, Constraint, parse_constraints
 from webhook.scheduler.features import Features
-from webhook.scheduler.selectors import Selector, selecting
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.selectors import Selector
 
 SYSTEM_DEFAULTS: Sequence[dict[str, object]] = (
     {"maxSkew": 3, "topologyKey": HOSTNAME, "whenUnsatisfiable": SOFT},
@@ -34,38 +27,6 @@ SYSTEM_DEFAULTS: Sequence[dict[str, object]] = (
 )
 SYSTEM, LIST = "System", "List"
 DEFAULTING_TYPES = (SYSTEM, LIST)
-SELECTOR_KINDS = ((CORE, "ReplicationController"), (APPS, "ReplicaSet"), (APPS, "StatefulSet"))
-
-
-@dataclass(frozen=True, slots=True)
-class DefaultSelector:
-    """The selector, and the objects it was derived from, as `Kind/name`."""
-
-    selector: Selector
-    sources: tuple[str, ...]
-
-
-def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapshot: Snapshot) -> DefaultSelector:
-    """
-    Return the selector for a Pod with `labels` and the controller `owner`; it is empty if nothing selects or owns the
-    Pod. The owner counts only if it is one of SELECTOR_KINDS and exists in `snapshot`.
-
-    upstream: spread.go:DefaultSelector (v1.37)
-    """
-    services = snapshot.services_of(namespace, labels)
-    sources = tuple(f"Service/{service.name}" for service in services)
-    asked = {key: value for service in services for key, value in service.selector.items()}
-    controller = snapshot.controller(namespace, owner) if owner is not None and _has_selector(owner) else None
-    own = controller.selector if controller is not None else None
-    if controller is None or own is None or own.empty:
-        return DefaultSelector(selecting(asked), sources)
-    if controller.kind == "ReplicationController":  # Its selector is a label map, and is merged as one.
-        asked = {key: value for key, value in asked.items() if key not in own.keys}
-    return DefaultSelector(selecting(asked, own.requirements), (*sources, f"{controller.kind}/{controller.name}"))
-
-
-def _has_selector(owner: Owner) -> bool:
-    return (owner.api_version, owner.kind) in SELECTOR_KINDS
 
 
 def constraints_in_force(

@@ -1,7 +1,7 @@
 """
 What constraints count: Pods per domain, kept up to date while Pods come and go.
 
-    a Pod more in a domain ──> its nodes move from those of n to those of n + 1; nothing else changes
+    one more Pod in a domain ──> its nodes move from the group of n to that of n + 1; nothing else changes
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class DomainCounts:
 
     def refused(self) -> tuple[str, ...]:
         """Return the domains where the incoming Pod would make the skew larger than maxSkew."""
-        # A domain without Pods is none of them: its skew is 1 at most.
+        # A domain without Pods is never refused: its skew is at most 1, and maxSkew is at least 1.
         min_match_num, max_skew = self.min_match_num, self.constraint.max_skew
         return tuple(
             [domain for domain, match_num in self.counts.items() if self._skew(match_num, min_match_num) > max_skew]

@@ -69,8 +69,9 @@ class Budget(NamedTuple):
 
 def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> tuple[Budget, ...]:
     """
-    Return the budget that does not let the Pod be evicted now; or all that select it if they are several, since then it
-    never is; or none.
+    Return the PodDisruptionBudgets that block the eviction of a Pod; none if it may be evicted.
+
+    One blocks it while it allows no disruption; several that select the same Pod always do.
 
     upstream: eviction.go:EvictionREST.Create (v1.37)
     """

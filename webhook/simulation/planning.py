@@ -1,5 +1,6 @@
 """
-The plan of a simulation, the same for every run: what it begins with, the nodes after each step, and what makes Pods.
+The plan of a simulation, the same for every run: the initial Pods, the nodes after each step, and what each rollout
+makes Pods from.
 
     raw workload, cluster, steps ──> Plan; a step that would do nothing is an error
 """
@@ -10,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from webhook.objects.autoscalers import read_autoscaler
-from webhook.objects.fields import Raw
+from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import KINDS, Kinds
-from webhook.objects.pod_object import read_pod
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject
@@ -49,8 +49,8 @@ def wanted(ref: ObjectRef, steps: Iterable[Step]) -> Callable[[Raw], bool]:
     def asks(pod: Raw) -> bool:
         if moves:
             return True
-        read = read_pod(pod)
-        return not read.node or read.namespace == ref.namespace
+        node, namespace = texts_at(pod, "spec.nodeName", "metadata.namespace")  # of each of many Pods
+        return not node or namespace == ref.namespace
 
     return asks
 
@@ -62,7 +62,7 @@ def planned(
     kinds: Kinds = KINDS,
     *,
     applied: bool = False,
-    how_ties: str = "",
+    tie_breaking: str = "",
     defaults: Defaults = none_given,
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
@@ -75,38 +75,38 @@ def planned(
     """
     if applied and ObjectRef.of(raw).kind == STATEFUL:
         raw = with_new_template(raw)
-    makers = Controllers(raw, cluster, kinds, defaults, profiles)
-    of_sets = list(makers.of_sets())
-    named = _named(makers, of_sets)
+    controllers = Controllers(raw, cluster, kinds, defaults, profiles)
+    of_sets = list(controllers.of_sets())
+    named = _named(controllers, of_sets)
     taken = [Step(APPLY, APPLY, named.replicas), *steps] if applied else list(steps)
     if named.replicas > MOST_REPLICAS:
-        raise StepError(f"{makers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
+        raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
     first = first_ground(cluster.snapshot.nodes)
-    grounds, rollouts = _changes(makers, named, first, taken)
+    grounds, rollouts = _changes(controllers, named, first, taken)
     changed = {name for ground in grounds for name in (*ground.touched, *dict(ground.like).values())}
-    pods = list(_initial_pods(makers, of_sets, changed))
-    notes = list(_notes(makers, named))
-    if makers.updating.lost:
-        what = f"No Pod of revision {makers.updating.current} is there"
+    pods = list(_initial_pods(controllers, of_sets, changed))
+    notes = list(_notes(controllers, named))
+    if controllers.updating.lost:
+        what = f"No Pod of revision {controllers.updating.current} is there"
         notes.append(f"{what}: what is made below the partition has the new template.")
-    if applied and makers.updating.current:
+    if applied and controllers.updating.current:
         notes.append("What the StatefulSet's template was is not known: applying it replaces its Pods.")
-    if makers.errors:
-        raise StepError("\n".join(makers.errors))
+    if controllers.errors:
+        raise StepError("\n".join(controllers.errors))
     by_node: dict[str, list[InitialPod]] = {}
     for pod in pods:
         by_node.setdefault(pod.node, []).append(pod)
     start = Start(
-        makers.snapshot,
+        controllers.snapshot,
         first,
         {name: tuple(on_node) for name, on_node in by_node.items() if name},
         tuple(sorted((pod for pod in by_node.get("", ()) if pod.spreads), key=lambda pod: pod.created or 0.0)),
         cluster.features,
-        how_ties or ties.usual(cluster.features),
+        tie_breaking or ties.usual(cluster.features),
         cluster.time if cluster.time is not None else _latest(pods),
         {},
     )
-    budgets = tuple(initial_budgets(makers)) if any(step.action == DRAIN for step in taken) else ()
+    budgets = tuple(initial_budgets(controllers)) if any(step.action == DRAIN for step in taken) else ()
     plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
     classes = [*of_sets, *rollouts.values()]
     not_judged = dict.fromkeys(what for maker in classes for what in maker.of_class.not_judged)
@@ -123,7 +123,7 @@ def _initial_pods(controllers: Controllers, makers: Sequence[Maker], changed_nod
 
 
 def _changes(
-    makers: Controllers, named: Named, ground: Ground, steps: Sequence[Step]
+    controllers: Controllers, named: Named, ground: Ground, steps: Sequence[Step]
 ) -> tuple[list[Ground], dict[int, Maker]]:
     """Return the nodes after each step, and what makes the Pods of each rollout."""
     grounds, rollouts, replicas = list[Ground](), dict[int, Maker](), named.replicas
@@ -131,13 +131,13 @@ def _changes(
         ground = after(ground, step)
         grounds.append(ground)
         if step.action == SCALE and step.number == replicas:
-            there = f"{makers.ref} has {replicas} replicas already"
+            there = f"{controllers.ref} has {replicas} replicas already"
             raise StepError(f"{step.text}: does nothing: {there}; leave the step out")
         if step.action in (SCALE, APPLY):
             replicas = step.number
         if step.action == ROLLOUT:
-            _check_rollout(makers.ref, named)
-            rollouts[i] = makers.next_maker(len(rollouts) + 1)
+            _check_rollout(controllers.ref, named)
+            rollouts[i] = controllers.next_maker(len(rollouts) + 1)
     return grounds, rollouts
 
 
@@ -174,7 +174,7 @@ def _check_rollout(ref: ObjectRef, named: Named) -> None:
 
 
 def _notes(controllers: Controllers, named: Named) -> Iterator[str]:
-    """Yield what keeps the workload from changing; what else changes it or where its Pods go, and is not simulated."""
+    """Yield notes on what stops a rollout, and on what the simulation leaves out: Pod affinity and autoscalers."""
     ref = controllers.ref
     if named.paused:
         yield "It is paused: no change of its template is rolled out."

@@ -18,7 +18,6 @@ from webhook.scheduler.filtering import count_each
 from webhook.scheduler.framework import feasible_nodes, message
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
-from webhook.simulation import unreachable_zones
 from webhook.simulation.deployment import Deployment
 from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
@@ -27,6 +26,7 @@ from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
 from webhook.simulation.stateful import StatefulSet
 from webhook.simulation.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, ROLLOUT, SCALE, TAINT, Step
+from webhook.simulation.zone_loss import lose_nodes
 
 HOUR = 3600.0  # From one step to the next.
 MOST_BACKOFF = 10  # Seconds for which kube-scheduler at most leaves a Pod that it could not place.
@@ -124,7 +124,7 @@ class _Run:
     The cluster, and the workload's controller, in the course of a run.
 
     How fast Pods end and controllers act, beside the scheduler, is much the same all the time, but is not known: it is
-    drawn for each run.  Only minReadySeconds are longer than all that, if they are not few.
+    drawn for each run.  Only long minReadySeconds take longer than these.
     """
 
     def __init__(self, plan: Plan, random: Random) -> None:
@@ -150,7 +150,7 @@ class _Run:
         return pod
 
     def take(self, i: int, step: Step) -> Drained | None:
-        """Take a step, and let everything come to rest; what a drain has come to."""
+        """Take a step, and wait until nothing changes any more; return what a drain has done, None for other steps."""
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
@@ -168,10 +168,7 @@ class _Run:
             budgets, replicas = self.plan.budgets, self.workload.replicas
             drained = drain(ground.touched, budgets, replicas, state, self.evict, self.settle)
         elif action == LOSE:
-            for pod in state.pods_of(ground.touched):
-                state.fail(pod)
-            gone = unreachable_zones.evicted_from(before, ground, state.random)
-            self._evict_from(gone, LOST)
+            self._evict_from(lose_nodes(state, before), LOST)
         elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:
             self._evict_from(ground.touched, (step.taint,))
         self.settle(True)
@@ -242,14 +239,18 @@ class _Run:
         state = self.state
         if state.terminating and state.random.random() < self._ending and self._finish():
             return True
-        if state.fresh and state.random.random() < self._early and self._ripen():
+        if state.fresh and state.random.random() < self._early and self._become_available():
             return True
         if state.random.random() < self._syncing and self.workload.sync(state):
             return True
-        return state.schedule_next() or self.workload.sync(state) or self._ripen() or self._finish()
+        return state.schedule_next() or self.workload.sync(state) or self._become_available() or self._finish()
 
-    def _ripen(self) -> bool:
-        """Let some Pods have been ready for long enough; whether the controller reacts to each of them is chance."""
+    def _become_available(self) -> bool:
+        """
+        Make Pods available that have been ready for minReadySeconds; return whether there were any.
+
+        It stops after the first of them that the controller reacts to, which is drawn at random.
+        """
         fresh, some = self.state.fresh, bool(self.state.fresh)
         while fresh:
             fresh.popleft().fresh = False

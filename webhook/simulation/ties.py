@@ -1,9 +1,9 @@
 """
 Which of several best nodes kube-scheduler takes.
 
-Up to 1.34 each is as likely.  Since 1.35 it is the root of a heap of the candidates: the first of the best in the order
-in which the heap's tree is gone through, root, left, right.  Candidates are in the order in which they passed, which is
-that of the node tree but for a race of workers, each of which takes some nodes in a row.
+Up to 1.34 all are equally likely.  Since 1.35 it is the root of a heap of the candidates: the first of the best in the
+order in which the heap's tree is gone through, root, left, right.  Candidates are in the order in which they passed,
+which is that of the node tree but for a race of workers, each of which takes some nodes in a row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from webhook.simulation.sampling import first
 
 UNIFORM, FIRST = "uniform", "first"
 TIES = (UNIFORM, FIRST)
-LATENESS = 0.5  # By how much of what a worker needs for its nodes it begins late, on average: more than on two CPUs.
+# How late a worker begins on average, as a share of the time that it needs for its nodes; it is less on two CPUs.
+LATENESS = 0.5
 WORKERS = 16
 
 
@@ -27,7 +28,7 @@ def usual(features: Features) -> str:
 
 
 def uniform(best: NodeSet, random: Random) -> int:
-    """Return the position of one of the nodes, each as likely."""
+    """Return the position of one of the nodes, all equally likely."""
     number = best.bit_count()
     return first(best, 1 + int(random.random() * number)).bit_length() - 1 if number > 1 else best.bit_length() - 1
 

@@ -81,12 +81,12 @@ class Connection:
 
     @property
     def droppable(self) -> bool:
-        """Whether nobody is at work on it: no thread, and not its script, which may have let another's go on."""
+        """Whether no thread works on it and its script is suspended; a running script may have resumed another's."""
         return not self.taken and not self.script.gi_running  # type: ignore[attr-defined]
 
     @property
     def may_have_asked(self) -> bool:
-        """Whether it is new, and may have sent its request, as who had to wait to be accepted has without TLS."""
+        """Whether it is new and without TLS: its request may have arrived while it waited to be accepted."""
         return not self.secure and self.idle and not self.served
 
     @property

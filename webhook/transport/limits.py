@@ -6,7 +6,7 @@ import resource
 from dataclasses import dataclass
 from http import HTTPStatus
 
-PASSING = (429, 503)  # The refusals for what others do, not the client.
+RETRYABLE = (429, 503)  # For a load that other clients cause: the same request may be answered later.
 RECORD = 16 << 10  # Bytes read from a connection at a time; the maximum of a TLS record.
 
 
@@ -15,7 +15,7 @@ class Limits:
     """Times in seconds, sizes in bytes, and counts."""
 
     connections: int = 1_000  # At a time.
-    brief: bool = False  # A connection is for one request: what a peer opens of late says how much it asks.
+    brief: bool = False  # Each connection is for one request: those that a peer has opened of late are its load.
     keep_alive: float = 120.0  # Longer than the 90 seconds after which kube-apiserver closes idle connections.
     greeting: float = 10.0  # Seconds from accept to the first byte of a request, the handshake included.
     head: float = (
@@ -36,8 +36,8 @@ class Limits:
     small_bytes: int = 128 << 10  # Up to this, a body takes milliseconds and 6 MiB: the loop's own thread answers it.
 
     @property
-    def few(self) -> int:
-        """Connections with which a peer is no crowd."""
+    def fair_share(self) -> int:
+        """The number of connections up to which all peers are alike when some must be closed."""
         return self.connections // 16
 
 
@@ -81,6 +81,6 @@ class Refused(Exception):
 def last_response(status: int, body: bytes = b"", content_type: str = "application/json") -> bytes:
     """Return a complete response that closes the connection."""
     kind = f"Content-Type: {content_type}\r\n" if body else ""
-    kind += "Retry-After: 1\r\n" if status in PASSING else ""  # Which makes kube-apiserver ask again.
+    kind += "Retry-After: 1\r\n" if status in RETRYABLE else ""  # Which makes kube-apiserver ask again.
     head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n{kind}Content-Length: {len(body)}"
     return f"{head}\r\n\r\n".encode() + body

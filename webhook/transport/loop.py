@@ -195,9 +195,10 @@ class Loop:
 
     def accept(self, listener: socket.socket) -> None:
         """
-        Accept the clients that wait, as many as a slice of time allows; others make room for them, if need be.
+        Accept waiting clients for a slice of time; then close connections, if there are too many.
 
-        Fewer than there is room for: who has sent a request can be heard before others take its place.
+        One call accepts at most three quarters of the limit, so that a client that has sent its request is served
+        before newcomers take its place.
         """
         begun = monotonic()
         for _ in range(min(NEWCOMERS, 1 + self.limits.connections * 3 // 4)):
@@ -225,7 +226,7 @@ class Loop:
         """
         Drop so many clients that one more has a place, and `least` at least.
 
-        Each is of the peer that then has most; with `Limits.few` or less, none has more than another.  Newcomers
+        Each is of the peer that then has most; with `Limits.fair_share` or less, none has more than another.  Newcomers
         `since` then go last, before them those in line for a thread; of the rest, those never served go first, and of
         each the one that was silent longest.
         """
@@ -235,21 +236,22 @@ class Loop:
         in_the_way = self._in_the_way([each for each in self.connections if each.droppable])
         in_the_way.sort(key=lambda each: (each.heard >= since, each.deadline == inf, each.served, each.heard))
         size = self.opened if self.limits.brief else self.open
-        for victim in largest_first(in_the_way, size, self.limits.few)[:count]:
+        for victim in largest_first(in_the_way, size, self.limits.fair_share)[:count]:
             self.drop(victim, "to make room")
 
     def _in_the_way(self, connections: Sequence[Connection]) -> list[Connection]:
         """
-        Return those that may be closed: who never sent a whole request, or the others, if these are more.
+        Return the connections that may be closed: those that never sent a whole request if they are at least half of
+        all, else those that did.
 
-        Silent clients so take no place of who asks, and who was served leaves places for newcomers.  One that has its
-        turn soon stays open, if its peer has opened few of late.
+        So silent clients take no place from clients that send requests, and clients that were served leave places for
+        newcomers.  A connection whose turn is near stays open, if its peer has opened few of late.
         """
         asked = [each for each in connections if each.served or each.deadline == inf]
         if 2 * len(asked) <= len(connections):
             return [each for each in connections if not (each.served or each.deadline == inf)]
-        few = self.limits.few
-        return [each for each in asked if min(each.deadline, each.queued) < inf or self.opened[each.peer] > few]
+        fair_share = self.limits.fair_share
+        return [each for each in asked if min(each.deadline, each.queued) < inf or self.opened[each.peer] > fair_share]
 
     def converse(self, connection: Connection) -> Waiting[None]:
         """Serve a connection: requests and their responses, then the end."""

@@ -111,7 +111,7 @@ class Memory:
         connection.came = 0
 
     def go_on(self, asking: Connection | None = None) -> None:
-        """Give turns as long as they fit.  Who comes next is waited for: smaller ones must not pass it by for ever."""
+        """Give turns to bodies until one does not fit: smaller ones must not overtake it."""
         while self.queue and self._has_room(connection := self._next()):
             self._grant(connection, self.queue.pop(connection))
             if connection is not asking:
@@ -138,12 +138,12 @@ class Memory:
 
     def _giving_way(self, peer: str, length: int, silent: float) -> list[Connection]:
         """
-        Return the bodies that lose their turn to one of this length, if its peer has none: none, if they do not make
-        room.
+        Return the bodies that lose their turn, so that a body of this length fits; none if its peer has a turn
+        already, or if that would not make enough room.
 
-        First those that have been silent since `silent`, and those of peers that have stalled before, if this one has
-        not.  Else a peer keeps its oldest.  Of the others, those of the peer that has most are first, the newest before
-        the older.
+        Bodies that have been silent since `silent` lose theirs first, and those of peers that have stalled before, if
+        this peer has not.  Of all other bodies a peer keeps its oldest.  Of the rest, those of the peer that has most
+        lose theirs first, the newest before the older.
         """
         have, missing = self._have(), sum(self.large.values()) + length - self.limits.large_held
         if have[peer]:

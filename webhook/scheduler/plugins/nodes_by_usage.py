@@ -1,4 +1,4 @@
-"""Nodes by what is said of each for what is allocatable and used there."""
+"""Nodes grouped by a function of what is allocatable and used on each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class NodesByUsage(Generic[Answer]):
     """
     The nodes by the answer of a function of what is allocatable and used there.
 
-    A node is looked at when it is first asked for.  Most nodes keep their answer when a Pod is placed, so that nobody
-    has to look at each of many nodes again.
+    The answer for a node is computed when it is first needed.  Placing a Pod changes the answer of one node, so that
+    the others need not be computed again.
     """
 
     __slots__ = ("_answer_of", "_known", "_snapshot", "by_answer")
@@ -45,7 +45,7 @@ class NodesByUsage(Generic[Answer]):
             self._known |= unknown
 
     def set_usage(self, node: Node, usage: Usage) -> None:
-        """Set what is used of a node."""
+        """Compute the answer for a node with its new usage, and move the node to the group of that answer."""
         bit, now = self._snapshot.nodes.named_one(node.name), self._answer_of(node.allocatable, usage)
         if self._known & bit:
             before = next(answer for answer, nodes in self.by_answer.items() if nodes & bit)

@@ -1,7 +1,9 @@
 """
-Nodes that nobody reaches: from which of them kube-controller-manager evicts Pods.
+What the loss of nodes does, of a whole zone or of part of it: their kubelets can no longer be reached.
 
-    nodes ready and not ──by zone──> normal, partly or wholly lost; all zones wholly lost: nothing is evicted
+    nodes ──tainted as unreachable──> their Pods are not ready ──> kube-controller-manager evicts them
+
+It evicts none while all zones are wholly lost, and none from a small zone that is lost in large part.
 """
 
 from __future__ import annotations
@@ -12,8 +14,20 @@ from webhook.scheduler.nodes import Node
 from webhook.scheduler.taints import UNREACHABLE_KEY
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.sampling import zone_of
+from webhook.simulation.state import State
 
 UNHEALTHY_SHARE, LEAST_UNHEALTHY, SMALL_ZONE = 0.55, 3, 50  # kube-controller-manager's defaults
+
+
+def lose_nodes(state: State, before: Ground) -> tuple[str, ...]:
+    """
+    Let the Pods fail on the nodes that the last step has lost, and return the nodes from which Pods are evicted.
+
+    The nodes have the taints of lost nodes already; `before` are the nodes before the step.
+    """
+    for pod in state.pods_of(state.ground.touched):
+        state.fail(pod)
+    return evicted_from(before, state.ground, state.random)
 
 
 def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ...]:
@@ -34,7 +48,7 @@ def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ..
 
 
 def _is_partly_lost(zone: list[Node]) -> bool:
-    """Return whether so much of a small zone is lost, and not all, that evictions stop there."""
+    """Return whether a small zone is lost in large part, but not wholly, so that evictions stop there."""
     lost = sum(map(_is_lost, zone))
     if lost == len(zone) or lost < LEAST_UNHEALTHY:
         return False

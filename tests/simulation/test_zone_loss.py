@@ -10,7 +10,7 @@ from tests.support.simulated import nodes
 from webhook.scheduler.snapshot import from_objects
 from webhook.simulation.node_changes import after, first_ground
 from webhook.simulation.step import parse_step
-from webhook.simulation.unreachable_zones import evicted_from
+from webhook.simulation.zone_loss import evicted_from
 
 
 def evicted(text, *lost):
