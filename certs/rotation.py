@@ -91,7 +91,7 @@ def rotate(
 
     If the store was deleted or emptied, its `last` content is restored: a new CA would replace the old one in the
     caBundles before every replica serves a certificate of the new one.  CertificateError if the store has entries that
-    evenkeel did not write, or if others replace it during each of TRIES.
+    evenkeel did not write, or if others replace it during each of WRITE_TRIES.
     """
     for _ in range(WRITE_TRIES):
         content, version = store.read()

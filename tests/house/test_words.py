@@ -6,7 +6,14 @@ import ast
 
 import pytest
 
-from tests.house.words import docstrings_without_verb, modules, pointing_bindings, pointing_files, twice
+from tests.house.words import (
+    docstrings_without_verb,
+    modules,
+    pointing_bindings,
+    pointing_files,
+    twice,
+    unknown_constants,
+)
 
 BEFORE = (
     """
@@ -37,6 +44,17 @@ def test_no_variable_or_parameter_is_named_by_a_word_that_points():
 
 def test_each_docstring_of_a_function_begins_with_a_verb():
     assert [] == [place for file, tree in modules() for place in docstrings_without_verb(file, tree)]
+
+
+def test_each_constant_that_a_docstring_names_is_there():
+    assert [] == [*unknown_constants()]
+
+
+def test_a_constant_that_a_docstring_names_and_no_module_has_is_found(tmp_path):
+    (tmp_path / "webhook").mkdir()
+    (tmp_path / "webhook" / "a.py").write_text('MOST = 1\ndef f():\n    "Return MOST or JSON, in TRIES."\n')
+
+    assert ["webhook/a.py:2: names TRIES"] == [*map(str, unknown_constants(tmp_path))]
 
 
 def test_a_class_or_constant_that_is_there_twice_is_found(tmp_path):

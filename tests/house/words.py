@@ -1,12 +1,14 @@
 """
 How the code reads: names of files, bindings, constants and classes, and how docstrings begin.
 
-`python -m tests.house.words [FOLDER]` prints the places that break a rule, by file and line.
+`python -m tests.house.words [FOLDER]` prints the places that break a rule, and those that a reader may want to name
+better, by file and line.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -18,6 +20,8 @@ from tests.support import ROOT
 
 # Words that point at a thing and do not name it.
 POINTING = frozenset({"one", "found", "those"})
+# Words that may be the right name, and often are not: printed for a reader, and refused by no test.
+VAGUE = frozenset({"item", "result", "each", "kept", "left", "known", "given", "made", "there", "what", "which"})
 FILE_NAMES = frozenset(
     {
         *("beside", "touched", "unsettled", "passing_over", "surroundings", "found", "helping", "judging", "lost"),
@@ -46,6 +50,17 @@ _VERBS = """
 VERBS = frozenset(_VERBS.split())
 
 
+# Capital letters in docstrings that are no constant: abbreviations, and placeholders on a command line.
+ABBREVIATIONS = frozenset(
+    {
+        *("ANSI", "CEL", "CHART", "CRD", "DNS", "EFFECT", "EVENKEEL_LOG_LEVEL", "FILE", "FOLDER", "GET", "HOST"),
+        *("HTTP", "JSON", "KEDA", "NUMBER", "PORT", "POST", "RANDOM", "REPLICAS", "RFC", "RST", "SARIF", "SHA"),
+        *("TLS", "TYPE", "UID", "URI", "URL", "UTF", "VALUE", "WSGI", "XML", "YAML"),
+    }
+)
+_CAPITALS = re.compile(r"\b[A-Z][A-Z_]{2,}\b")
+
+
 class Place(NamedTuple):
     """Where a rule is broken: a file below the root, a line, and what stands there."""
 
@@ -68,8 +83,8 @@ def pointing_files(root: Path = ROOT) -> list[str]:
     return [file for file, _ in modules(root) if Path(file).stem in FILE_NAMES]
 
 
-def pointing_bindings(file: str, tree: ast.Module) -> Iterator[Place]:
-    """Yield the local variables and parameters whose names point at a thing; fields of classes may."""
+def pointing_bindings(file: str, tree: ast.Module, words: frozenset[str] = POINTING) -> Iterator[Place]:
+    """Yield the local variables and parameters that are named by one of the words; fields of classes may be."""
     fields = {id(node) for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef) for node in _targets(cls)}
     for node in ast.walk(tree):
         name = None
@@ -79,7 +94,7 @@ def pointing_bindings(file: str, tree: ast.Module) -> Iterator[Place]:
             name = node.id
         elif isinstance(node, ast.MatchAs | ast.MatchStar):
             name = node.name
-        if name and name.strip("_") in POINTING:
+        if name and name.strip("_") in words:
             yield Place(file, node.lineno, f"binds {name}")
 
 
@@ -99,6 +114,20 @@ def docstrings_without_verb(file: str, tree: ast.Module) -> Iterator[Place]:
             first = text.split(None, 1)[0].rstrip(".,:;") if text else ""
             if text and first not in VERBS:
                 yield Place(file, node.lineno, f"{node.name}: {text.splitlines()[0]}")
+
+
+def unknown_constants(root: Path = ROOT) -> Iterator[Place]:
+    """Yield the docstrings that name a constant which no module has."""
+    trees = list(modules(root))
+    nodes = [node for _, tree in trees for node in ast.walk(tree)]
+    known = {node.id for node in nodes if isinstance(node, ast.Name)} | ABBREVIATIONS
+    known |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    for file, tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                for name in _CAPITALS.findall(ast.get_docstring(node) or ""):
+                    if name not in known:
+                        yield Place(file, getattr(node, "lineno", 1), f"names {name}")
 
 
 def _is_exempt(decorator: ast.expr) -> bool:
@@ -144,7 +173,8 @@ def twice(root: Path = ROOT) -> dict[str, list[Place]]:
 def _print(folder: str) -> None:
     for file, tree in modules():
         if file.startswith(folder):
-            for place in (*pointing_bindings(file, tree), *docstrings_without_verb(file, tree)):
+            bindings = pointing_bindings(file, tree, POINTING | VAGUE)
+            for place in (*bindings, *docstrings_without_verb(file, tree)):
                 print(place)
 
 

@@ -23,7 +23,7 @@ WITHHELD = (FORBIDDEN_STATUS, NOT_FOUND)
 
 def read_contents(client: Client, namespace: str = "", kinds: Kinds = NO_KINDS) -> Contents:
     """
-    Return the objects of LISTED, of one namespace or of all; nodes and namespaces are always whole.
+    Return the objects of LISTED_RESOURCES, of one namespace or of all; nodes and namespaces are always whole.
 
     Custom resources of these `kinds` are read, too, of those that the API server has.
 

@@ -33,7 +33,8 @@ def load(path: Path, features: Features | None = None) -> Snapshot:
     """
     Return the objects in a file, or in all YAML and JSON files below a folder; DumpError if there are none.
 
-    With `features`, what Pods request and nodes have is read, too, as that version counts it.
+    With `features`, the requests of Pods and the allocatable resources of nodes are read, too, as the Kubernetes
+    version with these features counts them.
     """
     files, reading = _files(path), path
 

@@ -56,7 +56,7 @@ class Registration:
         """
         Write this caBundle into every entry of both, and return the number of changed configurations.
 
-        If one fails, the other is still written.  A configuration is left unchanged after TRIES conflicts.
+        If one fails, the other is still written.  A configuration is left unchanged after PATCH_TRIES conflicts.
         """
         changed, problems = 0, []
         for path in self._paths:

@@ -92,7 +92,11 @@ def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str
 
 
 def _near(value: object, allowed: Collection[object]) -> str:
-    """Return the allowed values that are near a text, where many are allowed."""
+    """
+    Return `; did you mean …?` with the allowed values that are most like a text.
+
+    It is "" if few values are allowed, or none is like it.
+    """
     most, alike = (3, 0.5) if len(allowed) > MOST_KEYS_NAMED else (1, 0.6)
     near = get_close_matches(value[:100], map(str, allowed), most, alike) if isinstance(value, str) else []
     return f"; did you mean {' or '.join(near)}?" if near and len(allowed) > MANY else ""

@@ -224,7 +224,12 @@ class _File:
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
     def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
-        """Return whether repeated keys do not matter, and note it once a file; else they are problems."""
+        """
+        Return whether an object with repeated keys may be judged, and note them once in each file.
+
+        It may not if its kind is judged or it mentions constraints: then each repeated key is a problem.  A template
+        that is not rendered is noted, and not judged either.
+        """
         if chunk.has_placeholders:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
             return False
@@ -240,7 +245,7 @@ class _File:
         return not matters
 
     def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
-        """Yield the findings on one object; add problems and counts to the result."""
+        """Yield the findings on one object; add its notes, problems and suppressed findings to the result."""
         terms = self.terms
         kinds = find_kinds(obj, terms.policy.kinds)
         if not kinds:

@@ -33,8 +33,8 @@ class Note:
     """
     What was not judged, or not in full; line and column count from 1.
 
-    `why` is TEMPLATE, PATCH, VALUES, BUILT, LABELS, SYSTEM, KIND, REPEATED or UNREAD; `what` names it, `done` says how
-    it was treated.
+    `why` is UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, LABELS_UNKNOWN, SYSTEM_NAMESPACE, KIND_NOT_JUDGED, REPEATED_KEY
+    or UNREAD; `what` names it, `done` says how it was treated.
     """
 
     file: str

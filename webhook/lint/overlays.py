@@ -161,7 +161,7 @@ class Overlays:
         return not os.path.isfile(path) if kustomization is None else kustomization.widens  # what is elsewhere may
 
     def _below(self, folder: str) -> Iterator[str]:
-        """Return the folder, and all files and folders that its kustomization builds from."""
+        """Yield the folder, and all files and folders that its kustomization builds from, directly or indirectly."""
         return _reached([folder], self._named)
 
     def _open_labels(self, folders: Iterable[str]) -> Iterator[BuildChange]:

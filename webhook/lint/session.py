@@ -85,8 +85,8 @@ class Session:
 
     def unused_entries(self) -> FileOutcome | None:
         """
-        Return the findings on baseline entries that accept nothing, after all files were judged; None if there are
-        none.
+        Return a finding for each baseline entry that accepts nothing, and add them to the summary; None if there are
+        none.  Call it after all files were judged.
 
         Entries of rules that are off or were skipped are left out, because they may still be needed.
         """

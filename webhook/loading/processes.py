@@ -1,4 +1,4 @@
-"""How many processes the commands may use."""
+"""The number of CPUs that this process may use, which limits how many processes a command starts."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ The matchConditions: the API server does not make the calls that admission.revie
 
 CEL fails on an absent field, and a failure denies the object or lets it pass unseen, so every step is optional: `.?`.
 The time that `exists` takes grows with the square of the list, to seconds for 20,000 items, so an object with a list
-longer than LONG is sent without looking into the list.
+longer than MOST_ITEMS_READ is sent without looking into the list.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_ITEMS_READ = MOST_TEMPLATES
 
 
 def _any(items: str, name: str, holds: str) -> str:
-    """Return CEL for: `holds` is true of any of the items, each bound to `name`, or there are more than LONG."""
+    """Return CEL for: `holds` is true of any item, each bound to `name`, or there are more than MOST_ITEMS_READ."""
     return f"{items}.size() > {MOST_ITEMS_READ} || {items}.exists({name}, {holds})"
 
 

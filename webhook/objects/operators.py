@@ -1,7 +1,7 @@
 """
 The kinds of well-known operators: where their custom resources keep constraints, and what the operator makes of them.
 
-    PLACES ──places──> Place(name, apiVersion…, path, fills) ──kinds──> Kind(…, operator)
+    OPERATOR_PLACES ──places──> Place(name, apiVersion…, path, fills) ──kinds──> Kind(…, operator)
 """
 
 from __future__ import annotations

@@ -21,14 +21,14 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
-# Beyond it, a text of LONGEST characters is more than MOST, or less than a nano.
+# Beyond it, a text of LONGEST_QUANTITY characters is more than any quantity may be, or less than a nano.
 _LARGEST_EXPONENT = 3 * LONGEST_QUANTITY
 _MISSES_DIGITS = ("Pi", "Ei")  # Without a digit, these and exponents below -9 are no quantity; `Mi` is one, and is 0.
 
 
 def parse_quantity(text: str) -> int | None:
     """
-    Return the nanos of a quantity, None if it is none or has more than LONGEST characters.
+    Return the nanos of a quantity, None if it is none or has more than LONGEST_QUANTITY characters.
 
     upstream: quantity.go:ParseQuantity (v1.37)
     """

@@ -1,4 +1,4 @@
-"""Times as Kubernetes writes them, `2026-01-31T10:00:00Z`, and days."""
+"""Times as Kubernetes writes them, `2026-01-31T10:00:00Z`, and dates, read as seconds and days since 1970."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What would let a Pod in that no node takes: changes that were each tried, and only those that help.
+Changes under which a node would take a Pod that no node takes now: each was tried, and only those that help are kept.
 
     Cycle ──each finder, from its smallest change on──> the first change under which a node takes the Pod ──> Remedy
 """
@@ -48,7 +48,7 @@ class Remedy(NamedTuple):
     """
     A change under which a node takes the Pod; `nodes` are those that then do.
 
-    `where` is NOW for one that is made in the cluster, TEMPLATE for one that rolls out the workload.  `cycle` is the
+    `where` is NOW for one that is made in the cluster, IN_TEMPLATE for one that rolls out the workload.  `cycle` is the
     attempt as it would be after the change.
     """
 
@@ -72,8 +72,8 @@ Finder = Callable[[Cycle], Iterator[Variant]]
 
 def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
     """
-    Return at most MOST changes that let the Pod in, those made in the cluster first, of each group the smaller ones
-    first.
+    Return at most MOST_REMEDIES changes that let the Pod in, those made in the cluster first, of each group the smaller
+    ones first.
 
     Where no single change does, pairs of them; none if no node would take the Pod then, either.
     """
@@ -90,7 +90,7 @@ def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]
 
 
 def _printed(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
-    """Return at most MOST of the remedies, half of them of each group where both have more."""
+    """Return at most MOST_REMEDIES of the remedies, half of them of each group where both have more."""
     now, template = ([remedy for remedy in remedies if remedy.where == where] for where in (NOW, IN_TEMPLATE))
     of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
     return (*of_now, *template[: MOST_REMEDIES - len(of_now)])

@@ -165,7 +165,7 @@ def maker_of(pod: PodObject, others: Mapping[ObjectKey, Raw]) -> ObjectRef | Non
 
 
 def _top(owner: Owner | None, namespace: str, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
-    """Return an owner, or the owner of that, as far as they are known; None if there is none."""
+    """Follow at most three owner references, and return the last owner that they name; None if there is none."""
     top = None
     for _ in range(3):
         if owner is None:

@@ -107,7 +107,7 @@ class InForce:
     errors: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Set what follows from other fields, also of a copy that `dataclasses.replace` makes."""
+        """Set `errors` from `settings`, also in a copy that `dataclasses.replace` makes."""
         errors = [rule for rule, setting in self.settings.items() if setting.severity is Severity.ERROR]
         object.__setattr__(self, "errors", frozenset(errors))
 
@@ -138,7 +138,7 @@ class Policy:
     in_force_by_part: tuple[InForce, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Set what follows from other fields, also of a copy that `dataclasses.replace` makes."""
+        """Set `in_force_by_part` from the other fields, also in a copy that `dataclasses.replace` makes."""
         overrides = [
             InForce(
                 override=part.name if isinstance(part, Override) else None,

@@ -188,7 +188,7 @@ def as_expectation(applied: Applied) -> dict[str, object]:
 
 
 def _sorted(texts: object) -> list[str]:
-    """Return each text once: the order, and how often a rule finds something, is not compared."""
+    """Return the texts in order, each once: a test compares neither their order nor how often each is there."""
     return sorted({str(text) for text in texts}) if isinstance(texts, Iterable) else []
 
 

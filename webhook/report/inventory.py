@@ -161,7 +161,7 @@ class Inventory:
 
     @property
     def scalings(self) -> Mapping[ScaleTarget, Scaling]:
-        """What autoscalers give what they scale."""
+        """The minimum and maximum number of replicas that autoscalers set, by the workload that they scale."""
         return scalings(self._autoscalers)
 
     def _add_pod(self, raw: Raw) -> None:

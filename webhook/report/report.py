@@ -91,7 +91,7 @@ class ReportedWorkload:
 
     @property
     def defaults_change(self) -> str:
-        """Whether its Pods would be given defaults that they were not given: NEW, OTHER, NO_MORE or ""."""
+        """How the defaults of its Pods would change: NEW_DEFAULTS, OTHER_DEFAULTS, NO_MORE_DEFAULTS or ""."""
         now, was = self.impact.defaults, self.was.defaults if self.was is not None else ()
         if self.was is None or now == was:
             return ""

@@ -1,5 +1,5 @@
 """
-Pods as the scheduler counts them: by namespace, label set and node, and what all of a node's request.
+The number of Pods by namespace, label set and node, as the scheduler counts them, and the sum of requests on each node.
 
     150,000 Pods ──> some thousand label sets, each with {node: number of Pods}
                  ──> {node: number of Pods and sum of their requests}

@@ -85,7 +85,7 @@ class Server(BaseApplication):
         connections: int,
         log_level: str,
     ) -> None:
-        """Prepare to serve; `make` may exit with FAILED or UNUSABLE, `health` is the listener of the health port."""
+        """Prepare to serve; `make` may exit with EXIT_FAILED or UNUSABLE, `health` is the health port's listener."""
         self.make, self.listeners, self.log_level = make, (listener, health), log_level
         self.threads, self.connections = threads, connections
         super().__init__()

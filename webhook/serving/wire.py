@@ -27,7 +27,7 @@ LONGEST_UID = 128  # It is echoed, and kube-apiserver's has 36.
 MOST_JSON_VALUES = 1 << 20
 MOST_KEYS = 320_000  # Old and new of an object of 1.5 MiB, etcd's limit, have up to 310,000 with managedFields,
 MOST_CONTAINERS = 250_000  # and up to 190,000 objects and lists.
-MOST_DIGITS = 1 << 20  # Of numbers with LONG or more: an int of 4,000 digits takes 60 µs.
+MOST_DIGITS = 1 << 20  # In numbers with MANY_DIGITS or more: an int of 4,000 digits takes 60 µs.
 MANY_DIGITS = 64  # Digits; kube-apiserver writes at most 21.
 MOST_FLOATS = 100_000  # One takes up to 2 µs, and no Pod has any.
 MOST_BYTES = 128 << 20  # What one review may take in memory, beside its body: 6 MiB of a usual object take up to 102.
@@ -116,7 +116,7 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 
 def _counts(piece: bytes) -> tuple[int, ...]:
-    """Return how many objects, lists, commas, quotes, keys, and times LONG digits in a row a piece has, at most."""
+    """Return how many objects, lists, commas, quotes, keys and runs of MANY_DIGITS digits a piece has at most."""
     marks = piece.translate(None, _UNMARKED)
     return *map(marks.count, (b"{", b"[", b",", b'"', b'":')), piece.translate(_DIGITS).count(b"0" * MANY_DIGITS)
 

@@ -156,7 +156,7 @@ class Controllers:
         return self._makers[key]
 
     def as_it_is(self, pod: PodObject) -> PodClass:
-        """Return the class of a Pod as the cluster has it."""
+        """Return the class of a Pod, read from the Pod itself and not from the Pod template of its owner."""
         return self._class(of_pod(pod.raw, self.cluster.others))[0]
 
     def revision(self, pod: PodObject) -> int:

@@ -213,7 +213,7 @@ class _Run:
             self.settle(False)
 
     def _start_daemons(self, ground: Ground) -> None:
-        """Start the Pods of DaemonSets on new nodes, as on the nodes that they are like."""
+        """Start on each new node the DaemonSet Pods that run on the node that it was made like."""
         for name, like in ground.like:
             for daemon in self.plan.start.found.get(like, ()):
                 if daemon.fixed and daemon.spreads:

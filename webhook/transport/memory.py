@@ -162,10 +162,11 @@ class Memory:
 
     def _next(self) -> Connection:
         """
-        Return a connection of the peer that has least; of several such peers, of one that has not stalled, and that
-        waits longest.
+        Return the connection whose large body gets the next turn: the newest of the peer whose turn it is.
 
-        It is the newest of that peer, since under load the oldest have usually stalled.
+        That is the peer with the fewest bytes of large bodies that have a turn; of several such peers, one that is not
+        blamed, and of these the one that has waited longest.  It is the newest connection, since under load the oldest
+        have usually stalled.
         """
         have = self._have()
         newest = {connection.peer: connection for connection in self.queue}

@@ -92,7 +92,7 @@ class Turns(Generic[Member]):
                 del self._waiting[member.peer]
 
     def next(self) -> Member:
-        """Return the member whose turn it is, which no longer waits.  KeyError if none waits."""
+        """Remove the member whose turn it is from those that wait, and return it; KeyError if none waits."""
         peer, of_peer = self._waiting.popitem(last=False)
         member, _ = of_peer.popitem(last=False)
         if of_peer:

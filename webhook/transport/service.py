@@ -73,7 +73,7 @@ class WsgiService:
         return last_response(status)
 
     def refused_client(self, reason: str) -> None:
-        """Note that the certificate of a client is not accepted, for one of `tls.REASONS`."""
+        """Note that the certificate of a client is not accepted, for one of `tls.NOT_ACCEPTED`."""
 
     def begin(self, listeners: Sequence[socket.socket], small: int, large: int) -> None:
         """Make the loop, and so many threads for small and for large requests."""

@@ -29,7 +29,7 @@ HANDSHAKE, PIECE = 8 << 10, 4 << 10
 
 
 class ClientRefused(ConnectionAbortedError):
-    """The client's certificate is not accepted; `reason` is one of REASONS."""
+    """The client's certificate is not accepted; `reason` is one of NOT_ACCEPTED."""
 
     def __init__(self, reason: str, detail: object) -> None:
         super().__init__(f"client certificate: {reason}: {detail}")

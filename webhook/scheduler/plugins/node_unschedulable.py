@@ -16,7 +16,7 @@ class NodeUnschedulable(Plugin):
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
-        Yield the cordoned nodes, unless the Pod tolerates that.
+        Yield one refusal with the cordoned nodes; it has none if the Pod tolerates the taint of cordoned nodes.
 
         upstream: node_unschedulable.go:NodeUnschedulable.Filter (v1.37)
         """
