@@ -131,6 +131,7 @@ def test_a_watch_that_ends(case):
         getattr(it.api, case.happens)(*case.argument)
         it.api.put(service("after"))
         it.catches_up()
+        until(lambda: len(it.heard(WATCH_LISTED)) >= case.lists, "a list")  # It is told after the view has it.
 
         assert case.lists == len(it.heard(WATCH_LISTED))
         assert [case.lists > 1] == [fields["again"] for fields in it.heard(WATCH_LISTED)][-1:]

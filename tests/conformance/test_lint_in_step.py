@@ -70,7 +70,7 @@ def by_lint(text, policy, version=LATEST, beside=()):
 
 @pytest.mark.parametrize("one, example", EXAMPLES, ids=lambda value: getattr(value, "id", ""))
 def test_examples_of_rules(one, example):
-    (obj,), policy, beside = read_documents(example), switched_on(one), read_documents(one.beside)
+    (obj,), policy, beside = read_documents(example), switched_on(one), read_documents(one.context)
     found = by_the_webhook(obj, policy, beside=beside)
 
     assert bool(found) == (example == one.bad)

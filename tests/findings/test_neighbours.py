@@ -13,7 +13,7 @@ from webhook.scheduler.selectors import EVERYTHING, selecting
 def beside(*objects, selector=EVERYTHING):
     (web,) = parse_workloads(workload("Deployment", constraint()))
     others = Neighbours.of(one for obj in objects for one in parse_workloads(obj))
-    return [f"{other.kind} {other.name}" for other in others.beside(web.ref, selector)]
+    return [f"{other.kind} {other.name}" for other in others.matching(web.ref, selector)]
 
 
 def test_an_object_does_not_stand_beside_itself():

@@ -22,12 +22,12 @@ def test_of_a_patch_no_labels_are_known_and_all_else_is_the_same():
 def test_the_policy_for_patches_is_made_once_for_all_files_that_stand_alone():
     whole = terms()
 
-    assert whole.for_patches is whole.beside(NOTHING_AROUND).for_patches
+    assert whole.for_patches is whole.with_context(NOTHING_AROUND).for_patches
 
 
 def test_what_stands_around_a_file_is_seen_beside_the_cluster():
     scaling = {ScaleTarget("shop", "apps", "Deployment", "web"): Scaling(1, 2)}
-    beside = terms(namespace="shop").beside(FileNeighbours(scalings=scaling))
+    beside = terms(namespace="shop").with_context(FileNeighbours(scalings=scaling))
 
     assert ("shop", scaling) == (beside.namespace, beside.scalings)
     assert {} == terms().scalings

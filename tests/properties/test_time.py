@@ -203,13 +203,14 @@ def assert_quick(answer, bound=0.050):
     That `answer` takes its time, in seconds, where a fixed workload takes 20 ms, and in proportion where that takes
     longer.
 
-    CPU time and the best of TRIES are blind to what else the machine does; the yardstick, run right before each, makes
-    up for a machine that is slower just then.
+    CPU time and the best of TRIES are blind to what else the machine does; the yardstick, run right before and after
+    each, makes up for a machine that is slower all that time.
     """
-    rounds = []
+    rounds, before = [], seconds(yardstick)
     while len(rounds) < TRIES:
-        slower = max(1, seconds(yardstick) / 0.020)
-        rounds.append(seconds(answer) / slower)
+        took, after = seconds(answer), seconds(yardstick)
+        rounds.append(took / max(1, min(before, after) / 0.020))
+        before = after
         if rounds[-1] <= bound:
             return
     raise AssertionError(f"wanted {bound * 1000:.0f} ms, found {', '.join(f'{took * 1000:.0f}' for took in rounds)}")

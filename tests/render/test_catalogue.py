@@ -27,7 +27,7 @@ def test_a_section_has_the_headings_that_the_rule_has_a_use_for(rule):
     }
 
     why, *examples = ALWAYS
-    beside = ["Beside"] if rule.beside else []
+    beside = ["Beside"] if rule.context else []
     assert [why, *beside, *examples, *(name for name, there in more.items() if there)] == headings(rule)
 
 
@@ -45,7 +45,7 @@ def test_a_section_shows_the_examples(rule):
     assert lines.startswith(f"## {rule.id}\n")
     assert all(f"```yaml\n{example}```" in lines for example in (rule.bad, rule.good))
     assert f"Default severity: `{rule.severity}`." in lines
-    assert f"```yaml\n{rule.beside}```" in lines or not rule.beside
+    assert f"```yaml\n{rule.context}```" in lines or not rule.context
     assert ("It is advice: at most a `warning`" in lines) is rule.advice
 
 

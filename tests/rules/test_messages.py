@@ -76,7 +76,7 @@ def test_whatever_comes_can_be_followed(raw):
 @pytest.mark.parametrize("one", RULES.values(), ids=lambda one: one.id)
 def test_what_a_rule_says_of_its_example_can_be_followed(one):
     setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
-    (obj,), beside = read_documents(one.bad), read_documents(one.beside)
+    (obj,), beside = read_documents(one.bad), read_documents(one.context)
     others = Neighbours.of(other for each in beside for other in parse_workloads(each))
     found = findings(obj, snapshot=snapshot(*beside, features=LATEST), others=others, **{one.id: setting})
 

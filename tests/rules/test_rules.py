@@ -43,7 +43,7 @@ class TestEveryRule:
     def found(self, one, example):
         setting = one.setting(Severity.WARNING if one.severity is Severity.IGNORE else None, False, one.example)
         (obj,) = read_documents(example)
-        beside = read_documents(one.beside)
+        beside = read_documents(one.context)
         others = Neighbours.of(other for each in beside for other in parse_workloads(each))
         return findings(obj, snapshot=snapshot(*beside, features=LATEST), others=others, **{one.id: setting})
 
@@ -950,7 +950,7 @@ class TestAdvice:
 
     @pytest.mark.parametrize("one", ADVICE, ids=lambda one: one.id)
     def test_it_does_not_judge_what_a_controller_creates(self, one):
-        (obj,), beside = read_documents(one.bad), read_documents(one.beside)
+        (obj,), beside = read_documents(one.bad), read_documents(one.context)
         owned = {**obj, "metadata": {**obj["metadata"], **owned_by("ReplicaSet/web")}}
         others = Neighbours.of(other for each in beside for other in parse_workloads(each))
 

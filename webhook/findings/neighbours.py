@@ -55,7 +55,7 @@ class Neighbours:
         """Return the neighbours among the workloads that make Pods of their own."""
         return cls(other for other in map(as_other, workloads) if other is not None)
 
-    def beside(self, ref: ObjectRef, selector: Selector) -> Iterator[Neighbour]:
+    def matching(self, ref: ObjectRef, selector: Selector) -> Iterator[Neighbour]:
         """Return the other objects in the namespace of `ref` whose Pods `selector` may match."""
         candidates: Sequence[Neighbour] = self._all.get(ref.namespace, ())
         for requirement in selector.requirements:

@@ -288,7 +288,7 @@ class Rule:
     rationale: str
     bad: str
     good: str
-    beside: str
+    context: str
     parameters: Mapping[str, Mapping[str, object]]
     required: tuple[str, ...]
     example: Mapping[str, object]
@@ -336,7 +336,7 @@ def rule(
     fix: str,
     bad: str,
     good: str,
-    beside: str = "",
+    context: str = "",
     where: tuple[RunsWhere, ...] = (),
     nature: Nature = Nature.FAULT,
     yields_to: tuple[str, ...] = (),
@@ -345,7 +345,7 @@ def rule(
     """
     Register a function as a rule: its name is the id, its docstring the rationale.
 
-    `bad` and `good` are objects, or the constraints of the Pod `web`, and `beside` the objects that both stand beside.
+    `bad` and `good` are objects, or the constraints of the Pod `web`; `context` are objects with which both are judged.
     `where` says where the rule runs.  `parameters` is a JSON schema of an object: its `properties`, which of them are
     `required` or of which `anyOf` must be given, and of `examples` one under which the bad example is bad.
     """
@@ -363,7 +363,7 @@ def rule(
             rationale=rationale,
             bad=_example(bad),
             good=_example(good),
-            beside=f"{cleandoc(beside)}\n" if beside else "",
+            context=f"{cleandoc(context)}\n" if context else "",
             parameters=schema.get("properties", {}),
             required=tuple(
                 [name for part in (schema, *schema.get("anyOf", ())) for name in part.get("required", ())],

@@ -119,8 +119,8 @@ def within(stated: Declarations) -> FileNeighbours:
 
 
 def _matched(every: Neighbours, workload: DeclaredWorkload, selector: Selector) -> Neighbour | None:
-    beside = every.beside(workload.other.ref, selector)
-    return next((other for other in beside if selector.match(other.labels, other.addable) is Match.YES), None)
+    neighbours = every.matching(workload.other.ref, selector)
+    return next((other for other in neighbours if selector.match(other.labels, other.addable) is Match.YES), None)
 
 
 def packed(stated: Iterable[tuple[str, Declarations]]) -> bytes:

@@ -64,9 +64,9 @@ def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None 
 
     `around` is what stands around them; without it only what stands in `text` itself does.
     """
-    judged = _File(file, text, terms.beside(around or NOTHING_AROUND)).judged()
+    judged = _File(file, text, terms.with_context(around or NOTHING_AROUND)).judged()
     if around is None and (own := within(judged.states)):
-        return _File(file, text, terms.beside(own)).judged()
+        return _File(file, text, terms.with_context(own)).judged()
     return judged
 
 

@@ -43,7 +43,7 @@ class LintTerms(Terms):
         """The function that runs the rules on a workload, with its neighbours in other files."""
         return partial(find_all, others=self.others)
 
-    def beside(self, around: FileNeighbours) -> LintTerms:
+    def with_context(self, around: FileNeighbours) -> LintTerms:
         """Add the workloads and autoscalers of other files."""
         return replace(self, others=Neighbours(around.others), scalings=around.scalings) if around else self
 

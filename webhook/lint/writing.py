@@ -29,17 +29,17 @@ def write_over(file: str, old: str, new: str) -> None:
 
 def write_new(target: str, text: str, encoded: str = "utf-8") -> None:
     """Write `text` to a new file, then give it the name and mode of `target`.  OSError if that fails."""
-    descriptor, beside = tempfile.mkstemp(dir=os.path.dirname(target) or os.curdir, prefix=".evenkeel-")
+    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target) or os.curdir, prefix=".evenkeel-")
     try:
         with open(descriptor, "wb") as opened:
             opened.write(text.encode(encoded))
             opened.flush()
             os.fsync(opened.fileno())
-        os.chmod(beside, _mode(target))
-        os.replace(beside, target)
+        os.chmod(temporary, _mode(target))
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(beside)
+            os.unlink(temporary)
         raise
 
 

@@ -268,7 +268,7 @@ def _fill(path: FieldPath, indices: Indices) -> FieldPath:
 def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
     obj, is_pod, template = shared.obj, kind.template == (), _fill(kind.template or (), indices)
     replicas = _fill(kind.replicas, indices) if kind.replicas is not None else ()
-    metadata, pod_spec, above, in_template, beside = mappings_at(
+    metadata, pod_spec, above, in_template, outside = mappings_at(
         obj, (*template, "metadata"), (*template, "spec"), replicas[:-1], template, template[:-1]
     )
     if kind.template is not None:
@@ -302,7 +302,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         owner=shared.owner,
         uid=shared.uid,
         scheduled=is_pod and _was_scheduled(obj.get("status")),
-        misplaced=_misplaced(kind, template, (beside, in_template, metadata), pod_spec),
+        misplaced=_misplaced(kind, template, (outside, in_template, metadata), pod_spec),
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
@@ -344,13 +344,14 @@ def _misplaced(
     kind: Kind, template: FieldPath, places: Sequence[Mapping[str, object]], pod_spec: Mapping[str, object]
 ) -> tuple[FieldPath, ...]:
     """
-    Return the paths of constraints in `places`: beside the Pod template, in it, and in its metadata.
+    Return the paths of constraints that are in the wrong place, and so have no effect.
 
-    And of those that are in the Pod's spec under a name that is nearly the field's, if it has not the field itself.
+    `places` are the parent of the Pod template, the template and its metadata.  In the Pod's spec a name that is nearly
+    the field's is misplaced, too, unless the field itself is there.
     """
     misplaced: list[FieldPath] = []
-    beside, in_template, metadata = places
-    if kind.built_in and template and (FIELD in beside or FIELD in in_template or FIELD in metadata):
+    outside, in_template, metadata = places
+    if kind.built_in and template and (FIELD in outside or FIELD in in_template or FIELD in metadata):
         paths = (template[:-1], template, (*template, "metadata"))
         misplaced += [(*path, FIELD) for path, place in zip(paths, places, strict=True) if place.get(FIELD)]
     if not pod_spec.get(FIELD) and len(pod_spec) <= MOST_UNKNOWN_FIELDS:

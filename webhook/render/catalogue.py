@@ -46,8 +46,8 @@ def section(rule: Rule) -> Iterator[str]:
     advice = " It is advice: at most a `warning`, and never enforced." if rule.advice else ""
     yield from (f"Default severity: `{rule.severity}`.{advice}", "")
     yield from ("### Why", "", rule.rationale, "")
-    if rule.beside:
-        yield from ("### Beside", "", "Both examples stand beside:", "", "```yaml", rule.beside.rstrip(), "```", "")
+    if rule.context:
+        yield from ("### Beside", "", "Both examples stand beside:", "", "```yaml", rule.context.rstrip(), "```", "")
     yield from ("### Bad", "", "```yaml", rule.bad.rstrip(), "```", "")
     yield from ("### Good", "", "```yaml", rule.good.rstrip(), "```", "")
     yield from ("### Fix", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")

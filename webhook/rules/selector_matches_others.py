@@ -53,7 +53,7 @@ from webhook.scheduler.selectors import Match, as_selector
             nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db, role: primary}}
     """,
-    beside="""
+    context="""
     apiVersion: apps/v1
     kind: StatefulSet
     metadata: {name: db-replica}
@@ -94,7 +94,7 @@ def _other_workload(subject: Subject, constraint: Constraint) -> tuple[str, Labe
     """Return another workload of the input whose Pods the constraint counts, in words, and their labels."""
     if subject.others is None:
         return None
-    for other in subject.others.beside(subject.workload.ref, constraint.selector):
+    for other in subject.others.matching(subject.workload.ref, constraint.selector):
         if constraint.selector.match(other.labels, other.addable) is Match.YES:
             return f"the Pods of {other.kind} {brief(other.name, 40)[1:-1]}", other.labels
     return None

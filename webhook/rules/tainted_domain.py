@@ -57,7 +57,7 @@ from webhook.scheduler.taints import CORDONED, Taint
             nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
-    beside="""
+    context="""
     apiVersion: v1
     kind: Node
     metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}

@@ -59,7 +59,7 @@ from webhook.scheduler.constraint import HARD
             nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
-    beside="""
+    context="""
     apiVersion: v1
     kind: Node
     metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}

@@ -33,7 +33,7 @@ from webhook.rules.misspelt_topology_key import WELL_KNOWN, effect
       whenUnsatisfiable: DoNotSchedule
       labelSelector: {matchLabels: {app: web}}
     """,
-    beside="""
+    context="""
     apiVersion: v1
     kind: Node
     metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}

@@ -34,7 +34,7 @@ from webhook.scheduler.constraint import HARD
       whenUnsatisfiable: ScheduleAnyway
       labelSelector: {matchLabels: {app: web}}
     """,
-    beside="""
+    context="""
     apiVersion: v1
     kind: Node
     metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}

@@ -66,7 +66,7 @@ MOST_REPLICAS_TRIED = 200
             nodeTaintsPolicy: Honor
             labelSelector: {matchLabels: {app: db}}
     """,
-    beside="""
+    context="""
     apiVersion: v1
     kind: Node
     metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}

@@ -50,21 +50,21 @@ def sync(of: ReplicaSet, related: Sequence[ReplicaSet], state: State) -> bool:
     for _ in range(missing):
         of.pods.append(state.make(of.maker, of.revision))
     if missing < 0:
-        beside = [pod for replica_set in related for pod in replica_set.pods if pod.active]
-        for pod in to_delete(active, beside, -missing, state.now):
+        of_deployment = [pod for replica_set in related for pod in replica_set.pods if pod.active]
+        for pod in to_delete(active, of_deployment, -missing, state.now):
             state.delete(pod)
             if not pod.node:
                 of.pods.remove(pod)
     return missing != 0
 
 
-def to_delete(pods: Sequence[Pod], beside: Iterable[Pod], number: int, now: float) -> Sequence[Pod]:
+def to_delete(pods: Sequence[Pod], of_deployment: Iterable[Pod], number: int, now: float) -> Sequence[Pod]:
     """
-    Return the `number` Pods that are deleted first; `beside` are all of the same Deployment.
+    Return the `number` Pods that are deleted first; `of_deployment` are all active Pods of the same Deployment.
 
     upstream: controller_utils.go:ActivePodsWithRanks.Less, replica_set.go:getPodsToDelete (v1.37)
     """
-    on_node = Counter(pod.node for pod in beside)
+    on_node = Counter(pod.node for pod in of_deployment)
     known = {pod.ready_at is not None for pod in pods if pod.ready}
     by_time = known == {True}  # else their order is not known, and the uid decides
 
