@@ -8,6 +8,8 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 
 # The folders of the pure half, whose tests start no server and no process.
 UNIT := $(addprefix tests/,objects documents scheduler placement simulation findings rules policy admission lint report)
+# The folders whose tests measure time or memory, of which one at a time runs, with nothing beside it.
+ALONE := $(addprefix tests/,properties serving transport)
 
 .PHONY: help run unit test browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
 	oracle-diff fuzz bench lint docs image image-check lock release release-check clean
@@ -23,9 +25,10 @@ unit: .venv/test ## run the tests of the pure half, from lint and admission down
 
 # In full: a process that has gone elsewhere before it forks would leave its share there.
 test: export COVERAGE_FILE := $(CURDIR)/.coverage
-test: .venv/test ## run the tests, say which were not run and why, and what of the code is covered
+test: .venv/test ## run the tests, JOBS=2 at once where they may; say which were not run and why, and what is covered
 	@$(PYTHON) -m coverage erase
-	@$(PYTHON) -m coverage run -m pytest -q
+	@$(PYTHON) -m coverage run -m pytest -q -n $(or $(JOBS),2) --dist loadfile $(addprefix --ignore=,$(ALONE))
+	@$(PYTHON) -m coverage run -m pytest -q $(ALONE)
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m tests.house.coverage
 
