@@ -1,0 +1,74 @@
+"""A framework that follows Pods as they come and go says what one says that sees them all at once."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.conformance.defaults import in_force
+from tests.conformance.placement import read_pod, read_snapshot, system_defaults
+from tests.support import DATA
+from webhook.scheduler.counts import UNUSED, BoundPod
+from webhook.scheduler.features import parse_version
+from webhook.scheduler.framework import Framework
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.snapshot import read_object
+
+EVERY = 4  # Of the recorded cases one in so many.
+
+
+def cases(version):
+    lines = gzip.decompress((DATA / version / "profile.jsonl.gz").read_bytes()).splitlines()
+    return [json.loads(line) for line in lines[::EVERY]]
+
+
+def bound_pods(case, features):
+    """Each Pod that takes up room, with its namespace."""
+    for raw in case["pods"]:
+        namespace, _, pod = read_object(raw, "v1", "Pod", features)
+        if isinstance(pod, BoundPod):
+            yield namespace, pod
+
+
+def follow(framework, usage, namespace, pod, number):
+    """Let a Pod come, or go if the number is negative."""
+    usage[pod.node] = usage.get(pod.node, UNUSED).plus(pod.requests, number)
+    if pod.spreads:
+        framework.add_pods(namespace, pod.labels, pod.node, number)
+    framework.set_usage(pod.node, usage[pod.node])
+
+
+def said(framework):
+    """All that it says of the Pod; the order of its refusals says nothing."""
+    feasibility = framework.feasibility()
+    refusals, feasible = sorted(feasibility.refusals), feasibility.feasible
+    return framework.feasible(), feasible, refusals, framework.best(feasible), framework.prioritize(feasible)
+
+
+@pytest.mark.parametrize("version", ["1.33", "1.37"])
+def test_pods_that_come_and_go_one_by_one_are_counted_as_all_at_once(version):
+    features, differing, compared = parse_version(version), [], 0
+    for case in cases(version):
+        whole, constraints = read_snapshot(case, features), in_force(case, features)[1]
+        cycle = Cycle(read_pod(case, features), constraints, whole, features, system_defaults(case))
+        empty = replace(cycle, snapshot=replace(whole, pods={}, usage={}))
+        expected, expected_empty = said(Framework(cycle)), said(Framework(empty))
+        framework, usage = Framework(empty), {}
+        said(framework)  # so that all that is kept is there before the first Pod comes
+        pods = list(bound_pods(case, features))
+        for namespace, pod in pods:
+            follow(framework, usage, namespace, pod, 1)
+        copied = framework.copy()
+        if said(framework) != expected or said(copied) != expected:
+            differing.append(case["id"])
+        for namespace, pod in reversed(pods):
+            follow(copied, usage, namespace, pod, -1)
+        if said(copied) != expected_empty or said(framework) != expected:
+            differing.append(case["id"])
+        compared += len(pods)
+
+    assert [] == differing
+    assert compared > 1_000
