@@ -11,7 +11,7 @@ import pytest
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
-from webhook.scheduler.counts import UNUSED, BoundPod
+from webhook.scheduler.counts import UNUSED, BoundPod, PodInfo
 from webhook.scheduler.features import parse_version
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import Cycle
@@ -37,7 +37,7 @@ def follow(framework, usage, namespace, pod, number):
     """Let a Pod come, or go if the number is negative."""
     usage[pod.node] = usage.get(pod.node, UNUSED).plus(pod.requests, number)
     if pod.spreads:
-        framework.add_pods(namespace, pod.labels, pod.node, number)
+        framework.add_pods(PodInfo(namespace, pod.labels), pod.node, number)
     framework.set_usage(pod.node, usage[pod.node])
 
 

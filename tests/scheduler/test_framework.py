@@ -21,7 +21,7 @@ from tests.support.attempts import (
     scores,
 )
 from tests.support.placement import HARD, SOFT, bound
-from webhook.scheduler.counts import Usage
+from webhook.scheduler.counts import PodInfo, Usage
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.framework import Framework, total, usable_nodes
 from webhook.scheduler.profile import Profile
@@ -141,6 +141,6 @@ def test_one_candidate_is_the_best_without_a_score():
 def test_a_copy_changes_by_itself():
     framework = Framework(cycle(node("n1"), node("n2", "b"), constraints=[HARD]))
     copied = framework.copy()
-    copied.add_pods("shop", (("app", "web"),), "n1", 1)
+    copied.add_pods(PodInfo("shop", (("app", "web"),)), "n1", 1)
 
     assert (0b11, 0b10) == (framework.feasible(), copied.feasible())

@@ -16,6 +16,18 @@ from webhook.objects.labels import Labels
 
 LabelSet = tuple[tuple[str, str], ...]  # in the order of the keys
 
+
+class PodInfo(NamedTuple):
+    """
+    What of a Pod on a node decides where other Pods may run, beside what it requests.
+
+    upstream: types.go:PodInfo (v1.37)
+    """
+
+    namespace: str
+    labels: LabelSet
+
+
 Scalars = tuple[tuple[str, int], ...]  # Extended resources, hugepages and the like, in the order of their names.
 FINISHED = ("Succeeded", "Failed")
 

@@ -13,7 +13,7 @@ from copy import copy
 from functools import cached_property
 from typing import NamedTuple
 
-from webhook.scheduler.counts import UNUSED, LabelSet, Usage
+from webhook.scheduler.counts import UNUSED, PodInfo, Usage
 from webhook.scheduler.filtering import Verdicts
 from webhook.scheduler.nodes import Allocatable, NodeSet, union
 from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
@@ -82,10 +82,10 @@ class Framework:
         assert isinstance(plugin, PodTopologySpread)
         return plugin
 
-    def add_pods(self, namespace: str, labels: LabelSet, node: str, number: int) -> None:
-        """Count `number` more Pods of a namespace on a node, fewer if it is negative."""
+    def add_pods(self, info: PodInfo, node: str, number: int) -> None:
+        """Count `number` more Pods that are alike on a node, fewer if it is negative."""
         for name in self._counting_pods:
-            self.plugin(name).add_pods(namespace, labels, node, number)
+            self.plugin(name).add_pods(info, node, number)
 
     def set_usage(self, name: str, usage: Usage) -> None:
         """Set what is used of the node with this name; a name that no node has is passed over."""

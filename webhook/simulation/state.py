@@ -15,7 +15,7 @@ from random import Random
 from typing import NamedTuple
 
 from webhook.objects.names import TOPOLOGY_LABELS
-from webhook.scheduler.counts import UNUSED, LabelSet, PodGroup, Usage, label_set
+from webhook.scheduler.counts import UNUSED, LabelSet, PodGroup, PodInfo, Usage, label_set
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import Cycle
@@ -27,12 +27,11 @@ from webhook.simulation.sampling import sample
 
 
 class Event(NamedTuple):
-    """So many Pods more on a node, 0 if only its usage has changed; `counted` by constraints if it has labels."""
+    """`number` more Pods that are alike on a node, fewer if negative; `info` is None if only its usage changed."""
 
     node: str
-    namespace: str
-    labels: LabelSet
-    number: int
+    info: PodInfo | None = None
+    number: int = 0
 
 
 class Start(NamedTuple):
@@ -150,7 +149,7 @@ class State:
         self.terminating.append(pod)
 
     def _leave(self, pod: Pod) -> None:
-        """Count a Pod on a node no more."""
+        """Stop counting a Pod on a node."""
         self._count(pod, -1)
         if not pod.ready:
             self.unready[pod.namespace, pod.labels] -= 1
@@ -244,12 +243,12 @@ class State:
             nodes[pod.node] = left
         else:
             nodes.pop(pod.node, None)
-        self._events.append(Event(pod.node, pod.namespace, pod.labels, number))
+        self._events.append(Event(pod.node, PodInfo(pod.namespace, pod.labels), number))
         self.version += 1
 
     def _use(self, pod: Pod, number: int) -> None:
         self.usage[pod.node] = self.usage.get(pod.node, UNUSED).plus(pod.requests, number)
-        self._events.append(Event(pod.node, pod.namespace, (), 0))
+        self._events.append(Event(pod.node))
         self.version += 1
 
     def groups(self, namespace: str) -> dict[LabelSet, dict[str, int]]:
@@ -286,9 +285,9 @@ class State:
         if of_class not in self._frameworks:
             self._frameworks[of_class] = self._new_framework(of_class)
         framework, seen = self._frameworks[of_class]
-        for node, namespace, labels, number in self._events[seen:]:
-            if number:
-                framework.add_pods(namespace, labels, node, number)
+        for node, info, number in self._events[seen:]:
+            if info is not None:
+                framework.add_pods(info, node, number)
             elif node in self.usage:
                 framework.set_usage(node, self.usage[node])
         self._frameworks[of_class] = framework, len(self._events)

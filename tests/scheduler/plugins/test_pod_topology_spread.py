@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.attempts import INFRA, UNTOLERATED, cycle, node, refusals
 from tests.support.placement import HARD, SOFT, bound
+from webhook.scheduler.counts import PodInfo
 from webhook.scheduler.framework import find_feasible
 from webhook.scheduler.plugins.pod_topology_spread import PodTopologySpread
 
@@ -27,15 +28,15 @@ def test_a_hard_constraint_refuses_the_fuller_domain_until_the_others_have_as_ma
     plugin = PodTopologySpread(cycle(node("n1"), node("n2", "b"), bound("n1"), constraints=[HARD]))
     assert 0b10 == plugin.passing(0b11)
 
-    plugin.add_pods("shop", WEB, "n2", 1)
+    plugin.add_pods(PodInfo("shop", WEB), "n2", 1)
     assert 0b11 == plugin.passing(0b11)
-    plugin.add_pods("elsewhere", WEB, "n2", 5)
+    plugin.add_pods(PodInfo("elsewhere", WEB), "n2", 5)
     assert 0b11 == plugin.passing(0b11)
 
 
 def test_a_soft_constraint_prefers_the_emptier_domain():
     plugin = PodTopologySpread(cycle(node("n1"), node("n2", "b"), bound("n1"), constraints=[SOFT]))
-    plugin.add_pods("shop", WEB, "n2", 2)
+    plugin.add_pods(PodInfo("shop", WEB), "n2", 2)
 
     assert {0b01: 100, 0b10: 33} == dict(plugin.scores(0b11))
 
@@ -49,6 +50,6 @@ def test_a_copy_changes_by_itself():
     plugin = PodTopologySpread(cycle(node("n1"), node("n2", "b"), constraints=[HARD]))
     assert 0b11 == plugin.passing(0b11)
     copied = plugin.copy()
-    copied.add_pods("shop", WEB, "n1", 1)
+    copied.add_pods(PodInfo("shop", WEB), "n1", 1)
 
     assert (0b11, 0b10) == (plugin.passing(0b11), copied.passing(0b11))

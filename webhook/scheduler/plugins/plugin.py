@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from webhook.scheduler.counts import LabelSet, Usage
+from webhook.scheduler.counts import PodInfo, Usage
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet, union
 from webhook.scheduler.profile import Cycle
@@ -66,8 +66,8 @@ class Plugin:
         """Return the score of a node with this usage, or None if the plugin does not score this Pod."""
         return None
 
-    def add_pods(self, namespace: str, labels: LabelSet, node: str, number: int) -> None:
-        """Count `number` more Pods on a node, fewer if it is negative."""
+    def add_pods(self, info: PodInfo, node: str, number: int) -> None:
+        """Count `number` more Pods that are alike on a node, fewer if it is negative."""
 
     def set_usage(self, node: Node, usage: Usage) -> None:
         """Set what is used of a node."""

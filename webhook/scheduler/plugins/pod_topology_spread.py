@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.scheduler.counts import LabelSet
+from webhook.scheduler.counts import PodInfo
 from webhook.scheduler.filtering import HardConstraints, Verdicts
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import NodeSet
@@ -66,10 +66,10 @@ class PodTopologySpread(Plugin):
         parts = [(scored.nodes, scored.normalized) for scored in scores.scored]
         return [*parts, (scores.ignored, 0)] if scores.ignored else parts
 
-    def add_pods(self, namespace: str, labels: LabelSet, node: str, number: int) -> None:
-        if namespace == self.cycle.pod.namespace:
+    def add_pods(self, info: PodInfo, node: str, number: int) -> None:
+        if info.namespace == self.cycle.pod.namespace:
             for counts in (*self.hard.counts, *self.soft.counts):
-                counts.add(labels, node, number)
+                counts.add(info.labels, node, number)
 
     def copy(self) -> PodTopologySpread:
         new = PodTopologySpread(self.cycle)
