@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spr
 from webhook.placement import remedies as module
 from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, remedies
 from webhook.scheduler.framework import feasible_nodes, find_feasible
+from webhook.scheduler.profile import USUAL_PROFILE
 
 ZONES = [node("a1", "a"), node("b1", "b"), *(running(on) for on in ("a1", "a1", "b1", "b1"))]
 
@@ -247,3 +250,12 @@ def test_a_large_cluster_is_not_tried_node_by_node(number):
     made = [node(f"n{i}", "abc"[i % 3], taints=[INFRA]) for i in range(number)]
 
     assert 3 >= len([one for one in found(attempted(*made, constraints=[spread()])) if "take the taint" in one[1]])
+
+
+def test_nothing_is_asked_of_a_resource_that_the_profile_ignores():
+    requests = {"cpu": "2", "memory": "64Mi", "example.com/gpu": "3"}
+    containers = [{"name": "c", "image": "i", "resources": {"requests": requests}}]
+    profile = replace(USUAL_PROFILE, ignored=frozenset({"example.com/gpu"}))
+    cycle = replace(attempted(node("a1", "a", cpu="1"), containers=containers), profile=profile)
+
+    assert {(IN_TEMPLATE, "requests smaller by 1 of cpu")} == {one for one in found(cycle) if "requests" in one[1]}

@@ -1,4 +1,4 @@
-"""What a Pod lacks on a node, and the same in words."""
+"""Room for a Pod that lacks some on a node."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.placement.room import Lack, at_most, freed, lacking, lowered, share
+from webhook.placement.room import at_most, freed, in_words, lowered, share
 from webhook.scheduler.counts import Requests, Usage
-from webhook.scheduler.fit import shortages
+from webhook.scheduler.fit import Lack, lacking, shortages
 from webhook.scheduler.nodes import Allocatable
 
 NODE = Allocatable(2_000, 4 << 30, 0, (("example.com/gpu", 2),), 10)
@@ -35,7 +35,7 @@ def test_what_is_lacking():
     ],
 )
 def test_in_words(lack, words):
-    assert words == str(lack)
+    assert words == in_words(lack)
 
 
 def test_what_is_not_in_use_cannot_be_freed():

@@ -17,6 +17,7 @@ from webhook.scheduler.fit import (
     ScoringStrategy,
     allocation,
     balanced_allocation,
+    heeded,
     is_best_effort,
     least_allocated,
     shortages,
@@ -75,13 +76,15 @@ IGNORED = [("by name", {"ignored": {GPU}}), ("by group", {"ignored_groups": {"ex
 def test_extended_resources_can_be_ignored(name, options):
     asked = Requests(scalars=((GPU, 9), (HUGE, 9), ("other.com/gpu", 1)))
 
-    assert (f"Insufficient {HUGE}", "Insufficient other.com/gpu") == shortages(asked, NODE, UNUSED, **options)
+    assert (f"Insufficient {HUGE}", "Insufficient other.com/gpu") == shortages(
+        heeded(asked, options.get("ignored", ()), options.get("ignored_groups", ())), NODE, UNUSED
+    )
 
 
 def test_only_extended_resources_can_be_ignored():
     asked = Requests(9999, scalars=((HUGE, 9),))
 
-    assert ("Insufficient cpu", f"Insufficient {HUGE}") == shortages(asked, NODE, UNUSED, {"cpu", HUGE}, {HUGE})
+    assert ("Insufficient cpu", f"Insufficient {HUGE}") == shortages(heeded(asked, {"cpu", HUGE}, {HUGE}), NODE, UNUSED)
 
 
 class Score(NamedTuple):

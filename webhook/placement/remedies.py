@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 from webhook.objects.names import HOSTNAME
 from webhook.placement.pods import with_fewer
-from webhook.placement.room import Lack, at_most, freed, lacking, lowered, share
+from webhook.placement.room import at_most, freed, in_words, lowered, share
 from webhook.scheduler.affinity import ANY_NODE
 from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
 from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Usage
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.domains import carrying_every_key
+from webhook.scheduler.fit import Lack, heeded, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible
 from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
 from webhook.scheduler.profile import NODE_AFFINITY, NODE_RESOURCES_FIT, NODE_UNSCHEDULABLE, TAINT_TOLERATION, Cycle
@@ -282,17 +283,18 @@ def _with_room(cycle: Cycle) -> Iterator[Variant]:
     lacking_least = sorted(_lacking(cycle), key=lambda lack: (share(lack[2], lack[0].allocatable), lack[0].name))
     for node, used, lack in lacking_least:
         if (left := freed(used, lack)) is not None:
-            usage = {**snapshot.usage, node.name: left}
-            yield Variant(f"{lack} free on {node.name}", replace(cycle, snapshot=replace(snapshot, usage=usage)))
+            changed = replace(snapshot, usage={**snapshot.usage, node.name: left})
+            yield Variant(f"{in_words(lack)} free on {node.name}", replace(cycle, snapshot=changed))
 
 
 def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
     """Yield the nodes that have too little room, and would otherwise take the Pod."""
     pod, snapshot = cycle.pod, cycle.snapshot
+    requests = heeded(pod.requests, cycle.profile.ignored, cycle.profile.ignored_groups)
     with_all_room = replace(cycle, pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
     for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
         used = snapshot.usage.get(node.name, UNUSED)
-        lack = lacking(pod.requests, node.allocatable, used)
+        lack = lacking(requests, node.allocatable, used)
         if any(lack):
             yield node, used, lack
 
@@ -398,7 +400,7 @@ def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
     lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}
     for lack in sorted(lacks, key=lambda lack: (share(lack, asked), lack)):
         lowest = replace(cycle.pod, requests=lowered(requests, lack))
-        yield Variant(f"requests smaller by {lack}", replace(cycle, pod=lowest))
+        yield Variant(f"requests smaller by {in_words(lack)}", replace(cycle, pod=lowest))
 
 
 def _without_affinity(cycle: Cycle) -> Iterator[Variant]:

@@ -1,49 +1,22 @@
-"""What a Pod lacks on a node that has no room for it, and the same in words."""
+"""Room on a node for a Pod that lacks some: what to free there, or to request less; and what is lacking in words."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from webhook.scheduler.counts import Requests, Scalars, Usage
+from webhook.scheduler.fit import MEMORY, STORAGE, Lack
 from webhook.scheduler.nodes import Allocatable
 
 _STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))
 
 
-class Lack(NamedTuple):
-    """By how much a Pod's requests are larger than what is free: CPU in thousandths, memory and storage in bytes."""
-
-    pods: int
-    milli_cpu: int
-    memory: int
-    ephemeral_storage: int
-    scalars: Scalars
-
-    def __str__(self) -> str:
-        """Return what is lacking as people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
-        parts = [f"room for {self.pods} Pod{'' if self.pods == 1 else 's'}"] if self.pods else []
-        parts += [f"{_cpu(self.milli_cpu)} of cpu"] if self.milli_cpu else []
-        for name, amount in (("memory", self.memory), ("ephemeral-storage", self.ephemeral_storage)):
-            parts += [f"{_bytes(amount)} of {name}"] if amount else []
-        parts += [f"{amount} of {name}" for name, amount in self.scalars]
-        return " and ".join(parts)
-
-
-def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
-    """Return what the Pod lacks on a node; a request of 0 lacks nothing."""
-    there, used = dict(allocatable.scalars), dict(usage.scalars)
-    scalars = [(name, _more(amount, there.get(name, 0) - used.get(name, 0))) for name, amount in requests.scalars]
-    return Lack(
-        max(0, usage.pods + 1 - allocatable.pods),
-        _more(requests.milli_cpu, allocatable.milli_cpu - usage.milli_cpu),
-        _more(requests.memory, allocatable.memory - usage.memory),
-        _more(requests.ephemeral_storage, allocatable.ephemeral_storage - usage.ephemeral_storage),
-        tuple([(name, amount) for name, amount in scalars if amount]),
-    )
-
-
-def _more(requested: int, free: int) -> int:
-    return max(0, requested - free) if requested else 0
+def in_words(lack: Lack) -> str:
+    """Return what is lacking as people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
+    parts = [f"room for {lack.pods} Pod{'' if lack.pods == 1 else 's'}"] if lack.pods else []
+    parts += [f"{_cpu(lack.milli_cpu)} of cpu"] if lack.milli_cpu else []
+    for name, amount in ((MEMORY, lack.memory), (STORAGE, lack.ephemeral_storage)):
+        parts += [f"{_bytes(amount)} of {name}"] if amount else []
+    parts += [f"{amount} of {name}" for name, amount in lack.scalars]
+    return " and ".join(parts)
 
 
 def freed(usage: Usage, lack: Lack) -> Usage | None:

@@ -12,13 +12,14 @@ from collections.abc import Collection, Iterator, Sequence
 from math import sqrt
 from typing import NamedTuple
 
-from webhook.scheduler.counts import Requests, Usage
+from webhook.scheduler.counts import Requests, Scalars, Usage
 from webhook.scheduler.features import Features
 from webhook.scheduler.nodes import Allocatable
 from webhook.scheduler.resources import is_extended
 
 TOO_MANY_PODS = "Too many pods"
 CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT = (f"Insufficient {name}" for name in ("cpu", "memory", "ephemeral-storage"))
+_REASONS = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)
 MAX_NODE_SCORE = 100  # fwk.MaxNodeScore
 CPU, MEMORY, STORAGE = "cpu", "memory", "ephemeral-storage"
 LEAST_ALLOCATED, MOST_ALLOCATED, TO_CAPACITY = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
@@ -39,35 +40,66 @@ class ScoringStrategy(NamedTuple):
 USUAL_SCORING = ScoringStrategy()
 
 
-def shortages(
-    requests: Requests,
-    allocatable: Allocatable,
-    usage: Usage,
-    ignored: Collection[str] = (),
-    ignored_groups: Collection[str] = (),
-) -> tuple[str, ...]:
+class Lack(NamedTuple):
+    """By how much a Pod's requests are larger than what is free: CPU in thousandths, memory and storage in bytes."""
+
+    pods: int
+    milli_cpu: int
+    memory: int
+    ephemeral_storage: int
+    scalars: Scalars
+
+
+def heeded(requests: Requests, ignored: Collection[str], ignored_groups: Collection[str]) -> Requests:
     """
-    Return every reason why the node has no room for the Pod; none if it has.  Extended resources that are `ignored`, or
-    whose name begins with one of `ignored_groups` and a slash, are not looked at.
+    Return the requests at which NodeResourcesFit looks: without extended resources that are `ignored`, or whose name
+    begins with one of `ignored_groups` and a slash.
 
     upstream: fit.go:fitsRequest (v1.37)
     """
-    reasons = [TOO_MANY_PODS] if usage.pods + 1 > allocatable.pods else []
-    if 0 < requests.milli_cpu > allocatable.milli_cpu - usage.milli_cpu:
-        reasons.append(CPU_SHORT)
-    if 0 < requests.memory > allocatable.memory - usage.memory:
-        reasons.append(MEMORY_SHORT)
-    if 0 < requests.ephemeral_storage > allocatable.ephemeral_storage - usage.ephemeral_storage:
-        reasons.append(STORAGE_SHORT)
+    if not (ignored or ignored_groups):
+        return requests
+    scalars = [
+        (name, amount)
+        for name, amount in requests.scalars
+        if not (is_extended(name) and (name in ignored or name.partition("/")[0] in ignored_groups))
+    ]
+    return requests._replace(scalars=tuple(scalars))
+
+
+def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
+    """
+    Return what the Pod lacks on a node; a request of 0 lacks nothing.
+
+    upstream: fit.go:fitsRequest (v1.37)
+    """
+    scalars: Scalars = ()
     if requests.scalars:
         there, used = dict(allocatable.scalars), dict(usage.scalars)
-        for name, amount in requests.scalars:
-            group = name.partition("/")[0]
-            if (name in ignored or group in ignored_groups) and is_extended(name):
-                continue
-            if 0 < amount > there.get(name, 0) - used.get(name, 0):
-                reasons.append(f"Insufficient {name}")
-    return tuple(reasons)
+        amounts = [(name, _more(amount, there.get(name, 0) - used.get(name, 0))) for name, amount in requests.scalars]
+        scalars = tuple([(name, amount) for name, amount in amounts if amount])
+    return Lack(
+        max(0, usage.pods + 1 - allocatable.pods),
+        _more(requests.milli_cpu, allocatable.milli_cpu - usage.milli_cpu),
+        _more(requests.memory, allocatable.memory - usage.memory),
+        _more(requests.ephemeral_storage, allocatable.ephemeral_storage - usage.ephemeral_storage),
+        scalars,
+    )
+
+
+def _more(requested: int, free: int) -> int:
+    return max(0, requested - free) if requested else 0
+
+
+def shortages(requests: Requests, allocatable: Allocatable, usage: Usage) -> tuple[str, ...]:
+    """
+    Return every reason why the node has no room for the Pod, in the scheduler's order; none if it has.
+
+    upstream: fit.go:fitsRequest (v1.37)
+    """
+    *lack, scalars = lacking(requests, allocatable, usage)
+    reasons = [reason for reason, amount in zip(_REASONS, lack, strict=True) if amount]
+    return (*reasons, *[f"Insufficient {name}" for name, _ in scalars])
 
 
 def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:

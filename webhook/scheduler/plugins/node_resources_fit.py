@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from webhook.scheduler.counts import Usage
-from webhook.scheduler.fit import allocation, shortages
+from webhook.scheduler.fit import allocation, heeded, shortages
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet
 from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
 from webhook.scheduler.plugins.plugin import Plugin, Refusal
@@ -22,9 +22,8 @@ class NodeResourcesFit(Plugin):
 
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
-        ignored, ignored_groups = cycle.profile.ignored, cycle.profile.ignored_groups
-        reasons = partial(shortages, cycle.pod.requests, ignored=ignored, ignored_groups=ignored_groups)
-        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(cycle.snapshot, reasons)
+        requests = heeded(cycle.pod.requests, cycle.profile.ignored, cycle.profile.ignored_groups)
+        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(cycle.snapshot, partial(shortages, requests))
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
