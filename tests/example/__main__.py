@@ -58,7 +58,8 @@ def _run(args: argparse.Namespace) -> int:
         socket.create_server(("127.0.0.1", args.port)).close()
     except OSError as error:
         reason = os.strerror(error.errno or 0)
-        raise ExampleError(f"127.0.0.1:{args.port}: {reason}; choose another port: make run PORT=") from error
+        fix = "choose another port, such as make run PORT=8444"
+        raise ExampleError(f"127.0.0.1:{args.port}: {reason}; {fix}") from error
     health = _free_port()
     with _server(args.program, args.port, health) as (server, ca):
         _wait(server, health)

@@ -41,7 +41,7 @@ def test_a_port_that_is_taken_is_said():
         port = taken.getsockname()[1]
         done = subprocess.run([*EXAMPLE, "--port", str(port)], capture_output=True, text=True, check=False)
 
-    assert (2, f"127.0.0.1:{port}: Address already in use; choose another port: make run PORT=\n") == (
+    assert (2, f"127.0.0.1:{port}: Address already in use; choose another port, such as make run PORT=8444\n") == (
         done.returncode,
         done.stderr,
     )

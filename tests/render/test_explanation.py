@@ -15,7 +15,7 @@ from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, POLICY, of_new_pod, of_pod
 from webhook.render.explanation import Explained, as_json, text
 from webhook.simulation.results import Range
-from webhook.simulation.rollout_check import Rollout
+from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
 TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SAID = "0/1 nodes are available: 1 Insufficient cpu."
@@ -193,13 +193,22 @@ def test_a_change_in_a_template_has_the_price_of_its_kind(owner, price):
     assert f"in the template of {owner} ({price})" in lines(one)
 
 
+LIMIT = f"the limit of {MOST_PLACEMENTS:,} simulated placements was reached"
+
+
 @pytest.mark.parametrize(
     ("rollout", "outcome"),
     [
-        (Rollout(20, 1.0, Range(0, 0, 0), 7), "n1; all 7 Pods run in the end"),
-        (Rollout(20, 1.0, Range(0, 0, 0), 1), "n1; the Pod runs in the end"),
-        (Rollout(20, 0.0, Range(3, 3, 3), 7), "n1; its rollout never finishes: 3 Pods wait"),
-        (Rollout(20, 0.75, Range(0, 0, 2), 7), "n1; its rollout never finishes in 25 % of 20 runs: 0 to 2 Pods wait"),
+        (Rollout(20, 20, 1.0, Range(0, 0, 0), 7), "n1; all 7 Pods run in the end"),
+        (Rollout(20, 20, 1.0, Range(0, 0, 0), 1), "n1; the Pod runs in the end"),
+        (Rollout(20, 20, 0.0, Range(3, 3, 3), 7), "n1; its rollout never finishes: 3 Pods wait"),
+        (
+            Rollout(20, 20, 0.75, Range(0, 0, 2), 7),
+            "n1; its rollout never finishes in 25 % of 20 runs: 0 to 2 Pods wait",
+        ),
+        (Rollout(5, 20, 1.0, Range(0, 0, 0), 7), f"n1; all 7 Pods run in the end (in 5 runs: {LIMIT})"),
+        (Rollout(5, 20, 0.0, Range(3, 3, 3), 7), f"n1; its rollout never finishes: 3 Pods wait (in 5 runs: {LIMIT})"),
+        (Rollout(0, 20, 0.0, Range(0, 0, 0), 7), f"n1; its rollout was not simulated: {LIMIT}"),
     ],
 )
 def test_a_change_in_a_template_says_what_its_rollout_comes_to(rollout, outcome):
@@ -207,10 +216,10 @@ def test_a_change_in_a_template_says_what_its_rollout_comes_to(rollout, outcome)
     now = Remedy("a node more", NOW, ("n2",), attempted(node("n1")))
     subject = of_pod(pod(owner="Deployment/web"), {})
     one = explained(node("n1", cpu="0"), subject=subject, remedies=[now, softer])._replace(rollouts=[None, rollout])
-    price = "which replaces its Pods: the rollout was simulated"
+    price = f"which replaces its Pods{': the rollout was simulated' if rollout.runs else ''}"
 
     assert [f"in the template of Deployment/web ({price})", f"softer        -> {outcome}"] == lines(one)[-2:]
-    assert [None, rollout.finishes] == [
+    assert [None, rollout.finishes if rollout.runs else None] == [
         each["rollout"] and each["rollout"]["finishes"] for each in as_json(one)["remedies"]
     ]
 

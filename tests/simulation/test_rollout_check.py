@@ -11,7 +11,6 @@ from webhook.objects.fields import texts_at
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import attempt, of_pod
 from webhook.scheduler.framework import find_feasible
-from webhook.simulation import rollout_check
 from webhook.simulation.rollout_check import simulated_rollouts
 
 
@@ -21,7 +20,7 @@ def simulate(objects, waiting, raw=None):
     cycle = attempt(of_pod(waiting, there.others), there.snapshot, there.features).cycle
     found = remedies(cycle, find_feasible(cycle))
     rollouts = simulated_rollouts(found, cycle, raw if raw is not None else workload(objects), there)
-    return {one.change: rollout for one, rollout in zip(found, rollouts.of_remedies, strict=True)}
+    return {one.change: rollout for one, rollout in zip(found, rollouts, strict=True)}
 
 
 def waiting(owner="ReplicaSet/web-1", **spec):
@@ -86,15 +85,31 @@ def test_with_match_label_keys_the_new_pods_count_by_themselves():
     assert found["nodeTaintsPolicy: Honor on constraint 0"].finishes == 1.0
 
 
-def test_the_number_of_placements_is_bounded_and_what_is_left_out_is_counted(monkeypatch):
-    """By the placements, not by time: two calls leave out the same."""
+def test_the_attempts_to_place_a_pod_are_bounded_and_shared_equally():
+    """By their number, not by time: two calls say the same."""
     there = cluster(*situation(), waiting())
     cycle = attempt(of_pod(waiting(), there.others), there.snapshot, there.features).cycle
     changes, raw = remedies(cycle, find_feasible(cycle)), workload(situation())
-    whole = simulated_rollouts(changes, cycle, raw, there)
-    monkeypatch.setattr(rollout_check, "MOST_PLACEMENTS", 7 * (20 + 5))
-    bounded = simulated_rollouts(changes, cycle, raw, there)
 
-    assert (0, 2 + bounded.left_out) == (whole.left_out, sum(one is not None for one in whole.of_remedies))
-    assert [20, 5] == [rollout.runs for rollout in bounded.of_remedies if rollout is not None]
-    assert bounded == simulated_rollouts(changes, cycle, raw, there)
+    def runs(most_placements):
+        rollouts = simulated_rollouts(changes, cycle, raw, there, most_placements=most_placements)
+        assert rollouts == simulated_rollouts(changes, cycle, raw, there, most_placements=most_placements)
+        return [rollout.runs for rollout in rollouts if rollout is not None]
+
+    starting = len(runs(40_000))
+    assert [20] * starting == runs(40_000)
+    assert [0] * starting == runs(10 * starting)  # A run places seven Pods, and tries to place those that wait.
+    assert [5, 12, 5, 5] == runs(50 * starting)  # A rollout that ends at once places fewer Pods.
+
+
+def test_pods_of_others_that_wait_count_too():
+    """Each Pod that waits is tried again after each Pod that is placed."""
+    others = [pod("", 100 + i, "", spec={"nodeSelector": {"no": f"where-{i}"}}) for i in range(30)]
+    for other in others:
+        del other["metadata"]["ownerReferences"]
+    there = cluster(*situation(), waiting(), *others)
+    cycle = attempt(of_pod(waiting(), there.others), there.snapshot, there.features).cycle
+    changes = remedies(cycle, find_feasible(cycle))
+    rollouts = simulated_rollouts(changes, cycle, workload(situation()), there, most_placements=1_000)
+
+    assert {0} == {rollout.runs for rollout in rollouts if rollout is not None}

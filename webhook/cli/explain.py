@@ -41,7 +41,7 @@ from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
-from webhook.simulation.rollout_check import MOST_PLACEMENTS, simulated_rollouts
+from webhook.simulation.rollout_check import simulated_rollouts
 
 POD = "Pod"
 
@@ -153,10 +153,7 @@ def _explained(
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
-    if rollouts.left_out:
-        which = "1 change" if rollouts.left_out == 1 else f"{rollouts.left_out} changes"
-        notes = (*notes, f"The rollout of {which} is not simulated: {MOST_PLACEMENTS:,} placements are the limit.")
-    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts.of_remedies)
+    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
 
 
 def _defaults(policy: Policy, known: Known) -> Defaults:

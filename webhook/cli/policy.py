@@ -1,7 +1,7 @@
 """
 Check a policy file, show the settings for one Pod, test what a policy does, export it, or print the JSON Schema.
 
-Exit code 0: fine, 1: a test has failed, or the copy that --against names differs, 2: an input cannot be used.
+Exit code 0: fine, 1: a test has failed or a copy differs, 2: the policy or another input cannot be used.
 """
 
 from __future__ import annotations

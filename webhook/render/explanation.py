@@ -17,7 +17,7 @@ from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
-from webhook.simulation.rollout_check import Rollout
+from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
 OUTPUT_API_VERSION = "evenkeel.dev/v1alpha1"
 MOST_ROWS, MOST_NODES_SHOWN = 12, 5
@@ -304,8 +304,7 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
     """Yield the changes that are made in the same place, each with the nodes that take the Pod then; and where."""
     remedies = explained.remedies
     rollouts = {remedy.change: rollout for remedy, rollout in zip(remedies, explained.rollouts or (), strict=False)}
-    rollout = _NOT_TRIED if explained.rollouts is None else _SIMULATED if any(rollouts.values()) else _NOT_SIMULATED
-    titles = {NOW: "now", IN_TEMPLATE: _template(explained.subject, explained.source, rollout)}
+    titles = {NOW: "now", IN_TEMPLATE: _template(explained.subject, explained.source, _price(explained.rollouts))}
     for where, title in titles.items():
         in_place = [remedy for remedy in remedies if remedy.where == where]
         if in_place:
@@ -326,15 +325,21 @@ def _let_in(remedy: Remedy) -> str:
 
 
 def _rolled_out(rollout: Rollout | None) -> str:
-    """Return how the rollout that a change starts ends: all Pods run, or some stay Pending."""
+    """Return how the rollout that a change starts ends: all Pods run, or some wait; or why that is not known."""
     if rollout is None:
         return ""
+    limit = f"the limit of {MOST_PLACEMENTS:,} simulated placements was reached"
+    if not rollout.runs:
+        return f"; its rollout was not simulated: {limit}"
+    fewer = f" (in {rollout.runs} runs: {limit})" if rollout.runs < rollout.wanted_runs else ""
     if rollout.finishes == 1:
-        return f"; {'the Pod runs' if rollout.replicas == 1 else f'all {rollout.replicas:,} Pods run'} in the end"
+        return (
+            f"; {'the Pod runs' if rollout.replicas == 1 else f'all {rollout.replicas:,} Pods run'} in the end{fewer}"
+        )
     waiting = rollout.pending
     wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
     share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
-    return f"; its rollout never finishes{share}: {wait} Pods wait"
+    return f"; its rollout never finishes{share}: {wait} Pods wait{fewer}"
 
 
 def _template(subject: PlacementSubject, source: str, rollout: str) -> str:
@@ -348,6 +353,15 @@ def _template(subject: PlacementSubject, source: str, rollout: str) -> str:
     return f"in the Pod{anew}"
 
 
+def _price(rollouts: Sequence[Rollout | None] | None) -> str:
+    """Return what a change in the template entails, and whether that was simulated."""
+    if rollouts is None:
+        return _NOT_TRIED
+    simulated = [rollout.runs for rollout in rollouts if rollout is not None]
+    return _SIMULATED if any(simulated) else _REPLACES if simulated else _NOT_SIMULATED
+
+
+_REPLACES = "which replaces its Pods"
 _SIMULATED = "which replaces its Pods: the rollout was simulated"
 _NOT_SIMULATED = "for the next Pod; the rollout that it starts cannot be simulated"
 _NOT_TRIED = "for the next Pod; evenkeel explain simulates the rollout that it starts"
@@ -394,6 +408,8 @@ def as_json(explained: Explained) -> dict[str, object]:
 def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:
     if rollout is None:
         return None
+    if not rollout.runs:
+        return {"runs": 0, "finishes": None, "pending": None}
     pending = {"least": rollout.pending.least, "mostLikely": rollout.pending.most_likely, "most": rollout.pending.most}
     return {"runs": rollout.runs, "finishes": rollout.finishes, "pending": pending}
 

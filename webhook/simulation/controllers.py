@@ -24,6 +24,7 @@ from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, Owner
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.inferred_defaults import Defaults
+from webhook.placement.pending import likeness
 from webhook.placement.subject import PlacementSubject, attempt, next_replica, of_pod
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.features import Features
@@ -71,6 +72,7 @@ class Controllers:
         self.pods = [read_pod(pod) for pod in cluster.pods]
         self.snapshot = cluster.snapshot
         self._makers: dict[ObjectKey, Maker] = {}
+        self._classes: dict[tuple[str, str], PodClass] = {}  # of Pods that nothing makes anew, by what makes them alike
         self.errors: dict[str, None] = {}
         self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [self.workload]
         self.revisions = {replica_set.ref.key: i for i, replica_set in enumerate(self.sets)}
@@ -157,7 +159,11 @@ class Controllers:
 
     def as_it_is(self, pod: PodObject) -> PodClass:
         """Return the class of a Pod, read from the Pod itself and not from the Pod template of its owner."""
-        return self._class(of_pod(pod.raw, self.cluster.others))[0]
+        subject = of_pod(pod.raw, self.cluster.others)
+        alike = subject.scheduler, likeness(subject)
+        if alike not in self._classes:
+            self._classes[alike] = self._class(subject)[0]
+        return self._classes[alike]
 
     def revision(self, pod: PodObject) -> int:
         """Return the number of the workload's ReplicaSet or revision that has a Pod; -1 for another workload's."""

@@ -3,7 +3,7 @@ Simulates the rollout that a change in a workload's template starts.
 
     Remedy in the template, workload ──a rollout to the changed template, a few runs──> how often it ends, what waits
 
-The work is bounded by the number of Pods that are placed, never by time: equal input gives equal output.
+The work is bounded by how often Pods are tried to be placed, never by time: equal input gives equal output.
 """
 
 from __future__ import annotations
@@ -21,32 +21,30 @@ from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
 from webhook.simulation.pod import PodClass
 from webhook.simulation.results import Range, ranged
-from webhook.simulation.run import Plan, run
+from webhook.simulation.run import Plan, StepOutcome, run
+from webhook.simulation.state import OutOfPlacementsError
 from webhook.simulation.step import ROLLOUT, Step, StepError
 
 SEED, LEAST_RUNS, MOST_ROLLOUT_RUNS = 1, 3, 20
 NODES_TRIED_IN_ROLLOUT = 15_000  # in the runs for one remedy
-MOST_PLACEMENTS = 20_000  # in the runs for all remedies of a Pod; a run places each replica anew
+MOST_PLACEMENTS = 40_000  # In the runs for all remedies, as State counts them; each remedy has an equal share.
 
 
 class Rollout(NamedTuple):
-    """What the rollout of a change comes to in so many runs: the share that ends, and how many Pods wait."""
+    """
+    What the rollout of a change comes to in so many runs: the share that ends, and how many Pods wait.
+
+    There are fewer `runs` than `wanted_runs`, or none, where its share of the placements was spent.
+    """
 
     runs: int
+    wanted_runs: int
     finishes: float
     pending: Range
     replicas: int
 
 
-class Rollouts(NamedTuple):
-    """
-    For each remedy the rollout that it starts, None where none was simulated.
-
-    `left_out` is the number of those that were not simulated because MOST_PLACEMENTS would have been exceeded.
-    """
-
-    of_remedies: tuple[Rollout | None, ...]
-    left_out: int = 0
+Rollouts = tuple[Rollout | None, ...]  # For each remedy; None where it starts none that can be simulated.
 
 
 def simulated_rollouts(
@@ -57,48 +55,50 @@ def simulated_rollouts(
     kinds: Kinds = KINDS,
     profiles: Profiles = USUAL_PROFILES,
     defaults: Defaults = none_given,
+    most_placements: int = MOST_PLACEMENTS,
 ) -> Rollouts:
     """
     Simulate, for each remedy of the attempt `cycle`, the rollout that it starts of the workload `raw`.
 
-    Nothing is simulated for a remedy that is made in the cluster, also together with one in the template.
+    None is simulated for a remedy that is made in the cluster, also together with one in the template.
     `defaults` are the constraints that new Pods without any are given.
     """
-    nothing = Rollouts((None,) * len(remedies))
+    nothing = (None,) * len(remedies)
     if raw is None or not is_simulated(raw) or not any(remedy.where == IN_TEMPLATE for remedy in remedies):
         return nothing
     try:
         plan = planned(raw, cluster, [Step(ROLLOUT, ROLLOUT)], kinds, profiles=profiles, defaults=defaults).plan
     except StepError:
         return nothing
-    placements_left, left_out = MOST_PLACEMENTS, 0
-    rollouts: list[Rollout | None] = []
-    for remedy in remedies:
-        rollouts.append(None)
-        if remedy.where != IN_TEMPLATE or remedy.cycle.snapshot is not cycle.snapshot:
-            continue
-        runs = _runs(plan, len(cycle.snapshot.nodes), placements_left)
-        if runs:
-            rollouts[-1] = _rolled_out(plan, remedy.cycle, runs)
-            placements_left -= runs * plan.named.replicas
-        else:
-            left_out += 1
-    return Rollouts(tuple(rollouts), left_out)
+    starting = [
+        remedy.where == IN_TEMPLATE and remedy.cycle.snapshot is cycle.snapshot  # else it is made in the cluster, too
+        for remedy in remedies
+    ]
+    runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
+    share = most_placements // max(1, sum(starting))
+    return tuple(
+        _rolled_out(plan, remedy.cycle, runs, share) if starts else None
+        for remedy, starts in zip(remedies, starting, strict=True)
+    )
 
 
-def _runs(plan: Plan, nodes: int, placements_left: int) -> int:
-    """Return how often a rollout is simulated, 0 if too few placements are left."""
-    runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, nodes)))
-    runs = min(runs, placements_left // max(1, plan.named.replicas))
-    return runs if runs >= LEAST_RUNS else 0
-
-
-def _rolled_out(plan: Plan, changed: Cycle, runs: int) -> Rollout:
+def _rolled_out(plan: Plan, changed: Cycle, wanted_runs: int, placements: int) -> Rollout:
+    """Simulate the rollout of a change, as often as it is wanted and the placements suffice for."""
     maker = plan.makers[0]
     made = replace(plan, makers={0: maker._replace(of_class=_changed(maker.of_class, changed))})
-    ends = [run(made, SEED, number)[-1] for number in range(runs)]
-    finishes = sum(end.complete for end in ends) / runs
-    return Rollout(runs, finishes, ranged(end.pending for end in ends), plan.named.replicas)
+    ends: list[StepOutcome] = []
+    while len(ends) < wanted_runs:
+        try:
+            end = run(made, SEED, len(ends), placements)[-1]
+        except OutOfPlacementsError:
+            break
+        ends.append(end)
+        placements -= end.placements
+    if len(ends) < LEAST_RUNS:  # Few runs say little of what is chance.
+        ends = []
+    finishes = sum(end.complete for end in ends) / len(ends) if ends else 0.0
+    pending = ranged(end.pending for end in ends) if ends else Range(0, 0, 0)
+    return Rollout(len(ends), wanted_runs, finishes, pending, plan.named.replicas)
 
 
 def _changed(of_class: PodClass, changed: Cycle) -> PodClass:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from random import Random
 from typing import NamedTuple
 
@@ -95,11 +96,16 @@ class StepOutcome(NamedTuple):
     drained: Drained | None = None
     missing: int = 0
     leaving: int = 0
+    placements: int = 0
 
 
-def run(plan: Plan, seed: int, number: int) -> tuple[StepOutcome, ...]:
-    """Return the outcome before any step, and after each; `number` counts the runs of a seed."""
-    simulated = _Run(plan, Random(f"{seed}/{number}"))
+def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
+    """
+    Return the outcome before any step, and after each; `number` counts the runs of a seed.
+
+    OutOfPlacementsError if it would try to place Pods more than `most_placements` times.
+    """
+    simulated = _Run(plan, Random(f"{seed}/{number}"), most_placements)
     outcomes = [simulated.outcome()]
     for i, step in enumerate(plan.steps):
         drained = simulated.take(i, step)
@@ -127,8 +133,8 @@ class _Run:
     drawn for each run.  Only long minReadySeconds take longer than these.
     """
 
-    def __init__(self, plan: Plan, random: Random) -> None:
-        self.plan, self.state = plan, State(plan.start, random)
+    def __init__(self, plan: Plan, random: Random, most_placements: float = inf) -> None:
+        self.plan, self.state = plan, State(plan.start, random, most_placements)
         state, named = self.state, plan.named
         there: list[Pod] = []
         for name, on_node in plan.start.found.items():
@@ -297,6 +303,7 @@ class _Run:
             len(there),
             missing=max(0, workload.replicas - len(there)),
             leaving=sum(pod.terminating for pod in workload.pods),
+            placements=state.placements,
         )
 
     def _why(self, of_class: PodClass) -> str:

@@ -11,6 +11,7 @@ from bisect import insort
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from math import inf
 from random import Random
 from typing import NamedTuple
 
@@ -47,9 +48,18 @@ class Start(NamedTuple):
     frameworks: dict[PodClass, Framework]
 
 
+EVENTS_LIKE_A_PLACEMENT = 10  # To follow so many events is as much work as to look at all nodes of a small cluster.
+
+
+class OutOfPlacementsError(Exception):
+    """A run has tried to place Pods as often as it may."""
+
+
 class State:
     """
-    One run.
+    One run, in which Pods are tried to be placed `most_placements` times at most: OutOfPlacementsError beyond.
+
+    An attempt counts once more for each EVENTS_LIKE_A_PLACEMENT that came since the last one for Pods of its class.
 
     `waiting` are the Pods without a node in the order in which they are tried, `fresh` those of the workload that are
     ready and not yet available, in the order in which they will be.  `unready` are how many Pods of a namespace and
@@ -57,8 +67,9 @@ class State:
     `version` grows with whatever may let a Pod in; a class that has `failed` is not tried again before.
     """
 
-    def __init__(self, start: Start, random: Random) -> None:
+    def __init__(self, start: Start, random: Random, most_placements: float = inf) -> None:
         self.begun, self.random, self.ground = start, random, start.ground
+        self.placements, self.most_placements = 0, most_placements
         self.features, self.now = start.features, start.now
         self.usage: dict[str, Usage] = dict(start.snapshot.usage)
         self._groups: dict[str, dict[LabelSet, dict[str, int]]] = {}
@@ -197,11 +208,11 @@ class State:
 
     def _place(self, pod: Pod, of_class: PodClass) -> bool:
         """
-        Bind a Pod to the best node; False if none is feasible.
+        Bind a Pod to the best node; False if none is feasible.  OutOfPlacementsError if it may not be tried.
 
         upstream: schedule_one.go:Scheduler.schedulePod (v1.37)
         """
-        framework = self.framework(of_class)
+        framework = self._counted_framework(of_class)
         feasible = framework.feasible()
         if not feasible:
             return False
@@ -214,6 +225,14 @@ class State:
             position = ties.by_heap(best, candidates, begun, len(self.ground.nodes), self.random)
         self._bind(pod, of_class, self.ground.names[position])
         return True
+
+    def _counted_framework(self, of_class: PodClass) -> Framework:
+        """Return what the plugins say for a class of Pods, and count the work of it."""
+        _, seen = self._frameworks.get(of_class, (None, 0))
+        self.placements += 1 + max(0, len(self._events) - seen) // EVENTS_LIKE_A_PLACEMENT
+        if self.placements > self.most_placements:
+            raise OutOfPlacementsError
+        return self.framework(of_class)
 
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
         """Give a Pod its node, where it is ready at once if anybody reaches it."""
