@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.support.attempts import (
     BIG,
     CORDONED,
@@ -20,11 +22,12 @@ from tests.support.attempts import (
     said,
     scores,
 )
-from tests.support.placement import HARD, SOFT, bound
+from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed
 from webhook.scheduler.counts import PodInfo, Usage
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.framework import Framework, total, usable_nodes
-from webhook.scheduler.profile import Profile
+from webhook.scheduler.framework import PLUGINS, Framework, total, usable_nodes
+from webhook.scheduler.plugins.plugin import Plugin
+from webhook.scheduler.profile import FILTERS, WEIGHTS, Cycle, Profile
 
 
 def test_a_node_that_nothing_refuses_is_feasible():
@@ -144,3 +147,27 @@ def test_a_copy_changes_by_itself():
     copied.add_pods(PodInfo("shop", (("app", "web"),)), "n1", 1)
 
     assert (0b11, 0b10) == (framework.feasible(), copied.feasible())
+
+
+def test_every_plugin_of_the_default_profile_is_there_and_no_other():
+    assert {plugin.name for plugin in PLUGINS} == {*FILTERS, *WEIGHTS}
+    assert list(FILTERS) == [plugin.name for plugin in PLUGINS if plugin.name in FILTERS]
+
+
+def test_what_the_spread_counts_is_followed_though_the_profile_does_not_run_it():
+    profile = Profile(filters=(), weights={})
+    there = cluster({"n1": "a", "n2": "b"})
+    framework = Framework(Cycle(incoming(labels={"app": "web"}), parsed(HARD), there, LATEST, profile=profile))
+    assert [{}] == [counts.counts for counts in framework.spread.hard.counts]
+
+    framework.add_pods(PodInfo(framework.cycle.pod.namespace, (("app", "web"),)), "n1", 1)
+
+    assert [{"a": 1}] == [counts.counts for counts in framework.spread.hard.counts]
+
+
+def test_a_plugin_that_counts_pods_has_a_copy_of_its_own():
+    class Forgetful(Plugin):
+        name, counts_pods = "Forgetful", True
+
+    with pytest.raises(NotImplementedError, match=r"Forgetful\.copy"):
+        Forgetful(Cycle(incoming(), (), cluster({}), LATEST)).copy()

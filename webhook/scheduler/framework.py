@@ -58,12 +58,14 @@ class Framework:
         self.cycle = cycle
         self._plugins: dict[str, Plugin] = {}
         self._scores_of_usage: NodesByUsage[int] = NodesByUsage(cycle.snapshot, self._score_usage)
+        self._following: list[Plugin] = []  # Those that count Pods; made when the first Pod comes or goes.
         self._usage: dict[str, Usage] = {}  # By the name of the node, where it is no longer that of the snapshot.
 
     def copy(self) -> Framework:
         """Return an independent copy; it shares what does not depend on the Pods."""
         new = copy(self)
         new._plugins = {name: plugin.copy() for name, plugin in self._plugins.items()}
+        new._following = []
         # Its scores are asked of the plugins of the original: what is made of a usage does not depend on the Pods.
         new._scores_of_usage, new._usage = self._scores_of_usage.copy(), dict(self._usage)
         return new
@@ -73,6 +75,7 @@ class Framework:
         plugin = self._plugins.get(name)
         if plugin is None:
             plugin = self._plugins[name] = _PLUGINS[name](self.cycle)
+            self._following = []
         return plugin
 
     @property
@@ -84,8 +87,8 @@ class Framework:
 
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:
         """Count `number` more Pods that are alike on a node, fewer if it is negative."""
-        for name in self._counting_pods:
-            self.plugin(name).add_pods(info, node, number)
+        for plugin in self._counting_pods():
+            plugin.add_pods(info, node, number)
 
     def set_usage(self, name: str, usage: Usage) -> None:
         """Set what is used of the node with this name; a name that no node has is passed over."""
@@ -93,14 +96,16 @@ class Framework:
         if node is None:
             return
         self._usage[name] = usage
-        for of_plugin in self._counting_pods:
-            self.plugin(of_plugin).set_usage(node, usage)
+        for plugin in self._counting_pods():
+            plugin.set_usage(node, usage)
         self._scores_of_usage.set_usage(node, usage)
 
-    @cached_property
-    def _counting_pods(self) -> list[str]:
-        running = {*self.cycle.profile.filters, *self.cycle.profile.weights}
-        return [kind.name for kind in PLUGINS if kind.counts_pods and kind.name in running]
+    def _counting_pods(self) -> list[Plugin]:
+        """Return the plugins that follow Pods: those that the profile runs, and those that were asked before."""
+        if not self._following:
+            running = {*self.cycle.profile.filters, *self.cycle.profile.weights, *self._plugins}
+            self._following = [self.plugin(kind.name) for kind in PLUGINS if kind.counts_pods and kind.name in running]
+        return self._following
 
     @cached_property
     def searched(self) -> NodeSet:

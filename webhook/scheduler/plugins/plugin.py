@@ -73,7 +73,9 @@ class Plugin:
         """Set what is used of a node."""
 
     def copy(self) -> Plugin:
-        """Return an independent copy; a plugin that does not change is its own."""
+        """Return an independent copy; a plugin that counts no Pods never changes, and is its own."""
+        if self.counts_pods:
+            raise NotImplementedError(f"{self.name}.copy")
         return self
 
 
