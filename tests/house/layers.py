@@ -106,10 +106,11 @@ placement.inferred_defaults · placement.remedies
 placement.explanation · placement.subject
 placement.pods · placement.room
 placement
+scheduler.capacity
 scheduler.configured_profiles · scheduler.framework
 scheduler.plugins
 scheduler.filtering · scheduler.plugins.nodes_by_usage · scheduler.plugins.plugin · scheduler.scoring
-scheduler.capacity · scheduler.profile
+scheduler.profile
 scheduler.default_constraints · scheduler.default_selector · scheduler.domain_counts · scheduler.fit
 scheduler.domains · scheduler.snapshot
 scheduler.incoming · scheduler.validation

@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 from tests.support.placement import filter_nodes
 from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
 from webhook.scheduler.capacity import bound
-from webhook.scheduler.domains import Reach
 from webhook.scheduler.framework import feasible_nodes
 from webhook.scheduler.snapshot import from_objects
 
 
 def bounded(cycle, wanted=9):
-    usable = Reach(cycle.pod, cycle.snapshot.nodes).usable
-    hard = [one for one in cycle.constraints if one.hard]
-    return bound(cycle.pod, hard, usable, cycle.snapshot, cycle.features, wanted)
+    return bound(cycle, wanted)
 
 
 ZONES = [node("a1", "a"), node("b1", "b"), node("c1", "c")]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.objects.reading import Reader, brief
-from webhook.scheduler.capacity import Bound, bound
 from webhook.scheduler.constraint import HARD, HONOR
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet
+
+if TYPE_CHECKING:
+    from webhook.scheduler.capacity import Bound
 
 MOST_REPLICAS_TRIED = 200
 
@@ -108,7 +111,10 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     wanted = workload.replicas - running
     if there is None or wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
         return
-    most = bound(_with_labels(subject), subject.hard, subject.reach.usable, there, subject.features, wanted)
+    from webhook.scheduler.capacity import bound  # Only needed where Pods are known.
+    from webhook.scheduler.profile import Cycle
+
+    most = bound(Cycle(_with_labels(subject), tuple(subject.hard), there, subject.features), wanted)
     if most.number < wanted:
         yield _cause(subject, most, running)
 

@@ -6,17 +6,15 @@ How many more Pods a cluster can take at most, in whatever order they come: what
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import UNUSED, Requests, Usage
-from webhook.scheduler.domain_counts import DomainCounts, count_domains
-from webhook.scheduler.domains import Reach
-from webhook.scheduler.features import Features
-from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.domain_counts import DomainCounts
+from webhook.scheduler.fit import heeded
+from webhook.scheduler.framework import Framework
 from webhook.scheduler.nodes import Allocatable, NodeSet
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.profile import Cycle
 
 
 class Bound(NamedTuple):
@@ -33,24 +31,17 @@ class Bound(NamedTuple):
     takes: int = 0
 
 
-def bound(
-    pod: IncomingPod, hard: Iterable[Constraint], usable: NodeSet, snapshot: Snapshot, features: Features, wanted: int
-) -> Bound:
+def bound(cycle: Cycle, wanted: int) -> Bound:
     """
-    Return a number of Pods like `pod` that no more than can be placed, `wanted` or less.
+    Return a number of Pods like that of the attempt that no more than can be placed, `wanted` or less.
 
-    `usable` are the nodes that taints and node affinity let it run on.  All other Pods stay where they are.
+    All other Pods stay where they are.
     """
-    constraints = tuple(hard)
-    for constraint in constraints:
-        usable &= snapshot.nodes.carrying(constraint.topology_key)
-    room = _Room(pod.requests, snapshot, wanted)
+    framework = Framework(cycle)
+    hard = framework.spread.hard
+    usable, room = framework.usable & hard.labelled, _Room(cycle, wanted)
     bounds = [Bound(room.of_all(usable))]
-    bounds += [
-        _of_constraint(counts, usable, room)
-        for counts in count_domains(Reach(pod, snapshot.nodes), constraints, snapshot, features)
-        if features.empty_selector_counts or not counts.constraint.selector.empty
-    ]
+    bounds += [_of_constraint(counts, usable, room) for counts in hard.counts if counts.countable]
     return min(bounds, key=lambda bound_of_constraint: bound_of_constraint.number)
 
 
@@ -90,11 +81,11 @@ class _Room:
     Where no node says what it has, resources were not read, and each has room for all.
     """
 
-    def __init__(self, requests: Requests, snapshot: Snapshot, wanted: int) -> None:
-        self.snapshot, self.wanted = snapshot, wanted
-        self._requests = requests
+    def __init__(self, cycle: Cycle, wanted: int) -> None:
+        self.snapshot, self.wanted, profile = cycle.snapshot, wanted, cycle.profile
+        self._requests = heeded(cycle.pod.requests, profile.ignored, profile.ignored_groups)
         self._found: dict[str, int] = {}
-        self._known = any(node.allocatable.pods for node in snapshot.nodes)
+        self._known = any(node.allocatable.pods for node in self.snapshot.nodes)
 
     def of_all(self, nodes: NodeSet) -> int:
         number = 0

@@ -25,18 +25,18 @@ class DomainCounts:
     """
     What a constraint counts: `counts` has the Pods in each domain that has any.
 
-    `eligible` are the domains that can set its minimum.  `self_match_num` is 1 if its selector matches the incoming
-    Pod, else 0.
+    `eligible` are the domains that can set its minimum.  It is not `countable` if its selector is empty in a version in
+    which that counts no Pod.  `self_match_num` is 1 if its selector matches the incoming Pod, else 0.
     """
 
     __slots__ = (
         "_by_number",
-        "_countable",
         "_domain_of",
         "_frequencies",
         "_matched",
         "_nodes_of",
         "constraint",
+        "countable",
         "counts",
         "eligible",
         "self_match_num",
@@ -54,7 +54,7 @@ class DomainCounts:
         countable: bool = True,
     ) -> None:
         self.constraint, self.eligible, self.counts, self.self_match_num = constraint, eligible, counts, self_match_num
-        self._domain_of, self._nodes_of, self._countable = domain_of, nodes_of, countable
+        self._domain_of, self._nodes_of, self.countable = domain_of, nodes_of, countable
         self._matched: dict[LabelSet, bool] = {}
         self._by_number: dict[int, NodeSet] | None = None
         self._frequencies: Counter[int] | None = None
@@ -68,7 +68,7 @@ class DomainCounts:
             self.self_match_num,
             self._domain_of,
             self._nodes_of,
-            countable=self._countable,
+            countable=self.countable,
         )
         new._matched = self._matched
         new._by_number = None if self._by_number is None else dict(self._by_number)
@@ -134,7 +134,7 @@ class DomainCounts:
         """Count `number` more Pods with these labels on a node, fewer if it is negative."""
         matches = self._matched.get(labels)
         if matches is None:
-            matches = self._matched[labels] = self._countable and self.constraint.selector.matches(dict(labels))
+            matches = self._matched[labels] = self.countable and self.constraint.selector.matches(dict(labels))
         domain = self._domain_of(node) if matches else None
         if domain is None:
             return
