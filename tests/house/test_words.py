@@ -58,11 +58,15 @@ def test_a_constant_that_a_docstring_names_and_no_module_has_is_found(tmp_path):
 
 
 def test_a_class_or_constant_that_is_there_twice_is_found(tmp_path):
-    for name, text in {"a": "class A: ...\nB, C = 1, 2", "b": "class A: ...\nB = 3\nC: int = 2"}.items():
+    texts = {
+        "a": "class A: ...\nclass D: ...\nB, C, E = 1, 2, 3",
+        "b": "class A: ...\nB = 3\nC: int = 2\n_D = tuple[str]\n_E = 4",
+    }
+    for name, text in texts.items():
         (tmp_path / "webhook").mkdir(exist_ok=True)
         (tmp_path / "webhook" / f"{name}.py").write_text(text)
 
-    assert {"A", "B"} == twice(tmp_path).keys()
+    assert {"A", "B", "D", "E"} == twice(tmp_path).keys()
 
 
 def test_bindings_that_point_are_found_but_not_fields():

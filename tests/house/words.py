@@ -163,11 +163,18 @@ def _assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 
 
 def twice(root: Path = ROOT) -> dict[str, list[Place]]:
-    """Return the classes that are defined twice, and the constants that are defined twice with different values."""
+    """
+    Return the classes that are defined twice, and the constants that are defined twice with different values.
+
+    An underscore in front makes no other name, and neither does an alias of a type beside a class.
+    """
     classes, constants = classes_and_constants(root)
-    return {name: places for name, places in classes.items() if len(places) > 1} | {
-        name: places for name, places in constants.items() if len({place.what for place in places}) > 1
-    }
+    named: dict[str, list[Place]] = defaultdict(list)
+    for name, places in classes.items():
+        named[name.strip("_")] += [place._replace(what=f"class {place}") for place in places]  # Each is another value.
+    for name, places in constants.items():
+        named[name.strip("_")] += places
+    return {name: places for name, places in named.items() if len({place.what for place in places}) > 1}
 
 
 def _print(folder: str) -> None:

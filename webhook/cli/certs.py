@@ -130,7 +130,7 @@ def _summary(inspection: Inspection, ca: Authority) -> str:
 
 
 @dataclass(frozen=True)
-class _Key:
+class _InspectedKey:
     """The key file next to a certificate; `matches` is None if the key cannot be read."""
 
     file: str
@@ -147,7 +147,7 @@ class _Seen:
     count: int
     inspection: Inspection
     problem: str | None
-    key: _Key | None
+    key: _InspectedKey | None
 
     @property
     def is_fine(self) -> bool:
@@ -183,15 +183,15 @@ def _look(file: Path, now: datetime) -> Iterator[_Seen]:
         yield _Seen(str(file), number, len(certificates), inspection, invalid_reason(inspection, now), key)
 
 
-def _key_beside(file: Path, pem: Pem) -> _Key | None:
+def _key_beside(file: Path, pem: Pem) -> _InspectedKey | None:
     path = file.with_suffix(".key")
     if not os.path.exists(path):
         return None
     try:
         Pair.parse(pem, read(path))
     except CertificateError as error:
-        return _Key(str(path), False if isinstance(error, KeyMismatchError) else None, str(error))
-    return _Key(str(path), True)
+        return _InspectedKey(str(path), False if isinstance(error, KeyMismatchError) else None, str(error))
+    return _InspectedKey(str(path), True)
 
 
 def _text(seen: _Seen) -> str:

@@ -24,7 +24,7 @@ from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
-from webhook.placement.inferred_defaults import Defaults, given_defaults
+from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
     UNSCHEDULABLE_REASON,
@@ -137,7 +137,7 @@ def _in_file(
 
 
 def _explained(
-    subject: PlacementSubject, known: Known, defaults: Defaults, profiles: Profiles, kinds: Kinds
+    subject: PlacementSubject, known: Known, defaults: DefaultsOf, profiles: Profiles, kinds: Kinds
 ) -> render.Explained:
     snapshot = alone(subject, known.snapshot, known.features)
     tried = attempt(
@@ -156,7 +156,7 @@ def _explained(
     return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
 
 
-def _defaults(policy: Policy, known: Known) -> Defaults:
+def _defaults(policy: Policy, known: Known) -> DefaultsOf:
     """Return the constraints that the policy gives a new Pod without any; None where kube-scheduler does."""
 
     def of_policy(subject: PlacementSubject) -> list[dict[str, object]] | None:

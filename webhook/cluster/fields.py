@@ -78,8 +78,9 @@ _KEPT_METADATA: Table = {
     "creationTimestamp": Field(BY_COMMANDS),
     "ownerReferences": Field(BY_COMMANDS, _OWNER, of_each=True),
 }
-_REQUESTS = _fields(BY_RESOURCES, "requests")
-_REQUESTS_AND_LIMITS = {**_REQUESTS, **_fields(BY_COMMANDS, "limits")}  # A new Pod with limits alone requests those.
+_REQUESTS_FIELDS = _fields(BY_RESOURCES, "requests")
+# A new Pod with limits alone requests these.
+_REQUESTS_AND_LIMITS = {**_REQUESTS_FIELDS, **_fields(BY_COMMANDS, "limits")}
 _CONTAINER: Table = {
     "name": Field(BY_RESOURCES),
     "resources": Field(BY_RESOURCES, _REQUESTS_AND_LIMITS),
@@ -88,7 +89,7 @@ _CONTAINER: Table = {
 }
 _CONTAINER_STATUS: Table = {
     **_fields(BY_RESOURCES, "name allocatedResources"),
-    "resources": Field(BY_RESOURCES, _REQUESTS),
+    "resources": Field(BY_RESOURCES, _REQUESTS_FIELDS),
 }
 _VOLUME = {name: Field(BY_COMMANDS, USED) for name in sorted(VOLUME_KINDS)}
 # The number of terms of an affinity, or an anti-affinity, to other Pods.
@@ -138,17 +139,17 @@ _SPEC: Table = {
     **_fields(BY_COMMANDS, "maxReplicas minReplicas scaleTargetRef"),  # of a HorizontalPodAutoscaler
     **_fields(BY_COMMANDS, "maxUnavailable minAvailable unhealthyPodEvictionPolicy"),  # of a PodDisruptionBudget
 }
-_CONDITION: Table = {
+_CONDITION_FIELDS: Table = {
     **_fields(BY_RESOURCES, "type reason"),
     **_fields(BY_COMMANDS, "status message lastTransitionTime"),
 }
-_STATUS: Table = {
+_STATUS_FIELDS: Table = {
     "phase": Field(BY_EVERYBODY),
     "allocatable": Field(BY_RESOURCES),  # of a Node
-    "conditions": Field(BY_RESOURCES, _CONDITION, of_each=True),
+    "conditions": Field(BY_RESOURCES, _CONDITION_FIELDS, of_each=True),
     "containerStatuses": Field(BY_RESOURCES, {**_CONTAINER_STATUS, "restartCount": Field(BY_COMMANDS)}, of_each=True),
     "initContainerStatuses": Field(BY_RESOURCES, _CONTAINER_STATUS, of_each=True),
-    "resources": Field(BY_RESOURCES, _REQUESTS),
+    "resources": Field(BY_RESOURCES, _REQUESTS_FIELDS),
     "allocatedResources": Field(BY_RESOURCES),
     "nominatedNodeName": Field(BY_COMMANDS),
     **_fields(BY_COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
@@ -157,7 +158,7 @@ OBJECT_FIELDS: Table = {
     **_fields(BY_COMMANDS, "apiVersion kind"),
     "metadata": Field(BY_EVERYBODY, {**_KEPT_METADATA, "resourceVersion": Field(BY_SERVER)}),
     "spec": Field(BY_EVERYBODY, _SPEC),
-    "status": Field(BY_EVERYBODY, _STATUS),
+    "status": Field(BY_EVERYBODY, _STATUS_FIELDS),
     **_fields(BY_SERVER, "message code"),  # of a metav1.Status, an error
 }
 # Of its annotations those that name a team or a contact are kept, which no table can list.

@@ -29,7 +29,7 @@ RELIST = frozenset({400, GONE_STATUS, 504})  # A watch: the resourceVersion is u
 
 # What an informer reports, with its kind, and fields for a log.
 WATCH_LISTED, WATCH_FAILED, WATCH_RESUMED, UNREADABLE = "listed", "watch failed", "watch resumed", "object unreadable"
-Report = Callable[..., None]
+ReportEvent = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Informer(Thread):
         watched: Watched,
         client: Client,
         store: Store,
-        report: Report,
+        report: ReportEvent,
         pace: Pace,
         features: Features | None = None,
     ) -> None:

@@ -16,7 +16,7 @@ from time import monotonic
 from webhook.cluster.client import NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Readiness
 from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
-from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, Report, pages
+from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, ReportEvent, pages
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import BY_KIND, WATCHED_NAMESPACES, WATCHED_PODS, Watched, watched
 from webhook.objects.references import Owner
@@ -55,7 +55,7 @@ class Live:
     def __init__(
         self,
         client: Client,
-        report: Report,
+        report: ReportEvent,
         *,
         watch_pods: bool = False,
         may_wait: Callable[[], bool] = lambda: True,

@@ -17,7 +17,7 @@ from webhook.scheduler.snapshot import Snapshot, SnapshotObject, by_rarest_label
 
 Gvk = tuple[str, str]  # apiVersion, kind
 Key = tuple[str, str]  # namespace, name
-_POD = WATCHED_PODS.gvk
+_POD_KIND = WATCHED_PODS.gvk
 
 
 class Store:
@@ -81,7 +81,7 @@ class Store:
         if (kind, namespace) in self._shared:
             objects = self._objects[kind][namespace] = dict(objects)
             self._shared.discard((kind, namespace))
-        if kind == _POD:
+        if kind == _POD_KIND:
             counts = self._pods.setdefault(namespace, PodCounts())
             kept = self._usage.add(counts.add(kept)) if isinstance(kept, BoundPod) else None
             if isinstance(before, BoundPod):
@@ -91,7 +91,7 @@ class Store:
             del objects[name]
         else:
             objects[name] = kept
-        if kind == _POD:
+        if kind == _POD_KIND:
             self._changed_pods.add(namespace)
         else:
             self._changed.add((kind, namespace))
@@ -122,8 +122,8 @@ class Store:
                 pods[namespace] = groups
             else:
                 pods.pop(namespace, None)
-            if not self._objects[_POD][namespace]:
-                del self._objects[_POD][namespace], self._pods[namespace]
+            if not self._objects[_POD_KIND][namespace]:
+                del self._objects[_POD_KIND][namespace], self._pods[namespace]
         return {"pods": pods, "usage": self._usage.by_node()}
 
     def _part(self, kind: Gvk, namespace: str, objects: Any) -> tuple[str, object, object]:

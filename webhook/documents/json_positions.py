@@ -8,8 +8,8 @@ from json import JSONDecoder
 from webhook.documents.scalars import skip_space
 from webhook.documents.spans import ARRAY, OBJECT, KeySpan, Span, Wanted, wanted_below
 
-_STRING = JSONDecoder().raw_decode
-_SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
+_JSON_STRING = JSONDecoder().raw_decode
+_JSON_SCALAR = re.compile(r"[-+.0-9A-Za-z]+")
 
 
 def root_spans(text: str, wanted: Wanted) -> tuple[Span, ...]:
@@ -32,8 +32,8 @@ class _Scanner:
         if first in ("{", "["):
             return self._collection(at, wanted, key, OBJECT if first == "{" else ARRAY)
         if first == '"':
-            return Span(at, _STRING(self.text, at)[1], key=key)
-        scalar = _SCALAR.match(self.text, at)
+            return Span(at, _JSON_STRING(self.text, at)[1], key=key)
+        scalar = _JSON_SCALAR.match(self.text, at)
         if scalar is None:
             raise ValueError(f"no value at {at}")
         return Span(at, scalar.end(), key=key)
@@ -58,7 +58,7 @@ class _Scanner:
     def _key(self, at: int) -> KeySpan:
         if self.text[at : at + 1] != '"':
             raise ValueError(f"no key at {at}")
-        name, end = _STRING(self.text, at)
+        name, end = _JSON_STRING(self.text, at)
         return KeySpan(name, at, end)
 
     def _past(self, char: str, at: int) -> int:

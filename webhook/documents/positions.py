@@ -34,7 +34,7 @@ def spans(text: str, paths: Iterable[FieldPath]) -> tuple[Span, ...]:
             return tuple(root for root in roots if not text.startswith("null", root.start))
         except ValueError:
             pass  # YAML may begin with a brace, too
-    finders = received(text, lambda: _Finder(wanted))
+    finders = received(text, lambda: _PositionFinder(wanted))
     return tuple(finder.root for finder in finders if finder.root is not None)
 
 
@@ -64,7 +64,7 @@ class _OpenNode:
     count: int = 0
 
 
-class _Finder:
+class _PositionFinder:
     """Finds the spans of one document; `root` is that of its value after the last event, None if it is empty."""
 
     def __init__(self, wanted: Wanted) -> None:

@@ -14,7 +14,7 @@ from webhook.lint.templates import has_placeholders
 from webhook.objects.kinds import FIELD
 
 _CONTENT = re.compile(r"^(?!---|[ \t]*(?:#|\r?$))", re.MULTILINE)
-_SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
+_HELM_SOURCE = re.compile(r"^# Source: (\S+)\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Chunk:
     @cached_property
     def source(self) -> str:
         """The template that it was rendered from, as `helm template` writes it in a comment; "" if there is none."""
-        match = _SOURCE.search(self.text)
+        match = _HELM_SOURCE.search(self.text)
         return match[1] if match else ""
 
     @property

@@ -14,7 +14,7 @@ from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 # Rules read these. Services and controllers matter only for default constraints, which lint does not add.
 _KIND_NAMED = r"""kind["']?\s*:\s*["']?(?:Namespace|Node)(?:List)?\b"""
 _MAY_HOLD, _MAY_HOLD_IN_TEXT = re.compile(_KIND_NAMED.encode()), re.compile(_KIND_NAMED)
-_KINDS = (("v1", "Namespace"), ("v1", "Node"))
+_CONTEXT_KINDS = (("v1", "Namespace"), ("v1", "Node"))
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ def context_objects(text: str) -> Iterator[Mapping[str, object]]:
         except DocumentError:
             continue
         for _, obj in (item for document in documents for item in items_of(document)):
-            if isinstance(obj, dict) and (obj.get("apiVersion"), obj.get("kind")) in _KINDS and _is_valid(obj):
+            if isinstance(obj, dict) and (obj.get("apiVersion"), obj.get("kind")) in _CONTEXT_KINDS and _is_valid(obj):
                 yield {name: obj.get(name) for name in ("apiVersion", "kind", "metadata", "spec")}
 
 

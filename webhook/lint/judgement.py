@@ -86,7 +86,7 @@ class _Unlocated:
     path: FieldPath
 
 
-class _Text(NamedTuple):
+class _JudgedText(NamedTuple):
     """A text at a path of a document, and the object that it is in, None if it is in none."""
 
     document: int
@@ -149,7 +149,7 @@ class _File:
         carrier: ObjectRef | None = None,
     ) -> None:
         """Judge the documents of a chunk; `carrier` is the object that it stands in a text of."""
-        unlocated, texts = list[_Unlocated](), list[_Text]()
+        unlocated, texts = list[_Unlocated](), list[_JudgedText]()
         before = self._passed_over
         for number, document in enumerate(documents):
             for path, obj in items_of(document):
@@ -167,7 +167,7 @@ class _File:
                 if chunk.may_have_constraints:
                     document_parts = [*fragments_in(obj, every_text)]
                     within = (part for part in document_parts if isinstance(part, TextWithin))
-                    texts += [_Text(number, (*path, *part.path), part.text, named) for part in within]
+                    texts += [_JudgedText(number, (*path, *part.path), part.text, named) for part in within]
                     fragments = [part for part in document_parts if isinstance(part, Fragment)]
                     parts = self._fragments(fragments, chunk, named)
                     unlocated += (replace(part, document=number, path=path) for part in parts)
@@ -177,7 +177,7 @@ class _File:
         if texts and not chunk.within:
             self._texts(chunk, texts)
 
-    def _texts(self, chunk: Chunk, texts: Sequence[_Text]) -> None:
+    def _texts(self, chunk: Chunk, texts: Sequence[_JudgedText]) -> None:
         """Judge texts within scalars of the chunk."""
         roots = spans(chunk.text, [text.path for text in texts])
         for number, path, text, carrier in texts:

@@ -19,7 +19,7 @@ from webhook.objects.names import IGNORE_ANNOTATION
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAGIC = frozenset(".*+?[](){}|^$\\")
-_UNKNOWN = ("transformers", "configurations")  # may change anything
+_FIELDS_NOT_MODELLED = ("transformers", "configurations")  # may change anything
 _WIDENS = ("configurations", "crds")  # say where labels are written, also to kustomizations that build from this one
 
 ReadFile = Callable[[str], str | None]
@@ -120,7 +120,7 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
         for replacement in as_list(kustomization.get("replacements"))
         for change in _replaced(replacement, read_file)
     ]
-    if any(name in kustomization for name in _UNKNOWN) or IGNORE_ANNOTATION in as_mapping(
+    if any(name in kustomization for name in _FIELDS_NOT_MODELLED) or IGNORE_ANNOTATION in as_mapping(
         kustomization.get("commonAnnotations")
     ):
         changes.append(BuildChange(ALL_PATCHED))

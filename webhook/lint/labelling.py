@@ -46,15 +46,15 @@ class Labelling(NamedTuple):
     @property
     def of_pods_alone(self) -> bool:
         """Whether it writes only the labels of the object, which are those of Pods."""
-        return self.places == (_METADATA,)
+        return self.places == (_METADATA_LABELS,)
 
 
 _OF_LABELS = ("labels", "matchLabels", "selector")
-_METADATA = LabelPlace(("metadata", "labels"))
+_METADATA_LABELS = LabelPlace(("metadata", "labels"))
 _LABELS, _TEMPLATE = ("metadata", "labels"), ("spec", "template", "metadata", "labels")
 # upstream: kustomize api/internal/konfig/builtinpluginconsts/{metadatalabels,commonlabels}.go (v0.21.1), of workloads
-_TEMPLATES = (
-    _METADATA,
+_TEMPLATE_PLACES = (
+    _METADATA_LABELS,
     LabelPlace(_TEMPLATE, kind="ReplicationController", version="v1"),
     LabelPlace(_TEMPLATE, kind="Deployment"),
     LabelPlace(_TEMPLATE, kind="ReplicaSet"),
@@ -64,19 +64,19 @@ _TEMPLATES = (
     LabelPlace(("spec", "jobTemplate", *_LABELS), kind="CronJob", group="batch"),
     LabelPlace(("spec", "jobTemplate", *_TEMPLATE), kind="CronJob", group="batch"),
 )
-_SELECTOR = ("spec", "selector", "matchLabels")
+_MATCH_LABELS = ("spec", "selector", "matchLabels")
 _SPREAD = ("spec", "template", "spec", "topologySpreadConstraints", "labelSelector", "matchLabels")
 _SELECTORS = (
     LabelPlace(("spec", "selector"), kind="ReplicationController", version="v1"),
-    LabelPlace(_SELECTOR, kind="Deployment"),
-    LabelPlace(_SELECTOR, kind="ReplicaSet"),
-    LabelPlace(_SELECTOR, kind="DaemonSet"),
-    LabelPlace(_SELECTOR, kind="StatefulSet", group="apps"),
-    LabelPlace(_SELECTOR, create=False, kind="Job", group="batch"),
-    LabelPlace(("spec", "jobTemplate", *_SELECTOR), create=False, kind="CronJob", group="batch"),
+    LabelPlace(_MATCH_LABELS, kind="Deployment"),
+    LabelPlace(_MATCH_LABELS, kind="ReplicaSet"),
+    LabelPlace(_MATCH_LABELS, kind="DaemonSet"),
+    LabelPlace(_MATCH_LABELS, kind="StatefulSet", group="apps"),
+    LabelPlace(_MATCH_LABELS, create=False, kind="Job", group="batch"),
+    LabelPlace(("spec", "jobTemplate", *_MATCH_LABELS), create=False, kind="CronJob", group="batch"),
     LabelPlace(_SPREAD, create=False, kind="Deployment", group="apps"),
     LabelPlace(_SPREAD, create=False, kind="StatefulSet", group="apps"),
-    *_TEMPLATES,
+    *_TEMPLATE_PLACES,
 )
 
 
@@ -112,7 +112,7 @@ def _own_places(entry: Mapping[str, object]) -> Iterator[LabelPlace]:
 def _of(entry: Mapping[str, object]) -> tuple[LabelPlace, ...]:
     if entry.get("includeSelectors") is True:
         return _SELECTORS
-    return _TEMPLATES if entry.get("includeTemplates") is True else (_METADATA,)
+    return _TEMPLATE_PLACES if entry.get("includeTemplates") is True else (_METADATA_LABELS,)
 
 
 def _parts(path: str) -> tuple[str, ...]:

@@ -15,16 +15,16 @@ from webhook.objects.kinds import BUILT_IN_KINDS, FIELD
 from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.workload import Workload
 
-Pair = tuple[str, str]  # topologyKey, whenUnsatisfiable
+KeyAndAction = tuple[str, str]  # topologyKey, whenUnsatisfiable
 
 _LABEL_FIELDS = frozenset({"labels", "matchLabels", "selector", "matchExpressions"})
 _WHOLE = frozenset({"", "metadata", "spec", "jobTemplate", "template", "kind", "apiVersion"})
-_SCALE = frozenset({"replicas", "parallelism", "strategy"})
+_SCALE_FIELDS = frozenset({"replicas", "parallelism", "strategy"})
 _ASKS = frozenset({"containers", "initContainers", "resources", "overhead"})
 _PLACES = frozenset({"tolerations", "nodeSelector", "affinity", "nodeName", "schedulerName"})
 _LABELLING = frozenset({"completionMode", "manualSelector"})  # by which a Job labels its Pods
 NAME_PATCHED = "name"  # of the object, by which a Job labels them, too
-_ALL_FIELDS = _SCALE | _ASKS | _PLACES | _LABELLING
+_ALL_FIELDS = _SCALE_FIELDS | _ASKS | _PLACES | _LABELLING
 _MERGED = frozenset(kind.kind for kind in BUILT_IN_KINDS)  # of others, kustomize replaces lists as a whole
 
 
@@ -37,7 +37,7 @@ class PatchedFields:
     """
 
     labels: frozenset[str] | None = frozenset()
-    constraints: frozenset[Pair] | None = frozenset()
+    constraints: frozenset[KeyAndAction] | None = frozenset()
     fields: frozenset[str] = frozenset()
 
     def __or__(self, other: PatchedFields) -> PatchedFields:
@@ -53,7 +53,7 @@ NO_PATCH = PatchedFields()
 ANY_LABELS = PatchedFields(labels=None)
 ALL_PATCHED = PatchedFields(None, None, _ALL_FIELDS | {NAME_PATCHED})
 RENAMED = PatchedFields(fields=frozenset({NAME_PATCHED}))
-ADDED: Pair = ("", "")
+ADDED: KeyAndAction = ("", "")
 
 
 def union(touched: Iterable[PatchedFields]) -> PatchedFields:
@@ -91,7 +91,7 @@ def _by_merge(patch: Mapping[str, object], of_pod: bool, merged: bool) -> Iterat
                 left.append((below, False))
 
 
-def _pairs(value: object) -> frozenset[Pair] | None:
+def _pairs(value: object) -> frozenset[KeyAndAction] | None:
     """Return what the constraints of a patched list are merged by; None if more may change."""
     items = [as_mapping(item) for item in as_list(value)]
     pairs = [_pair(item) for item in items]
@@ -99,7 +99,7 @@ def _pairs(value: object) -> frozenset[Pair] | None:
     return None if whole or not all(map(all, pairs)) else frozenset(pairs)
 
 
-def _pair(constraint: object) -> Pair:
+def _pair(constraint: object) -> KeyAndAction:
     """Return what a constraint is merged by; "" for what is not there."""
     key, when = texts_at(constraint, "topologyKey", "whenUnsatisfiable")
     return key, when
@@ -167,8 +167,8 @@ def left_open(workload: Workload, touched: PatchedFields) -> Workload:
     )
     if fields & (_LABELLING | {NAME_PATCHED}):
         open_workload = replace(open_workload, addable=open_workload.addable | workload.kind.addable, job_labels={})
-    if fields & _SCALE:
-        spec = {name: value for name, value in open_workload.spec.items() if name not in _SCALE}
+    if fields & _SCALE_FIELDS:
+        spec = {name: value for name, value in open_workload.spec.items() if name not in _SCALE_FIELDS}
         open_workload = replace(open_workload, replicas=1, scaling=None, strategy="Recreate", surges=False, spec=spec)
     if fields & _PLACES:
         return replace(open_workload, node_name="", affine_to_one_node=False, pod_spec=None)

@@ -41,7 +41,7 @@ def repair(file: str, text: str, judge: FileJudge, selected: Callable[[JudgedFil
     """
     count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text)
     for _ in range(MOST_ROUNDS):
-        by_chunk = defaultdict[tuple[int, int], list[_Repair]](list)
+        by_chunk = defaultdict[tuple[int, int], list[_PlacedRepair]](list)
         for next_repair in _one_per_object(selected(judged), refused):
             by_chunk[next_repair.address.start, next_repair.address.end].append(next_repair)
         if not by_chunk:
@@ -55,7 +55,7 @@ def repair(file: str, text: str, judge: FileJudge, selected: Callable[[JudgedFil
 
 
 @dataclass(frozen=True, slots=True)
-class _Repair:
+class _PlacedRepair:
     """The edit of one object, the one at `address`."""
 
     address: Address
@@ -73,23 +73,25 @@ class _Repair:
         return self.identity, self.edit.path
 
 
-def _one_per_object(located_findings: Iterable[Located], refused: Set[tuple[str, FieldPath]]) -> Iterable[_Repair]:
+def _one_per_object(
+    located_findings: Iterable[Located], refused: Set[tuple[str, FieldPath]]
+) -> Iterable[_PlacedRepair]:
     """
     Yield a repair of each object that was not refused; repairs of different objects are independent.
 
     The one that is the nearest to the root comes first: what a field is named decides what is wrong below.
     """
-    first: dict[Address, _Repair] = {}
+    first: dict[Address, _PlacedRepair] = {}
     for located in located_findings:
         if located.address is not None and located.finding.edit is not None:
-            repair = _Repair(located.address, located.finding.edit, located.identity)
+            repair = _PlacedRepair(located.address, located.finding.edit, located.identity)
             before = first.setdefault(located.address, repair) if repair.key not in refused else repair
             if len(repair.path) < len(before.path):
                 first[located.address] = repair
     return first.values()
 
 
-def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Repair]]:
+def _rewritten(text: str, repairs: Sequence[_PlacedRepair]) -> tuple[str, Sequence[_PlacedRepair]]:
     """
     Return `text` with the repairs that can be written in place, and the repairs left out.
 
@@ -97,7 +99,7 @@ def _rewritten(text: str, repairs: Sequence[_Repair]) -> tuple[str, Sequence[_Re
     """
     documents, roots = read_documents(text, []), spans(text, [repair.path[:-1] for repair in repairs])
     whole, wanted = Text(text, is_json(text)), list(documents)
-    changes, left = list[Replacement](), list[_Repair]()
+    changes, left = list[Replacement](), list[_PlacedRepair]()
     for repair in repairs:
         number, path, value = repair.address.document, repair.path, repair.edit.value
         change = whole.change(roots[number], path, value_at(documents[number], path), value)

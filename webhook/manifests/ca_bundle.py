@@ -23,7 +23,7 @@ CLIENT = ("service", "url")
 CONDITION, BY = "by-evenkeel", "request.?userInfo.?username.orValue('') == "  # and the user, as JSON has text
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
-_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+_CEL_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 _UNCHANGED_WANTED = "found a change, wanted it as it was: this account may only change caBundle"
 
 
@@ -48,7 +48,12 @@ def ca_bundle_policy(user: str) -> tuple[Manifest, ...]:
     metadata = {"name": CA_BUNDLE_NAME, "labels": OWN_LABELS}
     bound = {"policyName": CA_BUNDLE_NAME, "validationActions": ["Deny"]}
     return (
-        {"apiVersion": _API_VERSION, "kind": _POLICY, "metadata": metadata, "spec": _CA_BUNDLE_SPEC | _condition(user)},
+        {
+            "apiVersion": _API_VERSION,
+            "kind": _CEL_POLICY,
+            "metadata": metadata,
+            "spec": _CA_BUNDLE_SPEC | _condition(user),
+        },
         {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": bound},
     )
 

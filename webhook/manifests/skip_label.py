@@ -16,9 +16,9 @@ from webhook.objects.names import SKIP_LABEL
 SKIP_LABEL_NAME = f"{NAME}-skip-label"
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
-_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-_FIX = "leave the label out, or ask one of them to set it"
-_FOUND = f'metadata.labels[{SKIP_LABEL}]: found "true"'
+_CEL_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+_ADVICE = "leave the label out, or ask one of them to set it"
+_LABELLED = f'metadata.labels[{SKIP_LABEL}]: found "true"'
 _WHO = """variables.users.map(u, 'user "' + u + '"') + variables.groups.map(g, 'group "' + g + '"')"""
 # Labels can be changed through status and finalize as well.  A CEL step with `.?` does not fail on an absent field.
 _SKIP_LABEL_SPEC: Manifest = {
@@ -49,11 +49,11 @@ _SKIP_LABEL_SPEC: Manifest = {
             ),
             "reason": "Forbidden",
             "messageExpression": (
-                f"'{_FOUND} from user \"' + request.?userInfo.?username.orValue('') + '\", wanted it only from '"
-                f" + ({_WHO}).join(' or ') + '; {_FIX}'"
+                f"'{_LABELLED} from user \"' + request.?userInfo.?username.orValue('') + '\", wanted it only from '"
+                f" + ({_WHO}).join(' or ') + '; {_ADVICE}'"
             ),
             # Where the names are longer than the 5 KiB that the API server allows.
-            "message": f"{_FOUND}, wanted it only from those whom {_POLICY} {SKIP_LABEL_NAME} names; {_FIX}",
+            "message": f"{_LABELLED}, wanted it only from those whom {_CEL_POLICY} {SKIP_LABEL_NAME} names; {_ADVICE}",
         }
     ],
 }
@@ -68,7 +68,7 @@ def skip_label_policy(users: Iterable[str], groups: Iterable[str]) -> tuple[Mani
     return (
         {
             "apiVersion": _API_VERSION,
-            "kind": _POLICY,
+            "kind": _CEL_POLICY,
             "metadata": metadata,
             "spec": _SKIP_LABEL_SPEC | {"variables": variables},
         },

@@ -107,7 +107,7 @@ def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
 
 _REPLICAS: FieldPath = ("spec", "replicas")
 _KRUISE = (REVISION_HASH, TEMPLATE_HASH, "apps.kruise.io/cloneset-instance-id")
-_STATEFUL = (REVISION_HASH, "statefulset.kubernetes.io/pod-name")
+_STATEFUL_LABELS = (REVISION_HASH, "statefulset.kubernetes.io/pod-name")
 KINDS = Kinds(
     (
         Kind("v1", "Pod", "pods", template=(), short_names=("po",)),
@@ -128,7 +128,7 @@ KINDS = Kinds(
             "StatefulSet",
             "statefulsets",
             replicas=_REPLICAS,
-            added_labels=_STATEFUL,
+            added_labels=_STATEFUL_LABELS,
             possible_labels=("apps.kubernetes.io/pod-index",),
             revision_key=REVISION_HASH,
             short_names=("sts",),
@@ -185,7 +185,7 @@ KINDS = Kinds(
                 "StatefulSet",
                 "statefulsets",
                 replicas=_REPLICAS,
-                added_labels=_STATEFUL,
+                added_labels=_STATEFUL_LABELS,
                 possible_labels=("apps.kubernetes.io/pod-index",),
                 revision_key=REVISION_HASH,
                 built_in=False,

@@ -47,8 +47,8 @@ def annotation_bytes(annotations: Mapping[str, object]) -> int:
 
 
 _QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
+_DNS_LABEL_PATTERN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_DNS_LABEL_PATTERN}(\.{_DNS_LABEL_PATTERN})*"
 _ALPHANUMERIC = (
     "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 )

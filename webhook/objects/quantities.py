@@ -19,7 +19,7 @@ LONGEST_QUANTITY = 256  # Characters.
 
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
+_QUANTITY_PATTERN = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 # Beyond it, a text of LONGEST_QUANTITY characters is more than any quantity may be, or less than a nano.
 _LARGEST_EXPONENT = 3 * LONGEST_QUANTITY
@@ -37,7 +37,7 @@ def parse_quantity(text: str) -> int | None:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> int | None:
-    match = _FORM.fullmatch(text)
+    match = _QUANTITY_PATTERN.fullmatch(text)
     if match is None:
         return None
     sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-_DAY = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
+_DAY_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
+_TIME_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
 DAYS_BEFORE_1970 = 719_468  # from 1 March of the year 0, from which leap days are counted
 
 
 def seconds_at(value: object) -> float | None:
     """Return the seconds since 1970 at a time in UTC; None for anything else."""
-    match = _TIME.fullmatch(value) if isinstance(value, str) else None
+    match = _TIME_PATTERN.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         return None
     year, month, day, hour, minute, second = map(int, match.groups()[:6])
@@ -21,7 +21,7 @@ def seconds_at(value: object) -> float | None:
 
 def days_at(text: str) -> int | None:
     """Return the days from 1970 to one such as 2026-01-31; None for anything else, and if no calendar has that day."""
-    match = _DAY.fullmatch(text)
+    match = _DAY_PATTERN.fullmatch(text)
     if match is None:
         return None
     year, month, day = map(int, match.groups())

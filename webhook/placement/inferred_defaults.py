@@ -10,14 +10,14 @@ from webhook.objects.references import ObjectKey
 from webhook.placement.subject import PlacementSubject, maker_of
 
 # The constraints that a Pod without any is given as it is made; None for those of kube-scheduler.
-Defaults = Callable[[PlacementSubject], Sequence[dict[str, object]] | None]
+DefaultsOf = Callable[[PlacementSubject], Sequence[dict[str, object]] | None]
 
 
 def none_given(subject: PlacementSubject) -> None:
     """Give a Pod without constraints only those of kube-scheduler."""
 
 
-def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> Defaults:
+def given_defaults(pods: Iterable[Raw], others: Mapping[ObjectKey, Raw]) -> DefaultsOf:
     """
     Return, for the next Pod of a workload, the constraints, without selectors, that evenkeel gave its newest Pod.
 

@@ -50,7 +50,7 @@ class PendingList(NamedTuple):
     compared: int
 
 
-class _Waiting(NamedTuple):
+class _WaitingPod(NamedTuple):
     subject: PlacementSubject
     cycle: Cycle
     found: Feasibility
@@ -62,15 +62,15 @@ def pending(
 ) -> PendingList:
     """Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once."""
     alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
-    waiting: list[_Waiting] = []
+    waiting: list[_WaitingPod] = []
     for subject in subjects:
         key = likeness(subject)
         if key not in alike:
             cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
             feasibility = find_feasible(cycle)
             alike[key] = cycle, feasibility, message(cycle, feasibility)
-        waiting.append(_Waiting(subject, *alike[key]))
-    grouped: dict[tuple[str, str, str, str], list[_Waiting]] = {}
+        waiting.append(_WaitingPod(subject, *alike[key]))
+    grouped: dict[tuple[str, str, str, str], list[_WaitingPod]] = {}
     for waiting_pod in waiting:
         subject = waiting_pod.subject
         workload = subject.workload or str(subject.ref)
@@ -105,8 +105,8 @@ def _group(
     api_group: str,
     workload: str,
     cause: str,
-    alike: Sequence[_Waiting],
-    waiting: Sequence[_Waiting],
+    alike: Sequence[_WaitingPod],
+    waiting: Sequence[_WaitingPod],
     tries: bool,
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
@@ -123,7 +123,7 @@ def _group(
     return Group(namespace, api_group, workload, cause, names, best, most, tries)
 
 
-def _frees(remedy: Remedy, alike: Sequence[_Waiting], waiting: Sequence[_Waiting]) -> int:
+def _frees(remedy: Remedy, alike: Sequence[_WaitingPod], waiting: Sequence[_WaitingPod]) -> int:
     """Return how many of the Pods that wait a change lets in, each by itself; one in a template helps one workload."""
     if remedy.where != NOW:
         first = _asked(alike[0].cycle)
@@ -141,7 +141,7 @@ def _asked(cycle: Cycle) -> tuple[object, ...]:
     return pod.requests, pod.affinity, pod.tolerations, constraints
 
 
-def _let_in(waiting: Iterable[_Waiting], snapshot: Snapshot) -> Iterable[bool]:
+def _let_in(waiting: Iterable[_WaitingPod], snapshot: Snapshot) -> Iterable[bool]:
     known: dict[int, bool] = {}  # Pods that are alike share their attempt.
     for waiting_pod in waiting:
         if id(waiting_pod.cycle) not in known:

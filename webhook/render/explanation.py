@@ -358,11 +358,11 @@ def _price(rollouts: Sequence[Rollout | None] | None) -> str:
     if rollouts is None:
         return _NOT_TRIED
     simulated = [rollout.runs for rollout in rollouts if rollout is not None]
-    return _SIMULATED if any(simulated) else _REPLACES if simulated else _NOT_SIMULATED
+    return _ROLLOUT_SIMULATED if any(simulated) else _REPLACES if simulated else _NOT_SIMULATED
 
 
 _REPLACES = "which replaces its Pods"
-_SIMULATED = "which replaces its Pods: the rollout was simulated"
+_ROLLOUT_SIMULATED = "which replaces its Pods: the rollout was simulated"
 _NOT_SIMULATED = "for the next Pod; the rollout that it starts cannot be simulated"
 _NOT_TRIED = "for the next Pod; evenkeel explain simulates the rollout that it starts"
 _BY_HAND = "for the next Pod: no rollout starts, delete the Pods that are to be replaced"

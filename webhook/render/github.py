@@ -11,7 +11,7 @@ from webhook.lint.notes import Note, alike, many, together
 from webhook.lint.results import LintSummary, Located, Problem
 
 MOST_ANNOTATIONS = 3  # of one sort
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_WORKFLOW_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def as_commands(summary: LintSummary) -> str:
@@ -30,7 +30,7 @@ def _finding(located: Located) -> str:
     position = _position(located.file, line=line, endLine=line, col=located.column, endColumn=located.end_column)
     title = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     message = in_full(finding)
-    return command(_COMMANDS[finding.severity], message, **position, title=title)
+    return command(_WORKFLOW_COMMANDS[finding.severity], message, **position, title=title)
 
 
 def _notes(notes: Sequence[Note]) -> Iterator[str]:

@@ -108,7 +108,7 @@ def zone_loss(workload: LiveWorkload, nodes: Nodes) -> ZoneLoss | None:
     return ZoneLoss(dict(sorted(zones.items())), elsewhere)
 
 
-class _Namespace:
+class _NamespacePods:
     """The Pods of one namespace: those that a selector matches are found once, among those with one of its labels."""
 
     def __init__(self, groups: Mapping[LabelSet, PodGroup], makers: Mapping[LabelSet, Mapping[ObjectKey, int]]) -> None:
@@ -153,7 +153,7 @@ class Spreading:
 
     def __init__(self, snapshot: Snapshot, features: Features, inventory: Inventory, profiles: Profiles) -> None:
         self._snapshot, self._features, self._inventory, self._profiles = snapshot, features, inventory, profiles
-        self._namespaces: dict[str, _Namespace] = {}
+        self._namespaces: dict[str, _NamespacePods] = {}
         self._closed: dict[tuple[str, NodeSet, NodeSet], tuple[str, ...]] = {}
 
     def of(self, workload: LiveWorkload, pod: Raw, given: Sequence[object], template: int = 0) -> Iterator[Spread]:
@@ -186,11 +186,11 @@ class Spreading:
             known = counted if self._snapshot.nodes else None
             yield Spread(counted.constraint, source, template, known, *nodes, makers, key_of(workload), confined)
 
-    def _of(self, namespace: str) -> _Namespace:
+    def _of(self, namespace: str) -> _NamespacePods:
         of_namespace = self._namespaces.get(namespace)
         if of_namespace is None:
             groups = self._snapshot.pods.get(namespace, {})
-            of_namespace = self._namespaces[namespace] = _Namespace(groups, self._inventory.makers(namespace))
+            of_namespace = self._namespaces[namespace] = _NamespacePods(groups, self._inventory.makers(namespace))
         return of_namespace
 
     def _nodes(self, cycle: Cycle, constraint: Constraint) -> tuple[int, int, tuple[str, ...]]:

@@ -21,7 +21,7 @@ CURRENT, OLD = f"{SCHEDULER_GROUP}/v1", tuple(f"{SCHEDULER_GROUP}/v1beta{number}
 
 
 _NAMED_ITEMS: Schema = {"type": "array", "items": {"type": "object", "required": ["name"]}}
-_SET: Schema = {
+_PLUGIN_SET: Schema = {
     "type": "object",
     "properties": {"enabled": _NAMED_ITEMS, "disabled": _NAMED_ITEMS},
     "additionalProperties": False,
@@ -33,7 +33,7 @@ _PROFILE: Schema = {
         "percentageOfNodesToScore": {},
         "plugins": {
             "type": "object",
-            "properties": dict.fromkeys((MULTI_POINT, *POINTS), _SET),
+            "properties": dict.fromkeys((MULTI_POINT, *POINTS), _PLUGIN_SET),
             "additionalProperties": False,
         },
         "pluginConfig": _NAMED_ITEMS,

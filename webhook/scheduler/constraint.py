@@ -41,7 +41,7 @@ _FIELDS = frozenset(
     }
 )
 _IN_SELECTOR, _IN_REQUIREMENT = frozenset({"matchLabels", "matchExpressions"}), frozenset({"key", "operator", "values"})
-_GATED = {  # Fields, and the features without which they are dropped.
+_GATED_FIELDS = {  # Fields, and the features without which they are dropped.
     "minDomains": "min_domains",
     "nodeAffinityPolicy": "node_inclusion_policies",
     "nodeTaintsPolicy": "node_inclusion_policies",
@@ -170,7 +170,7 @@ def as_stored(raw: object, labels: Labels, features: Features) -> object:
 
     upstream: strategy.go:podStrategy.PrepareForCreate (v1.37)
     """
-    dropped = {name for name, feature in _GATED.items() if not getattr(features, feature)}
+    dropped = {name for name, feature in _GATED_FIELDS.items() if not getattr(features, feature)}
     if not dropped or not isinstance(raw, list):
         return merge(raw, labels, features)
     return merge(

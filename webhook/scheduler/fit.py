@@ -19,7 +19,7 @@ from webhook.scheduler.resources import is_extended
 
 TOO_MANY_PODS = "Too many pods"
 CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT = (f"Insufficient {name}" for name in ("cpu", "memory", "ephemeral-storage"))
-_REASONS = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)
+_SHORTAGE_REASONS = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)
 MAX_NODE_SCORE = 100  # fwk.MaxNodeScore
 CPU, MEMORY, STORAGE = "cpu", "memory", "ephemeral-storage"
 LEAST_ALLOCATED, MOST_ALLOCATED, TO_CAPACITY = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
@@ -98,7 +98,7 @@ def shortages(requests: Requests, allocatable: Allocatable, usage: Usage) -> tup
     upstream: fit.go:fitsRequest (v1.37)
     """
     *lack, scalars = lacking(requests, allocatable, usage)
-    reasons = [reason for reason, amount in zip(_REASONS, lack, strict=True) if amount]
+    reasons = [reason for reason, amount in zip(_SHORTAGE_REASONS, lack, strict=True) if amount]
     return (*reasons, *[f"Insufficient {name}" for name, _ in scalars])
 
 

@@ -32,7 +32,7 @@ PLUGINS: tuple[type[Plugin], ...] = (
     *(NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodeResourcesFit, PodTopologySpread),
     BalancedAllocation,
 )
-_PLUGINS = {plugin.name: plugin for plugin in PLUGINS}
+_PLUGINS_BY_NAME = {plugin.name: plugin for plugin in PLUGINS}
 
 NO_NODES_AVAILABLE = "no nodes available to schedule pods"
 
@@ -74,7 +74,7 @@ class Framework:
         """Return the plugin of this name."""
         plugin = self._plugins.get(name)
         if plugin is None:
-            plugin = self._plugins[name] = _PLUGINS[name](self.cycle)
+            plugin = self._plugins[name] = _PLUGINS_BY_NAME[name](self.cycle)
             self._following = []
         return plugin
 
@@ -117,7 +117,7 @@ class Framework:
         """The nodes on which the Pod could run, were there no other Pods."""
         remaining = self.searched
         for name in self.cycle.profile.filters:
-            if not _PLUGINS[name].counts_pods:
+            if not _PLUGINS_BY_NAME[name].counts_pods:
                 remaining = self.plugin(name).passing(remaining)
         return remaining
 
@@ -125,7 +125,7 @@ class Framework:
         """Return the nodes on which the Pod could run now."""
         remaining = self.usable
         for name in reversed(self.cycle.profile.filters):  # The plugins that look at each node come last.
-            if remaining and _PLUGINS[name].counts_pods:
+            if remaining and _PLUGINS_BY_NAME[name].counts_pods:
                 remaining = self.plugin(name).passing(remaining)
         return remaining
 

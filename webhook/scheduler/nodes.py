@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from webhook.objects.labels import Labels
 from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint, Toleration, untolerated_taint
 
-Group = TypeVar("Group", bound=Hashable)
+GroupT = TypeVar("GroupT", bound=Hashable)
 NodeSet = int  # Bit i is set for the node at position i.
 _PLACEMENTS_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
 _GO_INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -126,10 +126,10 @@ class Nodes:
         """Return the names of the nodes of a set, in their order."""
         return compress(self._names, _as_selectors(chosen))
 
-    def grouped(self, chosen: NodeSet, key: Callable[[Node], Group]) -> dict[Group, NodeSet]:
+    def grouped(self, chosen: NodeSet, key: Callable[[Node], GroupT]) -> dict[GroupT, NodeSet]:
         """Return the nodes of a set by what `key` returns for each."""
         length = chosen.bit_length()
-        digits: dict[Group, bytearray] = {}
+        digits: dict[GroupT, bytearray] = {}
         for place, node in zip(
             compress(range(length - 1, -1, -1), _as_selectors(chosen)), self.members(chosen), strict=True
         ):

@@ -34,7 +34,7 @@ _IN_STATUS = ("containerStatuses", "initContainerStatuses", "resources", "alloca
 # Pods of a workload request the same, so what was computed is kept: this many times, of Pods with no more than so many
 # amounts, some 25 kB at most.
 _AMOUNTS_KEPT, _MOST_KEPT = 512, 64
-_LARGEST = 4 << 10  # Bytes of what is kept as it was read; three containers take some 1,500.
+_LARGEST_SCALARS = 4 << 10  # Bytes of what is kept as it was read; three containers take some 1,500.
 
 
 class _Container(NamedTuple):
@@ -52,7 +52,7 @@ class _Container(NamedTuple):
     actuated: Stated | None = None
 
 
-class _Pod(NamedTuple):
+class _PodResources(NamedTuple):
     """What the requests of a Pod are computed from; `reported`, `allocated` and `actuated` are those of its status."""
 
     containers: tuple[_Container, ...]
@@ -90,7 +90,7 @@ def read_requests(reader: Reader, raw: Mapping[str, object], features: Features,
 
 
 @lru_cache(maxsize=_AMOUNTS_KEPT)
-def _requests(pod: _Pod, features: Features, bound: bool) -> Requests:
+def _requests(pod: _PodResources, features: Features, bound: bool) -> Requests:
     requested = _pod_requests(pod, features, {})
     if not bound:
         non_zero = _pod_requests(pod._replace(pod_level=()), features, NON_ZERO)
@@ -183,7 +183,7 @@ def _is_pod_level(name: str) -> bool:
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES)
 
 
-def _pod_requests(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
+def _pod_requests(pod: _PodResources, features: Features, missing: Amounts) -> Amounts:
     """
     Return the requests of a Pod; a container that states no request of a resource in `missing` has that much of it.
 
@@ -196,7 +196,7 @@ def _pod_requests(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
     return requests
 
 
-def _pod_level(pod: _Pod, features: Features) -> Amounts:
+def _pod_level(pod: _PodResources, features: Features) -> Amounts:
     """Return what stands in place of sums over containers: requests of the whole Pod, of a bound one in effect."""
     requests = {name: amount for name, amount in pod.pod_level if _is_pod_level(name)}
     if not requests or not (features.pod_allocated_resources and pod.reported):
@@ -207,7 +207,7 @@ def _pod_level(pod: _Pod, features: Features) -> Amounts:
     return {name: in_effect.get(name, 0) for name in requests}
 
 
-def _aggregate(pod: _Pod, features: Features, missing: Amounts) -> Amounts:
+def _aggregate(pod: _PodResources, features: Features, missing: Amounts) -> Amounts:
     """
     Return the sum of the greatest amounts of each container; since 1.37 the greatest of three sums: as the containers
     are specified, as allocated and as actuated.
@@ -284,29 +284,29 @@ def _greatest(*lists: Stated) -> Amounts:
     return greatest
 
 
-def _read_kept(spec: Mapping[str, object], status: Mapping[str, object]) -> tuple[_Pod, Sequence[FieldError]]:
+def _read_kept(spec: Mapping[str, object], status: Mapping[str, object]) -> tuple[_PodResources, Sequence[FieldError]]:
     """Return what `_read` returns, which is kept for the next Pod that says the same, and the errors in it."""
     said = ([spec.get(name) for name in _IN_SPEC], [status.get(name) for name in _IN_STATUS])
     try:
         content = marshal.dumps(cast(Any, said), 2)  # Unlike equality, it tells 1 from true.
     except ValueError:  # nested too deep
         return _read(said)
-    return _read_content(content) if len(content) <= _LARGEST else _read(said)
+    return _read_content(content) if len(content) <= _LARGEST_SCALARS else _read(said)
 
 
 @lru_cache(maxsize=_AMOUNTS_KEPT)
-def _read_content(content: bytes) -> tuple[_Pod, Sequence[FieldError]]:
+def _read_content(content: bytes) -> tuple[_PodResources, Sequence[FieldError]]:
     return _read(marshal.loads(content))
 
 
-def _read(said: tuple[Sequence[object], Sequence[object]]) -> tuple[_Pod, Sequence[FieldError]]:
+def _read(said: tuple[Sequence[object], Sequence[object]]) -> tuple[_PodResources, Sequence[FieldError]]:
     """Return what a Pod says of its resources, and what of it cannot be read."""
     reader = Reader()
     spec, status = (
         dict(zip(names, values, strict=True)) for names, values in zip((_IN_SPEC, _IN_STATUS), said, strict=True)
     )
     resources = reader.mapping(spec["resources"], ("spec", "resources"))
-    pod = _Pod(
+    pod = _PodResources(
         tuple(_read_containers(reader, spec, status)),
         _read_amounts(reader, resources.get("requests"), ("spec", "resources", "requests")),
         _read_amounts(reader, spec["overhead"], ("spec", "overhead")),

@@ -32,7 +32,7 @@ MANY_DIGITS = 64  # Digits; kube-apiserver writes at most 21.
 MOST_FLOATS = 100_000  # One takes up to 2 µs, and no Pod has any.
 MOST_BYTES = 128 << 20  # What one review may take in memory, beside its body: 6 MiB of a usual object take up to 102.
 RETRIED = 1 << 20  # Up to this size, json reads what msgspec does not; it takes nine bytes for one.
-_PIECE = 1 << 20  # Counted at a time: no other thread runs meanwhile.
+_COUNTED_AT_A_TIME = 1 << 20  # Counted at a time: no other thread runs meanwhile.
 _UNMARKED = bytes(set(range(256)) - set(b'{[,":'))
 _DIGITS = bytes(ord("0") if byte in b"0123456789" else 0 for byte in range(256))
 _compact = json.JSONEncoder(separators=(",", ":")).encode
@@ -112,7 +112,7 @@ def _too_much(body: bytes) -> str:
 
 
 def _pieces(body: bytes) -> Iterator[bytes]:
-    return (body[at : at + _PIECE] for at in range(0, len(body), _PIECE))
+    return (body[at : at + _COUNTED_AT_A_TIME] for at in range(0, len(body), _COUNTED_AT_A_TIME))
 
 
 def _counts(piece: bytes) -> tuple[int, ...]:

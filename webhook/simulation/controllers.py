@@ -23,7 +23,7 @@ from webhook.objects.pod_templates import (
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, Owner
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
-from webhook.placement.inferred_defaults import Defaults
+from webhook.placement.inferred_defaults import DefaultsOf
 from webhook.placement.pending import likeness
 from webhook.placement.subject import PlacementSubject, attempt, next_replica, of_pod
 from webhook.scheduler.constraint import read_selector
@@ -63,7 +63,7 @@ class Controllers:
         raw: Raw,
         cluster: SimulatedCluster,
         kinds: Kinds,
-        defaults: Defaults,
+        defaults: DefaultsOf,
         profiles: Profiles,
     ) -> None:
         self.workload, self.cluster, self.kinds = read_workload_object(raw), cluster, kinds

@@ -16,7 +16,7 @@ from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject
-from webhook.placement.inferred_defaults import Defaults, none_given
+from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.simulation import ties
 from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
@@ -63,7 +63,7 @@ def planned(
     *,
     applied: bool = False,
     tie_breaking: str = "",
-    defaults: Defaults = none_given,
+    defaults: DefaultsOf = none_given,
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
     """

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS, Kinds
-from webhook.placement.inferred_defaults import Defaults, none_given
+from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation.controllers import SimulatedCluster
@@ -54,7 +54,7 @@ def simulated_rollouts(
     cluster: SimulatedCluster,
     kinds: Kinds = KINDS,
     profiles: Profiles = USUAL_PROFILES,
-    defaults: Defaults = none_given,
+    defaults: DefaultsOf = none_given,
     most_placements: int = MOST_PLACEMENTS,
 ) -> Rollouts:
     """

@@ -15,7 +15,7 @@ from webhook.transport.limits import RECORD, Limits
 from webhook.transport.tls import PIECE, Tls
 
 Result = TypeVar("Result")
-Waiting = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NOTHING until it has its result.
+Script = Generator[int, None, Result]  # Yields EVENT_READ, EVENT_WRITE or NO_EVENT until it has its result.
 NO_EVENT = 0  # No event of the socket: the code that ends the wait resumes the connection.
 READS = 8  # In a turn, 128 KiB of a large body: it must not wait for a turn of all others with each record.
 
@@ -36,10 +36,10 @@ class Host(Protocol):
     def hold(self, connection: Connection, count: int) -> None:
         """Count received bytes. Refused if all requests together hold too many."""
 
-    def converse(self, connection: Connection) -> Waiting[None]:
+    def converse(self, connection: Connection) -> Script[None]:
         """Serve the connection from its first byte to its end."""
 
-    def give_way(self, connection: Connection) -> Waiting[None]:
+    def give_way(self, connection: Connection) -> Script[None]:
         """Let others have their turns, and go on at the next turn of the connection."""
 
 
@@ -104,7 +104,7 @@ class Connection:
         """Bytes that have arrived, and are not decrypted yet."""
         return self.tls.behind if self.tls else 0
 
-    def read(self, size: int = RECORD, at_once: bool = False) -> Waiting[bytes]:
+    def read(self, size: int = RECORD, at_once: bool = False) -> Script[bytes]:
         """Return the next bytes from the socket, at most `size`; they may be there `at_once`; empty at the end."""
         if not at_once:
             yield EVENT_READ
@@ -113,7 +113,7 @@ class Connection:
                 return self.sock.recv(size)
             yield EVENT_READ
 
-    def more(self) -> Waiting[None]:
+    def more(self) -> Script[None]:
         """Wait for more bytes in the inbox. ConnectionAbortedError if the client has closed, or ended TLS."""
         content, before = b"", self.behind
         while not content:
@@ -143,7 +143,7 @@ class Connection:
         self.unsent += self.tls.encrypt(self.outbox) if self.tls else self.outbox
         self.outbox.clear()
 
-    def push(self) -> Waiting[None]:
+    def push(self) -> Script[None]:
         """Send the outbox and all unsent bytes."""
         self.seal()
         while self.unsent:
@@ -156,7 +156,7 @@ class Connection:
         """Set the deadline for what is left to send of the response; it grows with its size."""
         self.allow(self.limits.body + (len(self.outbox) + len(self.unsent)) / self.limits.rate)
 
-    def part(self) -> Waiting[None]:
+    def part(self) -> Script[None]:
         """
         End the connection, then keep reading for a while.
 

@@ -23,7 +23,7 @@ from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import Any, Protocol
 
-from webhook.transport.connection import NO_EVENT, Connection, Waiting
+from webhook.transport.connection import NO_EVENT, Connection, Script
 from webhook.transport.limits import Limits, Refused
 from webhook.transport.memory import Memory
 from webhook.transport.peers import Turns, largest_first, peer_of
@@ -253,7 +253,7 @@ class Loop:
         fair_share = self.limits.fair_share
         return [each for each in asked if min(each.deadline, each.queued) < inf or self.opened[each.peer] > fair_share]
 
-    def converse(self, connection: Connection) -> Waiting[None]:
+    def converse(self, connection: Connection) -> Script[None]:
         """Serve a connection: requests and their responses, then the end."""
         connection.allow(self.limits.greeting)
         try:
@@ -274,12 +274,12 @@ class Loop:
         yield from self.send(connection)
         yield from connection.part()
 
-    def give_way(self, connection: Connection) -> Waiting[None]:
+    def give_way(self, connection: Connection) -> Script[None]:
         """Let others have their turns, and go on at the next turn of the connection."""
         self.turns.add(connection)
         yield NO_EVENT
 
-    def send(self, connection: Connection) -> Waiting[None]:
+    def send(self, connection: Connection) -> Script[None]:
         """Send an answer; until it is sent it counts as held, as its request did."""
         connection.allow_sending()
         self.memory.release(connection)

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from webhook.transport import http
-from webhook.transport.connection import NO_EVENT, Connection, Waiting
+from webhook.transport.connection import NO_EVENT, Connection, Script
 from webhook.transport.limits import Refused
 from webhook.transport.memory import Memory
 
@@ -23,7 +23,7 @@ CHUNKS = 64  # Read in a turn, each in some 7 µs: 16 KiB may hold 2,700 of one 
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t -~\x80-\xff]*)?\r\n")
 
 
-def receive(connection: Connection, memory: Memory) -> Waiting[Any]:
+def receive(connection: Connection, memory: Memory) -> Script[Any]:
     """
     Return the next request, as gunicorn's parser makes it, with its body in memory.
 
@@ -66,7 +66,7 @@ def receive(connection: Connection, memory: Memory) -> Waiting[Any]:
     return request
 
 
-def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Waiting[bytes]:
+def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: int) -> Script[bytes]:
     """Return the bytes up to and including `end`. Refused with `status` if there are more than `limit`."""
     searched = 0
     while not (match := end.search(connection.inbox, searched)) and len(connection.inbox) <= limit:
@@ -89,7 +89,7 @@ def turn_seconds(query: str) -> float:
     return max(0, (int(match[1]) if match else LONGEST_TIMEOUT) - 2) / 2
 
 
-def turn(connection: Connection, memory: Memory, length: int, seconds: float) -> Waiting[None]:
+def turn(connection: Connection, memory: Memory, length: int, seconds: float) -> Script[None]:
     """Wait until a large body may be read. Refused with 429 if that takes too long."""
     connection.allow(seconds, 429)
     try:
@@ -99,7 +99,7 @@ def turn(connection: Connection, memory: Memory, length: int, seconds: float) ->
         raise Refused(429, f"{length} bytes, while other large bodies are read; ask again") from refused
 
 
-def take(connection: Connection, length: int, body: io.BytesIO) -> Waiting[None]:
+def take(connection: Connection, length: int, body: io.BytesIO) -> Script[None]:
     """Move `length` bytes to the body."""
     while length:
         if not connection.inbox:
@@ -112,7 +112,7 @@ def take(connection: Connection, length: int, body: io.BytesIO) -> Waiting[None]
         connection.came += len(part)
 
 
-def chunks(connection: Connection, memory: Memory, body: io.BytesIO, patience: float) -> Waiting[None]:
+def chunks(connection: Connection, memory: Memory, body: io.BytesIO, patience: float) -> Script[None]:
     """Move the content of all chunks to the body; trailers are dropped."""
     for number in range(1, connection.limits.chunks + 1):
         if number % CHUNKS == 0:

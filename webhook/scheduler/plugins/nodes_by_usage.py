@@ -9,10 +9,10 @@ from webhook.scheduler.counts import UNUSED, Usage
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet
 from webhook.scheduler.snapshot import Snapshot
 
-Answer = TypeVar("Answer", bound=Hashable)
+AnswerT = TypeVar("AnswerT", bound=Hashable)
 
 
-class NodesByUsage(Generic[Answer]):
+class NodesByUsage(Generic[AnswerT]):
     """
     The nodes by the answer of a function of what is allocatable and used there.
 
@@ -22,12 +22,12 @@ class NodesByUsage(Generic[Answer]):
 
     __slots__ = ("_answer_of", "_known", "_snapshot", "by_answer")
 
-    def __init__(self, snapshot: Snapshot, answer_of: Callable[[Allocatable, Usage], Answer]) -> None:
+    def __init__(self, snapshot: Snapshot, answer_of: Callable[[Allocatable, Usage], AnswerT]) -> None:
         self._snapshot, self._answer_of = snapshot, answer_of
         self._known: NodeSet = 0
-        self.by_answer: dict[Answer, NodeSet] = {}
+        self.by_answer: dict[AnswerT, NodeSet] = {}
 
-    def copy(self) -> NodesByUsage[Answer]:
+    def copy(self) -> NodesByUsage[AnswerT]:
         """Return an independent copy."""
         new = NodesByUsage(self._snapshot, self._answer_of)
         new._known, new.by_answer = self._known, dict(self.by_answer)
