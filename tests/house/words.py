@@ -58,6 +58,7 @@ ABBREVIATIONS = frozenset(
         *("TLS", "TYPE", "UID", "URI", "URL", "UTF", "VALUE", "WSGI", "XML", "YAML"),
     }
 )
+_POINTING_WORDS = frozenset({"what", "those", "one", "how", "it", "that"})
 _CAPITALS = re.compile(r"\b[A-Z][A-Z_]{2,}\b")
 
 
@@ -113,6 +114,15 @@ def docstrings_without_verb(file: str, tree: ast.Module) -> Iterator[Place]:
             text = ast.get_docstring(node) or ""
             first = text.split(None, 1)[0].rstrip(".,:;") if text else ""
             if text and first not in VERBS:
+                yield Place(file, node.lineno, f"{node.name}: {text.splitlines()[0]}")
+
+
+def vague_docstrings(file: str, tree: ast.Module) -> Iterator[Place]:
+    """Yield the docstrings that begin with a verb and then point at a thing, for a reader who may name it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node) or ""
+            if text.split()[1:2] and text.split()[1].rstrip(",") in _POINTING_WORDS:
                 yield Place(file, node.lineno, f"{node.name}: {text.splitlines()[0]}")
 
 
@@ -181,7 +191,7 @@ def _print(folder: str) -> None:
     for file, tree in modules():
         if file.startswith(folder):
             bindings = pointing_bindings(file, tree, POINTING | VAGUE)
-            for place in (*bindings, *docstrings_without_verb(file, tree)):
+            for place in (*bindings, *docstrings_without_verb(file, tree), *vague_docstrings(file, tree)):
                 print(place)
 
 

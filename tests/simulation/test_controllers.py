@@ -29,7 +29,7 @@ def test_a_deployment_has_its_replica_sets_the_current_one_last():
     made = plan([*nodes(), current, latest, empty, old, *pods, pod("ReplicaSet/web-0", 0, "b1")], "scale=9")
 
     assert ([2, 4], 4) == ([one.desired for one in made.named.sets], made.named.replicas)
-    assert {"a1": [1], "b1": [0]} == {name: [one.revision for one in those] for name, those in made.start.found.items()}
+    assert {"a1": [1], "b1": [0]} == {name: [one.revision for one in those] for name, those in made.start.by_node.items()}
 
 
 def test_without_one_that_has_its_template_there_is_a_new_one():
@@ -52,7 +52,7 @@ def test_a_rollout_has_a_revision_of_its_own_also_for_the_default_selector():
 
 def test_a_pod_whose_owner_is_not_known_is_made_as_it_was():
     raw = pod("CloneSet/x", 0, "a1", spec={"priority": 7})
-    ((found,),) = plan([*nodes(), *deployment(), raw], "drain=a1").start.found.values()
+    ((found,),) = plan([*nodes(), *deployment(), raw], "drain=a1").start.by_node.values()
 
     assert 7 == found.maker.of_class.priority
 
@@ -72,7 +72,7 @@ def test_each_workload_has_what_its_own_newest_pod_was_given():
 
     assert {0: [2], -1: [3, 5]} == {
         one.revision: [constraint.max_skew for constraint in one.maker.of_class.constraints]
-        for one in made.start.found["a1"]
+        for one in made.start.by_node["a1"]
     }
 
 
@@ -86,7 +86,7 @@ def test_a_stateful_set_amid_a_rollout_has_two_revisions():
     found = plan([*nodes(), made, old, *rest], "scale=9")
     before, now = (one.maker for one in found.named.sets)
 
-    assert [0, 0, 1] == [found.start.found[name][0].revision for name in ("a1", "b1", "c1")]
+    assert [0, 0, 1] == [found.start.by_node[name][0].revision for name in ("a1", "b1", "c1")]
     assert (7, 0) == (before.of_class.priority, now.of_class.priority)
     assert ["old", "new"] == [one.of_class.pod.labels["controller-revision-hash"] for one in (before, now)]
     assert before.stateful and now.stateful
@@ -97,4 +97,4 @@ def test_one_that_is_rolled_back_is_made_of_its_template():
     before, now = (one.maker for one in found.named.sets)
 
     assert before is now
-    assert [0, 1] == [found.start.found[name][0].revision for name in ("a1", "b1")]
+    assert [0, 1] == [found.start.by_node[name][0].revision for name in ("a1", "b1")]

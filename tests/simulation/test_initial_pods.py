@@ -20,7 +20,7 @@ def test_a_pod_as_the_cluster_has_it():
     raw = pod("ReplicaSet/web-1", 0, "a1", annotations={"controller.kubernetes.io/pod-deletion-cost": "-7"})
     raw["status"]["containerStatuses"] = [{"name": "c", "restartCount": 2}, {"name": "d", "restartCount": 5}]
     raw["status"]["conditions"][0]["status"] = "False"
-    ((found,),) = plan([*nodes(), *deployment(), raw], "scale=9").start.found.values()
+    ((found,),) = plan([*nodes(), *deployment(), raw], "scale=9").start.by_node.values()
 
     assert (label_set({"app": "web", "pod-template-hash": "1"}), "a1", 100) == (
         found.labels,
@@ -39,7 +39,7 @@ def test_a_pod_as_the_cluster_has_it():
 
 def test_pods_of_a_daemon_set_and_of_the_kubelet_are_fixed():
     static = pod("Node/a1", 0, "a1", annotations={"kubernetes.io/config.mirror": "x"})
-    found = plan([*nodes(), *deployment(), pod("DaemonSet/log", 0, "a1"), static], "cordon=a1").start.found["a1"]
+    found = plan([*nodes(), *deployment(), pod("DaemonSet/log", 0, "a1"), static], "cordon=a1").start.by_node["a1"]
 
     assert [True, True] == [one.fixed for one in found]
 

@@ -48,7 +48,7 @@ def test_only_pods_that_may_move_are_kept():
     leaving = pod("ReplicaSet/api", 9, "c1", deletionTimestamp=HOUR_AGO)
     start = plan([*nodes(), *deployment(on=["a2"]), *there, leaving], "drain=b1").start
 
-    assert ({"a2", "b1", "c1"}, 1) == ({*start.found}, len(start.waiting))
+    assert ({"a2", "b1", "c1"}, 1) == ({*start.by_node}, len(start.waiting))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
     found = planned(workload(objects), cluster(*objects), [], KINDS, applied=True)
     before, now = (one.maker.of_class for one in found.plan.named.sets)
 
-    assert ({}, 0) == (found.plan.makers, found.plan.start.found["a1"][0].revision)
+    assert ({}, 0) == (found.plan.makers, found.plan.start.by_node["a1"][0].revision)
     assert [(7, "old"), (0, "new")] == [
         (one.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
     ]

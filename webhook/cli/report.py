@@ -88,7 +88,7 @@ class Made(NamedTuple):
     """A report, and what was found out of the cluster for it."""
 
     report: Report
-    found: Known
+    known: Known
     inventory: Inventory
 
 
@@ -184,7 +184,7 @@ def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
             made = make()
         except UsageError as error:
             raise ReportError(str(error)) from error
-        return made.report, made.found.notes
+        return made.report, made.known.notes
 
     serve(listen("--metrics-bind", args.metrics_bind), args.metrics_interval, noted)
     return 0

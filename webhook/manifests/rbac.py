@@ -37,16 +37,16 @@ def _renewing(account: Manifest, namespace: str, name: str) -> Iterator[Manifest
     yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}
     # To make it again where somebody has deleted it; RBAC knows no name of what is not there yet.
     create: Manifest = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
-    yield from _bound("Role", {**metadata, "name": NAME}, [_one("", "secrets", name, UPDATE_VERBS), create], account)
+    yield from _bound("Role", {**metadata, "name": NAME}, [_named_rule("", "secrets", name, UPDATE_VERBS), create], account)
 
 
 def _configuration_rules(verbs: Sequence[str]) -> Iterator[Manifest]:
     """Yield the rules that let evenkeel compare what is sent with the policy, and write caBundle."""
-    yield _one(REGISTRATION, "mutatingwebhookconfigurations", MUTATING_NAME, verbs)
-    yield _one(REGISTRATION, "validatingwebhookconfigurations", NAME, verbs)
+    yield _named_rule(REGISTRATION, "mutatingwebhookconfigurations", MUTATING_NAME, verbs)
+    yield _named_rule(REGISTRATION, "validatingwebhookconfigurations", NAME, verbs)
 
 
-def _one(group: str, resource: str, name: str, verbs: Sequence[str]) -> Manifest:
+def _named_rule(group: str, resource: str, name: str, verbs: Sequence[str]) -> Manifest:
     return {"apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": list(verbs)}
 
 

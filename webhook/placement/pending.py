@@ -53,7 +53,7 @@ class PendingList(NamedTuple):
 class _WaitingPod(NamedTuple):
     subject: PlacementSubject
     cycle: Cycle
-    found: Feasibility
+    feasibility: Feasibility
     cause: str
 
 
@@ -115,7 +115,7 @@ def _group(
         cause = f"{PASSES}, but not judged: {unjudged}" if unjudged else PASSES
         return Group(namespace, api_group, workload, cause, names, None, 0)
     best, most, cycle = None, 0, alike[0].cycle
-    offered = remedies(cycle, alike[0].found) if tries else ()
+    offered = remedies(cycle, alike[0].feasibility) if tries else ()
     # Fewer Pods come last: what is deleted may be made anew, and wait in place of this one.
     for remedy in sorted(offered, key=lambda remedy: remedy.cycle.snapshot.pods is not cycle.snapshot.pods):
         if most < len(waiting) and (number := _frees(remedy, alike, waiting)) > most:

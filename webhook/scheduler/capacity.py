@@ -76,7 +76,7 @@ def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:
 
 class _Room:
     """
-    How many Pods more nodes have room for, counted no further than `wanted`; what was found of a node is kept.
+    How many more Pods nodes have room for, counted no further than `wanted`; the room of each node is computed once.
 
     Where no node says what it has, resources were not read, and each has room for all.
     """
@@ -84,7 +84,7 @@ class _Room:
     def __init__(self, cycle: Cycle, wanted: int) -> None:
         self.snapshot, self.wanted, profile = cycle.snapshot, wanted, cycle.profile
         self._requests = heeded(cycle.pod.requests, profile.ignored, profile.ignored_groups)
-        self._found: dict[str, int] = {}
+        self._by_node: dict[str, int] = {}
         self._known = any(node.allocatable.pods for node in self.snapshot.nodes)
 
     def of_all(self, nodes: NodeSet) -> int:
@@ -98,11 +98,11 @@ class _Room:
     def on(self, name: str) -> int:
         if not self._known:
             return self.wanted
-        room = self._found.get(name)
+        room = self._by_node.get(name)
         if room is None:
             node, used = self.snapshot.nodes.get(name), self.snapshot.usage.get(name, UNUSED)
             most = 0 if node is None else _fitting(self._requests, node.allocatable, used)
-            room = self._found[name] = max(0, min(most, self.wanted))
+            room = self._by_node[name] = max(0, min(most, self.wanted))
         return room
 
 

@@ -86,6 +86,7 @@ class DomainCounts:
 
         upstream: filtering.go:preFilterState.minMatchNum (v1.37)
         """
+        # `counts` leaves out domains without Pods: with fewer counts than eligible domains, one of these is empty.
         if len(self.eligible) < self.constraint.min_domains or len(self.counts) < len(self.eligible):
             return 0
         if self._frequencies is None:

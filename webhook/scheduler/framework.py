@@ -136,7 +136,7 @@ class Framework:
 
         upstream: schedule_one.go:Scheduler.findNodesThatFitPod (v1.37)
         """
-        spread = self.spread.verdicts()
+        spread = self.spread.verdicts()  # Of all nodes, since explain shows domains that another plugin refuses, too.
         rejected, left_out = self._pre_filter
         if rejected.reasons:
             return Feasibility(0, (rejected,), rejected.reasons[0], spread)
@@ -209,6 +209,7 @@ class Framework:
         by_score = self._scores_of_usage.by_answer
         scores, largest = sorted(by_score, reverse=True), max(by_score)
         most, best = -1, 0
+        # Upstream scores each node.  Here nodes with equal scores are one set, and a set that cannot win is not divided.
         for nodes, base in sorted(self._by_other_scores(candidates), key=lambda part: -part[1]):
             if base + largest < most:
                 break

@@ -137,7 +137,7 @@ class _Run:
         self.plan, self.state = plan, State(plan.start, random, most_placements)
         state, named = self.state, plan.named
         there: list[Pod] = []
-        for name, on_node in plan.start.found.items():
+        for name, on_node in plan.start.by_node.items():
             if any(pod.revision >= 0 or not pod.spreads for pod in on_node):
                 there += [pod for pod in state.on(name) if pod.revision >= 0]
         for initial in plan.start.waiting:
@@ -221,7 +221,7 @@ class _Run:
     def _start_daemons(self, ground: Ground) -> None:
         """Start on each new node the DaemonSet Pods that run on the node that it was made like."""
         for name, like in ground.like:
-            for daemon in self.plan.start.found.get(like, ()):
+            for daemon in self.plan.start.by_node.get(like, ()):
                 if daemon.fixed and daemon.spreads:
                     self.state.start(replace(daemon, node=name))
 
@@ -325,7 +325,7 @@ def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
     if named.update is not None:
         return StatefulSet(named.replicas, named.update, [replica_set.maker for replica_set in named.sets], pods)
     sets = [
-        ReplicaSet(set_found.maker, i, set_found.desired, [pod for pod in pods if pod.revision == i])
-        for i, set_found in enumerate(named.sets)
+        ReplicaSet(replica_set.maker, i, replica_set.desired, [pod for pod in pods if pod.revision == i])
+        for i, replica_set in enumerate(named.sets)
     ]
     return Deployment(named.replicas, named.strategy, sets, controlled=named.controlled, paused=named.paused)

@@ -40,7 +40,7 @@ class Start(NamedTuple):
 
     snapshot: Snapshot
     ground: Ground
-    found: Mapping[str, tuple[InitialPod, ...]]
+    by_node: Mapping[str, tuple[InitialPod, ...]]
     waiting: tuple[InitialPod, ...]
     features: Features
     ties: str
@@ -103,7 +103,8 @@ class State:
     def on(self, node: str) -> list[Pod]:
         """Return the Pods on a node that are not fixed to it."""
         if node not in self._pods:
-            self._pods[node] = [self.pod(pod, pod.revision) for pod in self.begun.found.get(node, ()) if not pod.fixed]
+            there = self.begun.by_node.get(node, ())
+            self._pods[node] = [self.pod(pod, pod.revision) for pod in there if not pod.fixed]
             self.terminating += [pod for pod in self._pods[node] if pod.terminating]
         return self._pods[node]
 

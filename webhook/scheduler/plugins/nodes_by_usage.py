@@ -49,6 +49,6 @@ class NodesByUsage(Generic[AnswerT]):
         bit, now = self._snapshot.nodes.named_one(node.name), self._answer_of(node.allocatable, usage)
         if self._known & bit:
             before = next(answer for answer, nodes in self.by_answer.items() if nodes & bit)
-            self.by_answer[before] ^= bit
+            self.by_answer[before] ^= bit  # An empty group may stay: usage often comes back to what it was.
         self._known |= bit
         self.by_answer[now] = self.by_answer.get(now, 0) | bit
