@@ -80,7 +80,7 @@ class Inspection:
 
 
 def inspect(pem: Pem) -> tuple[Inspection, ...]:
-    """Return what each certificate in a file contains, in its order; CertificateError if one cannot be read."""
+    """Describe each certificate in a file, in its order; CertificateError if one cannot be read."""
     return tuple(map(describe, certificates(pem)))
 
 
@@ -93,7 +93,7 @@ def ca_bundle(pem: Pem) -> bytes:
 
 
 def describe(certificate: x509.Certificate) -> Inspection:
-    """Return what a certificate contains."""
+    """Describe a certificate."""
     constraints = extension(certificate, x509.BasicConstraints)
     names = extension(certificate, x509.SubjectAlternativeName)
     return Inspection(

@@ -206,7 +206,7 @@ def _in_each(bundles: Sequence[bytes] | None, ca: x509.Certificate) -> bool:
 
 
 def parse(content: Content) -> HeldCertificates:
-    """Return what the entries hold; a damaged entry, or a key that does not match, counts as missing."""
+    """Return the certificates in the entries; a damaged entry, or a key that does not match, counts as missing."""
     cas: tuple[x509.Certificate, ...] = ()
     authority, leaf, trusted = None, None, None
     pem = {name: Pem(name, content.get(name, b"")) for name in (CA_CERT, CA_KEY, CERT, KEY)}

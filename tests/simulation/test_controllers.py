@@ -29,7 +29,8 @@ def test_a_deployment_has_its_replica_sets_the_current_one_last():
     made = plan([*nodes(), current, latest, empty, old, *pods, pod("ReplicaSet/web-0", 0, "b1")], "scale=9")
 
     assert ([2, 4], 4) == ([one.desired for one in made.named.sets], made.named.replicas)
-    assert {"a1": [1], "b1": [0]} == {name: [one.revision for one in those] for name, those in made.start.by_node.items()}
+    revisions = {name: [one.revision for one in pods] for name, pods in made.start.by_node.items()}
+    assert {"a1": [1], "b1": [0]} == revisions
 
 
 def test_without_one_that_has_its_template_there_is_a_new_one():

@@ -125,7 +125,7 @@ def default_constraints(
 
 
 def _left_out(suited: SuitedDefaults, selector: Selector) -> list[str]:
-    """Return what the policy names and the constraints lack, and why."""
+    """Return the parts of the policy's constraints that are not written into the Pod, and why."""
     left_out = [f"constraint: {suited.lacking}"] if suited.lacking else []
     written = [default["matchLabelKeys"] for default in suited.constraints if "matchLabelKeys" in default]
     if written and (repeated := {str(key) for keys in written for key in as_list(keys) if key in selector.keys}):

@@ -130,7 +130,7 @@ def _mistake(workload: Workload, finding: Finding) -> Mistake:
 
 
 def identity(workload: Workload, finding: Finding) -> FindingIdentity:
-    """Return what identifies a finding although its constraint moves in the list: all of its path but the index."""
+    """Return the path of a finding without the index, which stays the same where its constraint moves in the list."""
     names, at = tuple([part for part in finding.path if isinstance(part, str)]), len(workload.path)
     index = finding.path[at : at + 1]
     if not index:

@@ -133,7 +133,7 @@ def _judge_workloads(
 
 
 def _shown(judged: Sequence[JudgedFinding], path: FieldPath) -> Sequence[JudgedFinding]:
-    """Return those of at most one rule per field of the workload at `path`."""
+    """Return the findings of at most one rule for each field of the workload at `path`."""
     if len(judged) == 1:
         return judged
     denying = {i for i, each in enumerate(judged) if each.would_deny}
@@ -144,7 +144,7 @@ def _judge_finding(
     finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool, excepted: Audited
 ) -> JudgedFinding:
     """
-    Return what becomes of a finding on a workload that `user` sends.
+    Return a finding on a workload that `user` sends, with whether it denies or warns.
 
     What is only audited, because of its owner or since it is `excepted`, neither denies nor warns.  What denies names
     the owner as the place to mend: of a Job that a person made of a CronJob, the error is in the CronJob.

@@ -172,7 +172,7 @@ def _excluded(args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
-    """Return what keeps others from setting the skip label; nothing where nobody is named."""
+    """Return the policy that keeps others from setting the skip label; none where nobody is named."""
     named = {SKIP_LABEL_USER: args.skip_label_user, SKIP_LABEL_GROUP: args.skip_label_group}
     for option, names in named.items():
         _check_names(option, names, minor)
@@ -180,7 +180,7 @@ def _skip_label(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
 
 
 def _ca_bundle(args: argparse.Namespace, minor: int) -> tuple[Manifest, ...]:
-    """Return what holds evenkeel's account to changing caBundle."""
+    """Return the policy that lets evenkeel's account change caBundle only."""
     if args.ca_bundle_user is None:
         return ()
     _check_names(CA_BUNDLE_USER, [args.ca_bundle_user], minor)

@@ -62,7 +62,7 @@ class Access(NamedTuple):
 
 def access(kubeconfig: str = "", context: str = "") -> Access:
     """
-    Return what kubectl would use: the kubeconfig, or in a Pod its service account.
+    Return the access that kubectl would use: by kubeconfig, or in a Pod by its service account.
 
     `kubeconfig` is another file, and `context` another context than the current one.
     """
@@ -350,7 +350,7 @@ def _as_cluster_error(path: str) -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """Return what keeps a request from being answered: in words of the system, or else of the library."""
+    """Return the reason why a request was not answered: in the system's words, or else in the library's."""
     from urllib3.connection import HTTPConnection
     from urllib3.exceptions import NameResolutionError, NewConnectionError
 

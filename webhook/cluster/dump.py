@@ -72,7 +72,7 @@ def namespace_of(path: Path) -> str:
 
 
 def _described(path: Path) -> Contents:
-    """Return what a file of `evenkeel dump` says of itself; no object is read."""
+    """Return the header of a file of `evenkeel dump`, in words; no object is read."""
     if path.is_file():
         with _naming(path), ExitStack() as opened:
             file = _open(path, opened)

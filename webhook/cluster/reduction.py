@@ -99,7 +99,7 @@ def _copy_member(value: Any, into: Any, name: str | int, rest: FieldPath, form: 
 
 
 def _empty(path: FieldPath) -> Any:
-    """Return what holds nothing yet of what a path leads to."""
+    """Return an empty container of the kind that a path leads to."""
     return [] if path[:1] == (EACH,) else {}
 
 

@@ -62,5 +62,5 @@ def wanted_of(paths: Iterable[FieldPath]) -> Wanted:
 
 
 def wanted_below(wanted: Wanted | None, name: str | int) -> Wanted | None:
-    """Return what is wanted of the member `name`; None if the member itself is not wanted."""
+    """Return the wanted paths below the member `name`; None if the member itself is not wanted."""
     return wanted.get(name) if wanted else wanted

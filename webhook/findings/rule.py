@@ -171,7 +171,7 @@ class Subject:
 
     @cached_property
     def pod(self) -> IncomingPod:
-        """Return what one of its Pods asks of a node but resources."""
+        """Return one of its Pods, without what it requests."""
         return pod_of(self.workload)
 
     @cached_property

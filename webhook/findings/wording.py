@@ -35,7 +35,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def object_name(about: str) -> str:
-    """Return what an object is called in a message, in one line."""
+    """Return the name of an object for a message, in one line."""
     return _shortened(one_line(about, LINE_LIMIT), OBJECT_LIMIT) or "an object"
 
 

@@ -80,7 +80,7 @@ NOTHING_STATED, NOTHING_AROUND = Declarations(), FileNeighbours()
 
 
 def standing(workload: Workload, obj: Mapping[str, object], features: Features, judged: bool) -> DeclaredWorkload:
-    """Return what a workload of `obj` declares; it asks for no neighbours where no rule is run on it."""
+    """Return the declaration of a workload of `obj`; it asks for no neighbours where no rule is run on it."""
     other, kind = as_other(workload), workload.kind
     return DeclaredWorkload(
         kind.api_version,
@@ -124,7 +124,7 @@ def _matched(every: Neighbours, workload: DeclaredWorkload, selector: Selector) 
 
 
 def packed(stated: Iterable[tuple[str, Declarations]]) -> bytes:
-    """Return what files state, in little memory; files that state nothing are left out."""
+    """Return the declarations of files, in little memory; files without any are left out."""
     declaring = [
         (
             file,

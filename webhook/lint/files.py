@@ -195,7 +195,7 @@ def _batches(files: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _stated(results: Sequence[JudgedFile]) -> bytes:
-    """Return what some files state, packed; the results no longer hold it."""
+    """Return the declarations of some files, packed, and take them out of the results."""
     stated = packed([(judged.file, judged.states) for judged in results])
     for judged in results:
         judged.states = NOTHING_STATED

@@ -49,7 +49,7 @@ class Built:
     labels: tuple[tuple[Labelling, ...], ...] = ()
 
     def touched(self, kind: str, name: str) -> PatchedFields:
-        """Return what is changed in an object, by any of the changes; in any object for the kind ""."""
+        """Return the fields that any of the changes changes in an object; in any object for the kind ""."""
         return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
 
     def labelled(self, obj: Mapping[str, object]) -> list[Mapping[str, object]]:

@@ -65,7 +65,7 @@ def union(touched: Iterable[PatchedFields]) -> PatchedFields:
 
 
 def by_patch(patch: object) -> PatchedFields:
-    """Return what a strategic merge patch, an object, or a JSON patch, a list of operations, changes."""
+    """Return the fields that a patch changes: a strategic merge patch, an object, or a JSON patch, a list."""
     if isinstance(patch, list):
         return union(_by_operation(as_mapping(operation)) for operation in patch)
     (kind,) = texts_at(patch, "kind")
@@ -92,7 +92,7 @@ def _by_merge(patch: Mapping[str, object], of_pod: bool, merged: bool) -> Iterat
 
 
 def _pairs(value: object) -> frozenset[KeyAndAction] | None:
-    """Return what the constraints of a patched list are merged by; None if more may change."""
+    """Return the keys by which the constraints of a patched list are merged; None if more may change."""
     items = [as_mapping(item) for item in as_list(value)]
     pairs = [_pair(item) for item in items]
     whole = not isinstance(value, list) or any(item.get("$patch") == "replace" for item in items)
@@ -100,7 +100,7 @@ def _pairs(value: object) -> frozenset[KeyAndAction] | None:
 
 
 def _pair(constraint: object) -> KeyAndAction:
-    """Return what a constraint is merged by; "" for what is not there."""
+    """Return the keys by which a constraint is merged; "" for a key that is not there."""
     key, when = texts_at(constraint, "topologyKey", "whenUnsatisfiable")
     return key, when
 
@@ -153,7 +153,7 @@ def _at(parts: Sequence[str], operation: Mapping[str, object]) -> PatchedFields:
 
 
 def by_path(parts: Sequence[str]) -> PatchedFields:
-    """Return what a change of the field at a path touches, in which list items are named in some way."""
+    """Return the fields that a change at a path touches; the path may name list items in any way."""
     return _at(parts, {"op": "replace"})
 
 

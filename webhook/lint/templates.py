@@ -52,7 +52,7 @@ def should_parse(text: str, file: str, error: DocumentError, named: bool = False
 
 
 def advice_for_template(text: str) -> str:
-    """Return what to lint instead of a text with placeholders."""
+    """Return advice on what to lint instead of a text with placeholders."""
     if "{{" in text:
         return "lint what is rendered: helm template CHART | evenkeel lint -"
     if "${" in text:

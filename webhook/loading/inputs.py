@@ -83,7 +83,7 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") ->
 
 
 def source(args: argparse.Namespace) -> Source:
-    """Return what the cluster arguments say."""
+    """Return the source of the cluster that the arguments name."""
     if args.cluster == "":
         raise UsageError('--cluster: found "", wanted live, a file or a folder')
     chosen = Source(args.cluster or "", args.kubeconfig, args.context)

@@ -37,7 +37,8 @@ def _renewing(account: Manifest, namespace: str, name: str) -> Iterator[Manifest
     yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque"}
     # To make it again where somebody has deleted it; RBAC knows no name of what is not there yet.
     create: Manifest = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}
-    yield from _bound("Role", {**metadata, "name": NAME}, [_named_rule("", "secrets", name, UPDATE_VERBS), create], account)
+    update = _named_rule("", "secrets", name, UPDATE_VERBS)
+    yield from _bound("Role", {**metadata, "name": NAME}, [update, create], account)
 
 
 def _configuration_rules(verbs: Sequence[str]) -> Iterator[Manifest]:

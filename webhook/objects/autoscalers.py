@@ -55,7 +55,7 @@ def read_autoscaler(obj: Mapping[str, object], namespace: str) -> Autoscaler | N
 
 
 def scalings(autoscalers: Iterable[Autoscaler]) -> dict[ScaleTarget, Scaling]:
-    """Return what autoscalers give each of their targets; where several scale one, the bounds of all of them hold."""
+    """Return the bounds that autoscalers set for each of their targets; of several for one target, the widest hold."""
     by_target: dict[ScaleTarget, Scaling] = {}
     for target, scaling in autoscalers:
         by_target[target] = by_target[target].widened(scaling) if target in by_target else scaling

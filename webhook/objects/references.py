@@ -106,7 +106,7 @@ Identity = tuple[str, str, str, str]  # apiVersion, kind, namespace and name.
 
 
 def identity_of(obj: Mapping[str, object], namespace: str) -> Identity:
-    """Return what an update of an object cannot change; `namespace` is that of an object that names none."""
+    """Return the names that an update of an object cannot change; `namespace` is that of an object that names none."""
     metadata = as_mapping(obj.get("metadata"))
     return (
         str(obj.get("apiVersion")),

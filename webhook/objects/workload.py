@@ -204,7 +204,7 @@ def parse_workloads(obj: Mapping[str, object], kinds: Kinds = KINDS, namespace: 
 
 def scaling_of(workloads: Sequence[Workload], scalings: Mapping[ScaleTarget, Scaling]) -> Scaling | None:
     """
-    Return what autoscalers give the workloads of one object, None if none scales it.
+    Return the bounds that autoscalers set for the workloads of one object, None if none scales it.
 
     An autoscaler does not say which of several Pod templates of an object it scales.
     """

@@ -83,7 +83,7 @@ def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
 
 
 def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]:
-    """Return what may help against what refuses the Pod, with where it is done."""
+    """Return the functions that find changes against the refusals, each with the place of its changes."""
     return [
         *((NOW, finder) for finder in _now(cycle, feasibility)),
         *((IN_TEMPLATE, finder) for finder in _template(cycle, feasibility)),
@@ -150,7 +150,7 @@ def _sort(finder: Finder) -> object:
 
 
 def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
-    """Yield what can be done in the cluster."""
+    """Yield the functions that find changes in the cluster."""
     nodes = cycle.snapshot.nodes
     key = _first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
@@ -175,7 +175,7 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
-    """Yield what can be changed in the Pod's template."""
+    """Yield the functions that find changes in the Pod's template."""
     for constraint in _hard(cycle):
         yield partial(_with_constraint, constraint=constraint, changes=_policies(constraint))
     for counts in feasibility.spread.domains:

@@ -117,7 +117,7 @@ def _with_default_requests(raw: Raw) -> Raw:
 
 
 def foreign(subject: PlacementSubject, profiles: Profiles) -> tuple[str, ...]:
-    """Return what is to be said of a Pod that none of the profiles places."""
+    """Return a remark on a Pod that none of the profiles places."""
     if subject.scheduler in profiles:
         return ()
     return (f'The scheduler "{subject.scheduler}" places it; what follows is what kube-scheduler would do.',)
@@ -160,7 +160,7 @@ def next_replica(raw: Raw, others: Mapping[ObjectKey, Raw], kinds: Kinds = KINDS
 
 
 def maker_of(pod: PodObject, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
-    """Return what made a Pod, as far up as it is known; None if nothing did."""
+    """Return the topmost known owner of a Pod; None if it has no controller."""
     return _top(pod.owner, pod.namespace, others)
 
 

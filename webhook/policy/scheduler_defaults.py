@@ -55,7 +55,7 @@ def _effective(constraint: Mapping[str, object]) -> dict[str, object]:
 
 
 def losses(policy: Policy, day: str) -> Iterator[str]:
-    """Yield what of the default constraints of a day kube-scheduler cannot be told, or would do otherwise."""
+    """Yield notes on the default constraints that kube-scheduler cannot be told, or would apply in another way."""
     if policy.defaulting.built_in:
         yield "defaulting: evenkeel leaves out a built-in constraint where nodes lack its key; kube-scheduler does not"
     in_force = policy.on(day)

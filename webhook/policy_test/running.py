@@ -131,7 +131,7 @@ def _object(given: Given, folder: str, read: Read) -> Raw:
 
 
 def names_of(obj: Raw) -> tuple[str, ...]:
-    """Return what an object is called after #, the shortest first."""
+    """Return the names of an object that may stand after #, the shortest first."""
     ref = ObjectRef.of(obj)
     return (f"{ref.kind}/{ref.name}", *([f"{ref.kind}/{ref.namespace}/{ref.name}"] if ref.namespace else []))
 

@@ -249,7 +249,7 @@ class Reporting:
         return as_list(newest.constraints)
 
     def _judged(self, live: LiveWorkload, made: Sequence[MadePod]) -> Sequence[Workload]:
-        """Return what the rules look at, also of what has an owner: here advice on it is read."""
+        """Return the workload for the rules, also if it has an owner: here somebody reads the advice on it."""
         described = live.kept is not None and not live.is_pod  # Else it is a Pod of it that is looked at.
         raw = live.raw if described else made[0].raw if made else None
         workloads = self._parsed(raw, live.ref.namespace) if raw is not None else ()
@@ -301,7 +301,7 @@ def _replicas(live: LiveWorkload) -> int | None:
 
 
 def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
-    """Return what hurts most first: see docs/report.md."""
+    """Return the sort key of a workload, so that the one that is hurt most is first: see docs/report.md."""
     share = (workload.share or 0.0) if workload.live.running > 1 and workload.live.ref.kind != "DaemonSet" else 0.0
     soft = max((spread.excess for spread in workload.spreads), default=0)
     gravest = min((finding.severity.rank for finding in workload.findings), default=Severity.IGNORE.rank)
@@ -318,7 +318,7 @@ def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
 
 
 def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
-    """Return what sorts namespaces: what hurts most first."""
+    """Return the sort key of a namespace, so that the one that is hurt most is first."""
     denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
     return *denied, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
 

@@ -135,7 +135,7 @@ class Reading:
         return tuple([_constraint(i, written, {}) for i, written in enumerate(self.written)])
 
     def parsed(self, labels: Labels) -> tuple[Constraint, ...]:
-        """Return what `parse_constraints` returns for a Pod that has `labels`."""
+        """Return the constraints as `parse_constraints` does for a Pod that has `labels`."""
         if not self.merges:
             return self.unmerged
         return tuple([_constraint(i, written, labels) for i, written in enumerate(self.written)])

@@ -167,7 +167,7 @@ def count_domains(
     reach: Reach, constraints: Sequence[Constraint], snapshot: Snapshot, features: Features
 ) -> tuple[DomainCounts, ...]:
     """
-    Return what each of the constraints counts; a node that lacks the key of any of them is counted by none.
+    Count the Pods of each constraint; a node that lacks the key of any of them is counted by none.
 
     upstream: filtering.go:PodTopologySpread.calPreFilterState (v1.37)
     """
@@ -190,7 +190,7 @@ def counted_by(
     nodes_of: NodesOf,
     eligible: frozenset[str] = frozenset(),
 ) -> DomainCounts:
-    """Return what a constraint counts in the domains that `domain_of` names."""
+    """Count the Pods of a constraint in the domains that `domain_of` names."""
     groups = snapshot.pods.get(reach.pod.namespace, {})
     countable = features.empty_selector_counts or not constraint.selector.empty
     counts = count(groups, constraint.selector, domain_of) if countable else {}

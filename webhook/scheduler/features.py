@@ -74,7 +74,7 @@ def parse_version(text: str) -> Features:
 
 
 def unknown(features: Features) -> str:
-    """Return what to say of a version that is newer than all whose recorded decisions are tests; "" for any other."""
+    """Return a note on a version that is newer than each with recorded decisions in the tests; "" for any other."""
     if features.minor <= NEWEST:
         return ""
     return f"Kubernetes 1.{features.minor} is newer than 1.{NEWEST}, the newest that evenkeel was held against"

@@ -64,7 +64,7 @@ class HardConstraints:
 
     def verdicts(self) -> Verdicts:
         """
-        Return what the constraints say of each node: the first that refuses it gives the reason.
+        Return the verdict on each node: the first constraint that refuses it gives the reason.
 
         upstream: filtering.go:PodTopologySpread.Filter (v1.37)
         """
@@ -81,14 +81,14 @@ class HardConstraints:
 
 
 def count_each(cycle: Cycle) -> tuple[DomainCounts, ...]:
-    """Return what each constraint in force counts, in the Pod's order."""
+    """Count the Pods of each constraint in force, in the Pod's order."""
     counted = (*HardConstraints.of(cycle).counts, *count_soft(cycle))
     return tuple(sorted(counted, key=lambda counts: counts.constraint.index))
 
 
 def count_soft(cycle: Cycle) -> tuple[DomainCounts, ...]:
     """
-    Return what each soft constraint counts.
+    Count the Pods of each soft constraint.
 
     Of the scheduler's own defaults each counts by itself: no node has to carry the key of the other.
     """

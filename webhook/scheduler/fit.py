@@ -69,7 +69,7 @@ def heeded(requests: Requests, ignored: Collection[str], ignored_groups: Collect
 
 def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
     """
-    Return what the Pod lacks on a node; a request of 0 lacks nothing.
+    Return how much room the Pod lacks on a node; a request of 0 lacks none.
 
     upstream: fit.go:fitsRequest (v1.37)
     """

@@ -209,7 +209,7 @@ class Framework:
         by_score = self._scores_of_usage.by_answer
         scores, largest = sorted(by_score, reverse=True), max(by_score)
         most, best = -1, 0
-        # Upstream scores each node.  Here nodes with equal scores are one set, and a set that cannot win is not divided.
+        # Upstream scores each node.  Here nodes with equal scores are one set; a set that cannot win is not divided.
         for nodes, base in sorted(self._by_other_scores(candidates), key=lambda part: -part[1]):
             if base + largest < most:
                 break

@@ -94,7 +94,7 @@ def _requests(reader: Reader, raw: Mapping[str, object], features: Features) -> 
 
 def not_judged(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
     """
-    Yield what a Pod uses that may refuse further nodes, and so change the reasons and numbers of those listed.
+    Yield the features of a Pod that are not computed, and may refuse further nodes and change reasons and numbers.
 
     `claims` are templates of volumes that its controller adds.  On the host's network each port is one of the host,
     which the API server writes into Pods, and not into templates.

@@ -139,7 +139,7 @@ def _requesting_limits(raw: object, but: Collection[str] = ()) -> object:
 
 def read_allocatable(reader: Reader, raw: object, path: FieldPath) -> Allocatable:
     """
-    Return what a node has, from its status.allocatable; `reader` collects what cannot be read.
+    Return the allocatable resources of a node, from its status; `reader` collects what cannot be read.
 
     upstream: types.go:NewResource (v1.37)
     """
@@ -285,7 +285,7 @@ def _greatest(*lists: Stated) -> Amounts:
 
 
 def _read_kept(spec: Mapping[str, object], status: Mapping[str, object]) -> tuple[_PodResources, Sequence[FieldError]]:
-    """Return what `_read` returns, which is kept for the next Pod that says the same, and the errors in it."""
+    """Return the result of `_read`, which is kept for the next Pod with the same resources, and its errors."""
     said = ([spec.get(name) for name in _IN_SPEC], [status.get(name) for name in _IN_STATUS])
     try:
         content = marshal.dumps(cast(Any, said), 2)  # Unlike equality, it tells 1 from true.

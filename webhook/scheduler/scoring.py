@@ -75,7 +75,7 @@ class SoftConstraints:
 
     def scores(self, candidates: NodeSet) -> Scores:
         """
-        Return what the constraints make of each candidate.
+        Return the score of each candidate by the constraints.
 
         upstream: scoring.go:PodTopologySpread.Score (v1.37)
         """

@@ -67,7 +67,7 @@ def create_app(
     metrics: Callable[[], bytes],
 ) -> Flask:
     """
-    Return what the health port of one worker answers with.
+    Return the Flask app that answers on the health port of one worker.
 
     `turned` returns the `time.monotonic()` of the review loop's last turn, `port` the check of the webhook's own port;
     /readyz is 200 if it and each of `checks()` are ok, else 503.

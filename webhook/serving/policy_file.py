@@ -85,7 +85,7 @@ class PolicyFile:
 
 
 def _hash(content: bytes) -> str:
-    """Return what tells policies apart: the first digits that sha256sum prints of their file."""
+    """Return a short hash of a policy: the first digits that sha256sum prints for its file."""
     return sha256(content).hexdigest()[:12]
 
 

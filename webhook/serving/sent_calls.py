@@ -74,7 +74,7 @@ class SentCalls:
         return Check("calls", True, needed + self._past_enforced())
 
     def _past_enforced(self) -> str:
-        """Return what passes while no replica answers, although a rule is enforced."""
+        """Return the requests that pass while no replica answers, although a rule is enforced."""
         policy, seen = self.reviewer.policy, self.registration.seen
         names = ignoring(policy, seen) if policy.enforced and seen is not None else ()
         return f"; while no replica answers, enforced rules do not hold for {', '.join(names)}: {FAILING}" * bool(names)

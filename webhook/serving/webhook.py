@@ -167,7 +167,7 @@ class Webhook:
 
 
 def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
-    """Return what asks a live cluster for its version, unless it is given."""
+    """Return the task that asks a live cluster for its version, unless a version is given."""
     if not config.asks_version or config.client is None:
         return None
     from webhook.serving.kubernetes_version import KubernetesVersion
@@ -176,7 +176,7 @@ def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
 
 
 def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:
-    """Return what compares the policy with the webhook configurations; None where they cannot be read."""
+    """Return the task that compares the policy with the webhook configurations; None where they cannot be read."""
     if config.renewal is not None:
         registration = config.renewal.registration
     elif config.client is not None:

@@ -97,14 +97,14 @@ class Controllers:
         return made
 
     def next_maker(self, number: int) -> Maker:
-        """Return what makes the Pods of the workload after a rollout has begun."""
+        """Return the maker of the Pods of the workload after a rollout has begun."""
         revision = f"rollout-{number}"
         if self.ref.kind == DEPLOYMENT:
             return self._required(self._next_set(revision))
         return self._required(self.workload, revision)
 
     def of_sets(self) -> Iterator[Maker]:
-        """Yield what makes the Pods of each set; of a StatefulSet amid a rollout its current revision first."""
+        """Yield the maker of the Pods of each set; of a StatefulSet amid a rollout its current revision first."""
         for replica_set in self.sets:
             maker = self._required(replica_set)
             if self.updating.current:
@@ -112,7 +112,7 @@ class Controllers:
             yield maker
 
     def _before(self, updated: Maker) -> Maker:
-        """Return what makes the Pods of a StatefulSet below the partition: of its old template only Pods are known."""
+        """Return the maker of a StatefulSet's Pods below the partition: of its old template only Pods are known."""
         updating = self.updating
         if updating.lost:
             return self._required(self.workload, updating.current)
@@ -148,7 +148,7 @@ class Controllers:
         return of_class, tried.errors
 
     def maker(self, owner: Owner, pod: PodObject) -> Maker:
-        """Return what makes a Pod anew: its owner's template, or the Pod itself where that is not known."""
+        """Return the maker of a Pod's successor: its owner's template, or the Pod itself where that is not known."""
         key = owner.key(pod.namespace)
         if key not in self._makers:
             raw = self.cluster.others.get(key)

@@ -228,7 +228,7 @@ class State:
         return True
 
     def _counted_framework(self, of_class: PodClass) -> Framework:
-        """Return what the plugins say for a class of Pods, and count the work of it."""
+        """Return the framework for a class of Pods, with all events so far, and count the work of that."""
         _, seen = self._frameworks.get(of_class, (None, 0))
         self.placements += 1 + max(0, len(self._events) - seen) // EVENTS_LIKE_A_PLACEMENT
         if self.placements > self.most_placements:
@@ -301,7 +301,7 @@ class State:
         return Cycle(of_class.pod, of_class.constraints, snapshot, self.features, system_defaults, profile)
 
     def framework(self, of_class: PodClass) -> Framework:
-        """Return what the plugins say for a class of Pods, with all events so far."""
+        """Return the framework for a class of Pods, with all events so far."""
         if of_class not in self._frameworks:
             self._frameworks[of_class] = self._new_framework(of_class)
         framework, seen = self._frameworks[of_class]
@@ -314,7 +314,7 @@ class State:
         return framework
 
     def _new_framework(self, of_class: PodClass) -> tuple[Framework, int]:
-        """Return what the plugins say now, or at the start, and the number of events that they have seen."""
+        """Return a new framework, of now or of the start, and the number of events that it has seen."""
         if self._anew:
             return Framework(self.cycle(of_class)), len(self._events)
         kept = self.begun.frameworks

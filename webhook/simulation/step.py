@@ -51,7 +51,7 @@ class Which:
         return nodes.named((self.name,)) if self.name else nodes.domains(self.key).get(self.value, 0)
 
     def there(self, nodes: Nodes) -> list[str]:
-        """Return what could stand in its place: the names of nodes, or the values of the label."""
+        """Return the names that it could have instead: those of nodes, or the values of the label."""
         return sorted(nodes.names(nodes.all)) if self.name else sorted(nodes.domains(self.key))
 
 

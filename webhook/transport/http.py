@@ -89,7 +89,7 @@ def unknown_coding(coding: str) -> Refused:
 
 
 def refusal(error: Exception) -> Refused:
-    """Return what to tell a client whose head gunicorn's parser does not take."""
+    """Return the refusal for a client whose head gunicorn's parser does not take."""
     if isinstance(error, InvalidHeader) and error.hdr == "TRANSFER-ENCODING" and error.req:
         coding = coding_of(error.req)
         if COMPRESSED.search(coding):

@@ -39,7 +39,7 @@ class PodTopologySpread(Plugin):
         return self._soft
 
     def verdicts(self) -> Verdicts:
-        """Return what the hard constraints say of every node."""
+        """Return the verdict of the hard constraints on every node."""
         return self.hard.verdicts()
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
