@@ -18,6 +18,18 @@ EXAMPLES = ROOT / "docs" / "examples"
 POLICY = EXAMPLES / "install" / "policy.yaml"
 MINORS = ("1.37", "1.33", "1.30")
 
+SCHEDULER = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
+  - name: PodTopologySpread
+    args:
+      defaultingType: List
+      defaultConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]
+"""
 # Times of day and ages, which differ from run to run.
 TIMES = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?| \d\d:\d\d)?|\b\d+ ?(?:d|h|min|s)(?: ago)?\b")
 
@@ -34,21 +46,27 @@ class Output(NamedTuple):
 
 def groups() -> Iterator[str]:
     """Yield the names of all groups of commands."""
-    yield "examples"
+    yield from ("examples", "examples-json")
     yield from (f"cluster-{seed}" for seed in SEEDS)
+    yield from (f"dump-{seed}" for seed in SEEDS)
 
 
 def outputs(group: str, folder: Path) -> dict[str, Output]:
     """Return what each command of a group prints, by its line; the cluster of the group is written to `folder`."""
     if group == "examples":
         return {line: output(line) for line in _of_examples()}
-    seed = int(group.removeprefix("cluster-"))
+    if group == "examples-json":
+        return {line: output(line) for line in _of_examples_in_json()}
+    read_from, _, seed = group.partition("-")
+    seed = int(seed)
     objects = cluster(seed)
     (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     (folder / "workloads.json").write_text(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": workloads(objects)})
     )
-    lines = _of_cluster(objects, f"--kubernetes-version {MINORS[seed % len(MINORS)]}")
+    version = f"--kubernetes-version {MINORS[seed % len(MINORS)]}"
+    (folder / "scheduler.yaml").write_text(SCHEDULER)
+    lines = _of_cluster(objects, version) if read_from == "cluster" else _of_dump(objects, version)
     return {line: output(line.replace("CLUSTER", str(folder))).without(str(folder)) for line in lines}
 
 
@@ -81,6 +99,29 @@ def _of_cluster(objects: list[dict], version: str) -> Iterator[str]:
             yield f"simulate {of} lose=topology.kubernetes.io/zone=a drain=n1 {given} --runs 10 -o {form}"
     for pod in (obj for obj in objects if obj["kind"] == "Pod" and not obj["spec"].get("nodeName")):
         yield f"explain pod/{pod['metadata']['name']} -n {pod['metadata']['namespace']} {given}"
+
+
+def _of_dump(objects: list[dict], version: str) -> Iterator[str]:
+    """Yield the commands that read a dump, in JSON; the first of them writes it."""
+    yield "dump --cluster CLUSTER/cluster.json -o CLUSTER/dump.gz"
+    given = f"--cluster CLUSTER/dump.gz {version}"
+    configured = f"{given} --scheduler-config CLUSTER/scheduler.yaml"
+    yield f"pending -A {configured} -o json"
+    yield f"report -A {configured} -o json"
+    yield f"lint CLUSTER/workloads.json --cluster CLUSTER/dump.gz {version} -o json"
+    yield f"admit -f CLUSTER/workloads.json {given} -o json"
+    for workload in workloads(objects):
+        of = f"{workload['kind'].lower()}/{workload['metadata']['name']} -n {workload['metadata']['namespace']}"
+        yield f"explain {of} {configured} -o json"
+        yield f"simulate {of} rollout scale=7 {configured} --runs 10 -o json"
+    for pod in (obj for obj in objects if obj["kind"] == "Pod" and not obj["spec"].get("nodeName")):
+        yield f"explain pod/{pod['metadata']['name']} -n {pod['metadata']['namespace']} {given} -o json"
+
+
+def _of_examples_in_json() -> Iterator[str]:
+    for name in ("web", "reject", "warn", "default"):
+        yield f"admit -f docs/examples/{name}.yaml --policy docs/examples/install/policy.yaml -o json"
+    yield "kinds -o json"
 
 
 def _of_examples() -> Iterator[str]:
