@@ -24,6 +24,14 @@ def test_a_second_rule_of_one_id_is_refused_at_import():
         rule(title="t", severity=Severity.INFO, fix="f", bad="", good="")(empty_selector)
 
 
+def test_a_rule_that_looks_for_what_nothing_provides_is_refused_at_import():
+    def looks_for_a_typo(subject):
+        """Never runs."""
+
+    with pytest.raises(TypeError, match="hrad"):
+        rule(title="t", severity=Severity.INFO, fix="f", bad="", good="", where=("hrad",))(looks_for_a_typo)
+
+
 def test_a_setting_takes_defaults_for_what_is_not_given():
     rule = RULES["missing-constraints"]
 

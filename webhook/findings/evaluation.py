@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 OPERATOR_LABELS = "an operator makes the Pods from its custom resource, with labels that are not known"
 NOTHING_FOUND = Evaluation()
-_NO_RULES = frozenset[str]()
+_NO_WORDS = frozenset[str]()
 
 
 def evaluate(
@@ -83,8 +83,8 @@ def find_all(
     skipped: list[Skipped] = []
     constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
     there = reading.words | _words(reading, snapshot)
-    there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else _NO_RULES)
-    there |= {LOOKS_AT_AFFINITY} if _chooses(workload.pod_spec, reading) else _NO_RULES
+    there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else _NO_WORDS)
+    there |= {LOOKS_AT_AFFINITY} if _chooses(workload.pod_spec, reading) else _NO_WORDS
     bare = Subject(
         workload,
         reading,
@@ -182,9 +182,9 @@ def _running(workload: Workload, settings: RuleSettings) -> list[tuple[Rule, Rul
 def _astray(workload: Workload) -> Set[str]:
     """Return what a rule may look for that does not stand in the constraints."""
     if not (workload.misplaced or workload.switches):
-        return _NO_RULES
-    return ({UNKNOWN_FIELDS} if workload.misplaced else _NO_RULES) | (
-        {LOOKS_AT_SWITCHES} if workload.switches else _NO_RULES
+        return _NO_WORDS
+    return ({UNKNOWN_FIELDS} if workload.misplaced else _NO_WORDS) | (
+        {LOOKS_AT_SWITCHES} if workload.switches else _NO_WORDS
     )
 
 

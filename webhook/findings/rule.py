@@ -16,7 +16,7 @@ from webhook.findings.finding import Cause, Edit, Severity
 from webhook.objects.fields import FieldPath
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
-from webhook.scheduler.constraint import SOFT, Constraint, Reading, read_selector
+from webhook.scheduler.constraint import HARD, SOFT, Constraint, Reading, read_selector
 from webhook.scheduler.domains import Reach, carrying_every_key
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import IncomingPod, pod_of
@@ -34,6 +34,13 @@ CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 LOOKS_AT_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 LOOKS_AT_SWITCHES = "switches of evenkeel"
+# All that a rule can look for; a rule that looked for anything else would never run.
+LOOKED_FOR = frozenset(
+    {
+        *(CLOSED_NODES, HARD, LOOKS_AT_AFFINITY, LOOKS_AT_SWITCHES, MATCH_LABEL_KEYS, MIN_DOMAINS),
+        *(UNKNOWN_FIELDS, UNLABELLED_NODES),
+    }
+)
 EXAMPLE_POD = """\
 apiVersion: v1
 kind: Pod
@@ -354,6 +361,9 @@ def rule(
         rule_id, rationale = check.__name__.replace("_", "-"), cleandoc(check.__doc__ or "")
         if rule_id in RULES or not rationale:
             raise TypeError(f"rule {rule_id}: must have a rationale and an id of its own")
+        looks_for = frozenset([condition for condition in where if isinstance(condition, str)])
+        if not looks_for <= LOOKED_FOR:
+            raise TypeError(f"rule {rule_id}: looks for {looks_for - LOOKED_FOR}, and nothing provides it")
         schema: Mapping[str, Any] = parameters or {}
         RULES[rule_id] = Rule(
             id=rule_id,
@@ -373,7 +383,7 @@ def rule(
             operators_too=Also.UNKNOWN_LABELS in where,
             of_selector_alone=Also.FILLED_SELECTORS in where,
             needs=tuple([condition for condition in where if isinstance(condition, Need)]),
-            looks_for=frozenset([condition for condition in where if isinstance(condition, str)]),
+            looks_for=looks_for,
             advice=nature is Nature.ADVICE,
             rejected_by_api_server=nature is Nature.REJECTED,
             kept_by_defaults=severity is Severity.ERROR,  # What is an error by default is never written.
