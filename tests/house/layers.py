@@ -33,7 +33,8 @@ cli
 policy_test.writing
 policy_test.running
 loading
-loading.clusters · loading.listening · loading.processes · loading.progress · loading.selection
+loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
+loading.processes
 loading.inputs
 loading.usage
 serving.report_metrics · serving.server

@@ -16,13 +16,11 @@ Exit code 0: simulated, 1: with --fail-on pending, if any Pod may wait, or be mi
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
-from webhook.loading.processes import cpus
+from webhook.loading.simulated_runs import all_runs
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kinds
@@ -36,13 +34,9 @@ from webhook.simulation.controllers import SIMULATED, SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
-from webhook.simulation.run import Plan, StepOutcome
-from webhook.simulation.run import run as run_once
 from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
-ALONE = 4  # Runs that one process does by itself: others take a tenth of a second to begin.
-TOGETHER = 5  # Runs that a process does between two moves of the bar.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         )
     except StepError as error:
         raise UsageError(str(error)) from error
-    outcomes = list(progress.with_bar(_all(made.plan, args.seed, args.runs), args.runs, "runs"))
+    outcomes = list(progress.with_bar(all_runs(made.plan, args.seed, args.runs), args.runs, "runs"))
     shown = render.Simulated(
         ref,
         made.plan,
@@ -167,40 +161,3 @@ def _checked(raw: Raw, kinds: Kinds) -> Raw:
 
 def _kinds() -> str:
     return ", ".join(kind for _, kind in SIMULATED)
-
-
-def _all(plan: Plan, seed: int, runs: int) -> Iterator[tuple[StepOutcome, ...]]:
-    """Yield the outcomes of all runs, in their order, whichever process has done them."""
-    for i in range(min(runs, ALONE)):
-        yield run_once(plan, seed, i)
-    left = [range(i, min(i + TOGETHER, runs)) for i in range(ALONE, runs, TOGETHER)]
-    processes = min(cpus(), len(left))
-    if processes < 2:
-        yield from (run_once(plan, seed, i) for batch in left for i in batch)
-        return
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-
-    plan = replace(plan, start=plan.start._replace(frameworks={}))  # Each process makes its own.
-    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(plan, seed)) as pool:
-        try:
-            for batch in pool.map(_some, left):
-                yield from batch
-        except BrokenProcessPool as error:
-            raise UsageError("a process was killed, perhaps for lack of memory; give fewer --runs") from error
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-_PLANS: list[tuple[Plan, int]] = []  # What a process was begun with.
-
-
-def _begin(plan: Plan, seed: int) -> None:
-    """Run once in each process: keep the plan; leave Ctrl-C to the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _PLANS.append((plan, seed))
-
-
-def _some(numbers: range) -> list[tuple[StepOutcome, ...]]:
-    plan, seed = _PLANS[-1]
-    return [run_once(plan, seed, i) for i in numbers]
