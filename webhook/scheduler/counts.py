@@ -15,6 +15,8 @@ from typing import NamedTuple
 from webhook.objects.labels import Labels
 
 LabelSet = tuple[tuple[str, str], ...]  # in the order of the keys
+Scalars = tuple[tuple[str, int], ...]  # Extended resources, hugepages and the like, in the order of their names.
+FINISHED = ("Succeeded", "Failed")
 
 
 class PodInfo(NamedTuple):
@@ -26,10 +28,6 @@ class PodInfo(NamedTuple):
 
     namespace: str
     labels: LabelSet
-
-
-Scalars = tuple[tuple[str, int], ...]  # Extended resources, hugepages and the like, in the order of their names.
-FINISHED = ("Succeeded", "Failed")
 
 
 class Requests(NamedTuple):
