@@ -84,26 +84,22 @@ _REQUESTS_AND_LIMITS = {**_REQUESTS_FIELDS, **_fields(BY_COMMANDS, "limits")}
 _CONTAINER: Table = {
     "name": Field(BY_RESOURCES),
     "resources": Field(BY_RESOURCES, _REQUESTS_AND_LIMITS),
-    "ports": Field(BY_COMMANDS, _fields(BY_COMMANDS, "hostPort"), of_each=True),
+    "image": Field(BY_COMMANDS),
+    "ports": Field(BY_COMMANDS, _fields(BY_COMMANDS, "containerPort hostIP hostPort protocol"), of_each=True),
     "restartPolicy": Field(BY_COMMANDS),
+    "restartPolicyRules": Field(BY_COMMANDS, _fields(BY_COMMANDS, "action"), of_each=True),
+    "volumeMounts": Field(BY_COMMANDS, {"bindMountOptions": Field(BY_COMMANDS, USED, of_each=True)}, of_each=True),
 }
 _CONTAINER_STATUS: Table = {
     **_fields(BY_RESOURCES, "name allocatedResources"),
     "resources": Field(BY_RESOURCES, _REQUESTS_FIELDS),
 }
-_VOLUME = {name: Field(BY_COMMANDS, USED) for name in sorted(VOLUME_KINDS)}
-# The number of terms of an affinity, or an anti-affinity, to other Pods.
-_POD_TERMS = {
-    f"{when}DuringSchedulingIgnoredDuringExecution": Field(BY_COMMANDS, USED, of_each=True)
-    for when in ("required", "preferred")
-}
-_AFFINITY: Table = {
-    "nodeAffinity": Field(BY_COMMANDS),
-    "podAffinity": Field(BY_COMMANDS, _POD_TERMS),
-    "podAntiAffinity": Field(BY_COMMANDS, _POD_TERMS),
+_VOLUME: Table = {
+    **{name: Field(BY_COMMANDS, USED) for name in sorted(VOLUME_KINDS)},
+    "image": Field(BY_COMMANDS, _fields(BY_COMMANDS, "reference")),
 }
 _POD_SPEC: Table = {
-    "affinity": Field(BY_COMMANDS, _AFFINITY),
+    "affinity": Field(BY_COMMANDS),
     "containers": Field(BY_RESOURCES, _CONTAINER, of_each=True),
     "initContainers": Field(BY_RESOURCES, {**_CONTAINER, "restartPolicy": Field(BY_RESOURCES)}, of_each=True),
     "nodeName": Field(BY_EVERYBODY),
@@ -111,10 +107,9 @@ _POD_SPEC: Table = {
     "resourceClaims": Field(BY_COMMANDS, USED, of_each=True),
     "resources": Field(BY_RESOURCES, _REQUESTS_AND_LIMITS),
     "volumes": Field(BY_COMMANDS, _VOLUME, of_each=True),
-    **_fields(
-        BY_COMMANDS, "hostNetwork nodeSelector preemptionPolicy priority schedulerName schedulingGates tolerations"
-    ),
-    **_fields(BY_COMMANDS, "topologySpreadConstraints"),
+    "schedulingGroup": Field(BY_COMMANDS, USED),
+    **_fields(BY_COMMANDS, "hostNetwork hostUsers nodeSelector preemptionPolicy priority priorityClassName"),
+    **_fields(BY_COMMANDS, "runtimeClassName schedulerName schedulingGates tolerations topologySpreadConstraints"),
 }
 _WORKLOAD_SPEC: Table = {
     "selector": Field(BY_EVERYBODY),
@@ -138,6 +133,8 @@ _SPEC: Table = {
     **_fields(BY_EVERYBODY, "taints unschedulable"),  # of a Node
     **_fields(BY_COMMANDS, "maxReplicas minReplicas scaleTargetRef"),  # of a HorizontalPodAutoscaler
     **_fields(BY_COMMANDS, "maxUnavailable minAvailable unhealthyPodEvictionPolicy"),  # of a PodDisruptionBudget
+    "limits": Field(BY_COMMANDS),  # of a LimitRange
+    "extendedResourceName": Field(BY_COMMANDS),  # of a DeviceClass
 }
 _CONDITION_FIELDS: Table = {
     **_fields(BY_RESOURCES, "type reason"),
@@ -146,6 +143,8 @@ _CONDITION_FIELDS: Table = {
 _STATUS_FIELDS: Table = {
     "phase": Field(BY_EVERYBODY),
     "allocatable": Field(BY_RESOURCES),  # of a Node
+    "declaredFeatures": Field(BY_COMMANDS),  # likewise
+    "images": Field(BY_COMMANDS, _fields(BY_COMMANDS, "names sizeBytes"), of_each=True),  # likewise
     "conditions": Field(BY_RESOURCES, _CONDITION_FIELDS, of_each=True),
     "containerStatuses": Field(BY_RESOURCES, {**_CONTAINER_STATUS, "restartCount": Field(BY_COMMANDS)}, of_each=True),
     "initContainerStatuses": Field(BY_RESOURCES, _CONTAINER_STATUS, of_each=True),
@@ -159,6 +158,8 @@ OBJECT_FIELDS: Table = {
     "metadata": Field(BY_EVERYBODY, {**_KEPT_METADATA, "resourceVersion": Field(BY_SERVER)}),
     "spec": Field(BY_EVERYBODY, _SPEC),
     "status": Field(BY_EVERYBODY, _STATUS_FIELDS),
+    **_fields(BY_COMMANDS, "globalDefault preemptionPolicy value"),  # of a PriorityClass
+    **_fields(BY_COMMANDS, "overhead scheduling"),  # of a RuntimeClass
     **_fields(BY_SERVER, "message code"),  # of a metav1.Status, an error
 }
 # Of its annotations those that name a team or a contact are kept, which no table can list.

@@ -18,15 +18,37 @@ LISTED_RESOURCES = (
     Watched(APPS, "DaemonSet", "daemonsets", WORKLOADS),
     Watched(APPS, "Deployment", "deployments", WORKLOADS),
     Watched(
+        "resource.k8s.io/v1",
+        "DeviceClass",
+        "deviceclasses",
+        "which extended resources are devices that dynamic resource allocation gives out",
+        namespaced=False,
+    ),
+    Watched(
         "autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "how many Pods a workload may get"
     ),
     Watched(BATCH, "Job", "jobs", WORKLOADS),
+    Watched(CORE, "LimitRange", "limitranges", "what the API server lets a new Pod request that requests nothing"),
     Watched(CORE, "Namespace", "namespaces", "labels, for overrides of the policy", namespaced=False),
     Watched(CORE, "Node", "nodes", "labels, taints and what they have for Pods: where Pods may go", namespaced=False),
     Watched(CORE, "Pod", "pods", "where they are, what they request, and why they wait"),
     Watched("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "how many Pods may be disrupted"),
+    Watched(
+        "scheduling.k8s.io/v1",
+        "PriorityClass",
+        "priorityclasses",
+        "the priority of a new Pod that names one of them, or none",
+        namespaced=False,
+    ),
     Watched(APPS, "ReplicaSet", "replicasets", WORKLOADS),
     Watched(CORE, "ReplicationController", "replicationcontrollers", WORKLOADS),
+    Watched(
+        "node.k8s.io/v1",
+        "RuntimeClass",
+        "runtimeclasses",
+        "node selector, tolerations and overhead of a new Pod that names one of them",
+        namespaced=False,
+    ),
     Watched(CORE, "Service", "services", "their selectors, to derive the selector of default constraints"),
     Watched(APPS, "StatefulSet", "statefulsets", WORKLOADS),
 )
