@@ -7,7 +7,7 @@ Explain where a Pod may run, what refuses it on the other nodes, and which chang
 
 It does what kube-scheduler does: the same counts, filters and scores. --cluster FILE takes the cluster from a dump
 (evenkeel dump). Each change that it names was tried.
-Exit code 0: some node passes, 1: none does, 2: bad input.
+Exit code 0: some node passes, 1: none does, 2: bad input, 3: some node passes, but not all is judged.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.rollout_check import simulated_rollouts
 
 POD = "Pod"
+NOT_JUDGED_CODE = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +85,9 @@ def run(args: argparse.Namespace) -> int:
         print("\n\n".join(render.text(of_subject, now) for of_subject in explained))
     if errors:
         raise UsageError("\n".join(errors))
-    return 0 if all(of_subject.explanation.feasibility.feasible for of_subject in explained) else 1
+    if not all(of_subject.explanation.feasibility.feasible for of_subject in explained):
+        return 1
+    return NOT_JUDGED_CODE if any(of_subject.explanation.gaps for of_subject in explained) else 0
 
 
 def _in_cluster(
@@ -145,7 +148,7 @@ def _explained(
     )
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
-    explanation = explain(tried.cycle)
+    explanation = explain(tried.cycle, subject.unmodelled, subject.ref.name if subject.exists else "")
     fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
     said, computed = subject.verdict, explanation.message
     differs = computed and said.reason == UNSCHEDULABLE_REASON and not agrees(said.message, computed)

@@ -7,7 +7,8 @@ List every Pod that kube-scheduler could not place, by workload and cause, with 
 
 Causes are computed as kube-scheduler computes them, for the cluster as it is now. The last line says how often that is
 what kube-scheduler itself has said. `evenkeel explain pod/NAME` shows one Pod in full.
-Exit code 0: listed, 1: with --fail-on pending, if any Pod waits, 2: bad input.
+Exit code 0: listed, 1: with --fail-on pending, if any Pod waits, with --fail-on not-judged, if for one of them not all
+is judged, 2: bad input.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser)
-    parser.add_argument("--fail-on", choices=("pending",), help="exit with 1 if any Pod waits")
+    parser.add_argument(
+        "--fail-on",
+        choices=inputs.FAILING,
+        help="exit with 1 if any Pod waits; not-judged: if for one of them not all is judged",
+    )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -58,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
         notes = (*notes, f"Only the namespace {chosen.namespace} was looked at; -A looks at all.")
     form = render.as_json if args.output == selection.JSON else render.text
     print(form(listed, others, notes))
+    if args.fail_on == inputs.NOT_JUDGED:
+        return int(any(group.gaps for group in listed.groups))
     return 1 if args.fail_on and waiting else 0
 
 

@@ -10,7 +10,8 @@ Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody re
 taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
 Each run does what kube-scheduler and the controllers do; chance breaks ties, and chooses among Pods that are as good
 to delete. A Pod that is bound is ready at once, and available after minReadySeconds. Nothing is changed in the cluster.
-Exit code 0: simulated, 1: with --fail-on pending, if any Pod may wait, or be missing, in the end, 2: bad input.
+Exit code 0: simulated, 1: with --fail-on pending, if any Pod may wait, or be missing, in the end, with --fail-on
+not-judged, if not all was simulated, 2: bad input.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
+from webhook.placement.gaps import PREEMPTION
 from webhook.placement.inferred_defaults import given_defaults
 from webhook.render import simulation as render
 from webhook.render import simulation_page
@@ -59,8 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        choices=("pending",),
-        help="exit with 1 if any Pod of the workload may wait, or be missing, in the end",
+        choices=inputs.FAILING,
+        help="exit with 1 if any Pod of the workload may wait, or be missing, in the end;"
+        " not-judged: if not all was simulated",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -90,13 +93,16 @@ def run(args: argparse.Namespace) -> int:
     except StepError as error:
         raise UsageError(str(error)) from error
     outcomes = list(progress.with_bar(all_runs(made.plan, args.seed, args.runs), args.runs, "runs"))
+    outcome = results(made.plan, outcomes)
+    waits = any(result.pending.most or result.others.most for result in outcome)
+    not_judged = tuple([gap for gap in made.not_judged if waits or gap != PREEMPTION])
     shown = render.Simulated(
         ref,
         made.plan,
         args.seed,
         args.runs,
-        results(made.plan, outcomes),
-        made.not_judged,
+        outcome,
+        not_judged,
         (*known.notes, *known.assumed, *made.notes),
         helping(made.plan, args.seed, outcomes),
     )
@@ -104,6 +110,8 @@ def run(args: argparse.Namespace) -> int:
         print(simulation_page.html(shown, clusters.origin(source, known)))
     else:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
+    if args.fail_on == inputs.NOT_JUDGED:
+        return int(bool(not_judged))
     end = shown.results[-1]
     return 1 if args.fail_on and (end.pending.most or end.missing.most) else 0
 

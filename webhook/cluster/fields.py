@@ -88,7 +88,7 @@ _CONTAINER: Table = {
     "ports": Field(BY_COMMANDS, _fields(BY_COMMANDS, "containerPort hostIP hostPort protocol"), of_each=True),
     "restartPolicy": Field(BY_COMMANDS),
     "restartPolicyRules": Field(BY_COMMANDS, _fields(BY_COMMANDS, "action"), of_each=True),
-    "volumeMounts": Field(BY_COMMANDS, {"bindMountOptions": Field(BY_COMMANDS, USED, of_each=True)}, of_each=True),
+    "volumeMounts": Field(BY_COMMANDS, _fields(BY_COMMANDS, "bindMountOptions"), of_each=True),
 }
 _CONTAINER_STATUS: Table = {
     **_fields(BY_RESOURCES, "name allocatedResources"),
@@ -107,8 +107,9 @@ _POD_SPEC: Table = {
     "resourceClaims": Field(BY_COMMANDS, USED, of_each=True),
     "resources": Field(BY_RESOURCES, _REQUESTS_AND_LIMITS),
     "volumes": Field(BY_COMMANDS, _VOLUME, of_each=True),
+    "priority": Field(BY_RESOURCES),
     "schedulingGroup": Field(BY_COMMANDS, USED),
-    **_fields(BY_COMMANDS, "hostNetwork hostUsers nodeSelector preemptionPolicy priority priorityClassName"),
+    **_fields(BY_COMMANDS, "hostNetwork hostUsers nodeSelector preemptionPolicy priorityClassName"),
     **_fields(BY_COMMANDS, "runtimeClassName schedulerName schedulingGates tolerations topologySpreadConstraints"),
 }
 _WORKLOAD_SPEC: Table = {

@@ -120,12 +120,6 @@ class PodObject:
         return texts_at(self.raw, "status.nominatedNodeName")[0]
 
     @property
-    def has_pod_affinity(self) -> bool:
-        """Whether it has affinity or anti-affinity to other Pods."""
-        affinity = as_mapping(value_at(self.raw, ("spec", "affinity")))
-        return not affinity.keys().isdisjoint(("podAffinity", "podAntiAffinity"))
-
-    @property
     def revision_hash(self) -> str:
         """
         The revision of the StatefulSet of which it was made.

@@ -6,9 +6,10 @@ Why a Pod may run on a node or not: each constraint in force with its domains, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from webhook.placement.gaps import gaps
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.filtering import count_soft
@@ -53,7 +54,8 @@ class Explanation:
     What the scheduler's arithmetic says of one Pod in one cluster.
 
     `message` is what kube-scheduler would say of a Pod that fits nowhere, else "".  `scores` are by plugin and by the
-    name of the node, `total` is their weighted sum; both are empty where the scheduler scores nothing.
+    name of the node, `total` is their weighted sum; both are empty where the scheduler scores nothing.  `gaps` are what
+    is not computed.
     """
 
     cycle: Cycle
@@ -62,14 +64,19 @@ class Explanation:
     message: str
     scores: Mapping[str, Mapping[str, int]]
     total: Mapping[str, int]
+    gaps: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> Nodes:
         return self.cycle.snapshot.nodes
 
 
-def explain(cycle: Cycle) -> Explanation:
-    """Explain everything that filter and score say of the Pod; the constraints are in the Pod's order."""
+def explain(cycle: Cycle, unmodelled: Sequence[str] = (), name: str = "") -> Explanation:
+    """
+    Explain everything that filter and score say of the Pod; the constraints are in the Pod's order.
+
+    `unmodelled` is what the Pod uses that is not computed, `name` its own name, "" if it has none yet.
+    """
     framework, nodes = Framework(cycle), cycle.snapshot.nodes
     feasibility = framework.feasibility()
     refused_elsewhere = union(
@@ -87,6 +94,7 @@ def explain(cycle: Cycle) -> Explanation:
         message(cycle, feasibility),
         scores,
         total(scores, cycle.profile.weights),
+        gaps(cycle, feasibility, unmodelled, name),
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import astuple, replace
 from typing import NamedTuple
 
 from webhook.placement.explanation import agrees
+from webhook.placement.gaps import gaps
 from webhook.placement.remedies import NOW, Remedy, remedies
 from webhook.placement.subject import PlacementSubject, attempt
 from webhook.scheduler.features import Features
@@ -29,7 +30,8 @@ class Group(NamedTuple):
     Pods of one namespace and workload that wait for the same cause: what kube-scheduler would say now.
 
     `api_group` is that of the workload.  `remedy` is the change that lets in the most of all Pods that wait, each taken
-    by itself: `frees` of them.  None is `tried` for the smallest groups of a large cluster.
+    by itself: `frees` of them.  None is `tried` for the smallest groups of a large cluster.  `gaps` are what is not
+    computed of some of the Pods.
     """
 
     namespace: str
@@ -40,6 +42,7 @@ class Group(NamedTuple):
     remedy: Remedy | None
     frees: int
     tried: bool = True
+    gaps: tuple[str, ...] = ()
 
 
 class PendingList(NamedTuple):
@@ -55,6 +58,7 @@ class _WaitingPod(NamedTuple):
     cycle: Cycle
     feasibility: Feasibility
     cause: str
+    gaps: tuple[str, ...]
 
 
 def pending(
@@ -69,7 +73,9 @@ def pending(
             cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
             feasibility = find_feasible(cycle)
             alike[key] = cycle, feasibility, message(cycle, feasibility)
-        waiting.append(_WaitingPod(subject, *alike[key]))
+        cycle, feasibility, _ = alike[key]
+        unknown = gaps(cycle, feasibility, subject.unmodelled, subject.ref.name)
+        waiting.append(_WaitingPod(subject, *alike[key], unknown))
     grouped: dict[tuple[str, str, str, str], list[_WaitingPod]] = {}
     for waiting_pod in waiting:
         subject = waiting_pod.subject
@@ -110,17 +116,17 @@ def _group(
     tries: bool,
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
+    unknown = tuple(dict.fromkeys(gap for pod in alike for gap in pod.gaps))
     if not cause:
-        unjudged = ", ".join(dict.fromkeys(what for pod in alike for what in pod.subject.not_judged))
-        cause = f"{PASSES}, but not judged: {unjudged}" if unjudged else PASSES
-        return Group(namespace, api_group, workload, cause, names, None, 0)
+        cause = f"{PASSES}, but not judged: {', '.join(unknown)}" if unknown else PASSES
+        return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown)
     best, most, cycle = None, 0, alike[0].cycle
     offered = remedies(cycle, alike[0].feasibility) if tries else ()
     # Fewer Pods come last: what is deleted may be made anew, and wait in place of this one.
     for remedy in sorted(offered, key=lambda remedy: remedy.cycle.snapshot.pods is not cycle.snapshot.pods):
         if most < len(waiting) and (number := _frees(remedy, alike, waiting)) > most:
             best, most = remedy, number
-    return Group(namespace, api_group, workload, cause, names, best, most, tries)
+    return Group(namespace, api_group, workload, cause, names, best, most, tries, unknown)
 
 
 def _frees(remedy: Remedy, alike: Sequence[_WaitingPod], waiting: Sequence[_WaitingPod]) -> int:

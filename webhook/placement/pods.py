@@ -4,24 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from webhook.scheduler.counts import UNUSED, BoundPod, LabelSet, PodGroup
 from webhook.scheduler.selectors import Selector
 from webhook.scheduler.snapshot import Snapshot
 
 Groups = Mapping[LabelSet, PodGroup]
+KeyT = TypeVar("KeyT")
 
 
 def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
-    """Return a copy in which a Pod of the snapshot is neither counted nor takes up room."""
-    usage, pods = snapshot.usage, snapshot.pods
+    """Return a copy in which a Pod of the snapshot is neither counted nor takes up room or ports."""
+    usage, affine, ports = snapshot.usage, snapshot.affine, snapshot.ports
     if pod.requests is not None and pod.node in usage:
         left = usage[pod.node].plus(pod.requests, -1)
         usage = {**usage, pod.node: left if left.pods else UNUSED}
+    if pod.affinity is not None and pod.affinity in affine:
+        affine = {**affine, pod.affinity: _one_fewer(affine[pod.affinity], pod.node)}
+    for port in pod.ports:
+        ports = {**ports, pod.node: _one_fewer(ports.get(pod.node, {}), port)}
+    counted, terminating = snapshot.pods, snapshot.terminating
+    if pod.spreads:
+        counted = _without(counted, namespace, pod)
+    else:
+        terminating = _without(terminating, namespace, pod)
+    return replace(snapshot, pods=counted, terminating=terminating, usage=usage, affine=affine, ports=ports)
+
+
+def _without(pods: Mapping[str, Groups], namespace: str, pod: BoundPod) -> Mapping[str, Groups]:
     groups = pods.get(namespace, {})
-    if pod.spreads and pod.labels in groups:
-        pods = {**pods, namespace: _with_nodes(groups, {pod.labels: _one_fewer(groups[pod.labels].nodes, pod.node)})}
-    return replace(snapshot, pods=pods, usage=usage)
+    if pod.labels not in groups:
+        return pods
+    return {**pods, namespace: _with_nodes(groups, {pod.labels: _one_fewer(groups[pod.labels].nodes, pod.node)})}
 
 
 def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: int) -> Groups:
@@ -55,5 +70,8 @@ def _with_nodes(groups: Groups, changed: Mapping[LabelSet, Mapping[str, int]]) -
     return left
 
 
-def _one_fewer(nodes: Mapping[str, int], node: str) -> Mapping[str, int]:
-    return {**nodes, node: nodes.get(node, 0) - 1}
+def _one_fewer(numbers: Mapping[KeyT, int], key: KeyT) -> Mapping[KeyT, int]:
+    """Return the numbers with one fewer of a key, and without the key where none is left."""
+    left = numbers.get(key, 0) - 1
+    others = {other: number for other, number in numbers.items() if other != key}
+    return {**others, key: left} if left > 0 else others

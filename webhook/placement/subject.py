@@ -20,13 +20,14 @@ from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, ObjectRef, Owner, owner_of
 from webhook.objects.workload import parse_workloads
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
+from webhook.placement.gaps import used_by
 from webhook.placement.pods import without_pod
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.counts import FINISHED, BoundPod
 from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force
 from webhook.scheduler.default_selector import default_selector
 from webhook.scheduler.features import Features
-from webhook.scheduler.incoming import not_judged, read_incoming_pod
+from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
 from webhook.scheduler.resources import with_default_requests
 from webhook.scheduler.snapshot import Snapshot, read_object
@@ -45,8 +46,8 @@ class PlacementSubject:
 
     `ref` is the Pod, or the workload whose next replica it is.  `made_by` is what made it, as far up as it is known, or
     the workload itself.  `phase` and `node` are empty for a Pod that is not there yet.  `remarks` are what keeps the
-    scheduler from looking at it, and what else it heeds.  `path` is where the Pod stands in its object: () for a Pod,
-    and that of the template for what makes Pods.
+    scheduler from looking at it, and what else it heeds; `unmodelled` is what it uses and is not computed.  `path` is
+    where the Pod stands in its object: () for a Pod, and that of the template for what makes Pods.
     """
 
     pod: PodObject
@@ -56,7 +57,7 @@ class PlacementSubject:
     node: str
     verdict: ScheduledCondition
     remarks: tuple[str, ...]
-    not_judged: tuple[str, ...]
+    unmodelled: tuple[str, ...]
     path: FieldPath = ()
 
     @property
@@ -101,7 +102,7 @@ def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
         pod.node,
         pod.scheduled_condition,
         tuple(_remarks(pod)),
-        tuple(not_judged(pod.spec)),
+        tuple(used_by(pod.spec)),
     )
 
 
@@ -127,7 +128,7 @@ def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> 
     """Return the snapshot in which the subject, if it is bound, is not counted itself."""
     if not subject.node:
         return snapshot
-    namespace, _, kept = read_object(subject.raw, "v1", "Pod", features)
+    namespace, _, kept = read_object(subject.raw, "v1", "Pod", features, whole=True)
     return without_pod(snapshot, namespace, kept) if isinstance(kept, BoundPod) else snapshot
 
 
@@ -152,7 +153,7 @@ def next_replica(raw: Raw, others: Mapping[ObjectKey, Raw], kinds: Kinds = KINDS
                 "",
                 ScheduledCondition(),
                 (*_remarks(pod), *((DAEMON,) if workload.kind.kind == "DaemonSet" else ())),
-                tuple(not_judged(pod.spec, workload_object.volume_claim_templates)),
+                tuple(used_by(pod.spec, workload_object.volume_claim_templates)),
                 workload.path[:-2],
             )
         )
@@ -189,9 +190,8 @@ def _remarks(pod: PodObject) -> Iterator[str]:
         yield f"The scheduler does not look at it before its scheduling gates are taken off: {gates}."
     if pod.nominated_node:
         yield f"Node {pod.nominated_node} is nominated for it: Pods of lower priority are being removed there."
-    if pod.priority > 0 and not pod.node:
-        may = "may preempt Pods of lower priority" if pod.preempts else "does not preempt"
-        yield f"It has priority {pod.priority} and {may}; preemption is not judged."
+    if pod.priority > 0 and not pod.node and not pod.preempts:
+        yield f"It has priority {pod.priority}, and preempts no other Pods."
 
 
 class Attempt(NamedTuple):

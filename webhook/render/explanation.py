@@ -11,6 +11,7 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
+from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDULABLE_REASON, PlacementSubject
 from webhook.scheduler.constraint import Constraint
@@ -62,9 +63,6 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     yield from (f"  {line}" for line in said(explained, now))
     if not explanation.message:
         yield f"  {preferred(explanation)}"
-    if subject.not_judged:
-        used = ", ".join(subject.not_judged)
-        yield f"  Not judged: {used}. They may refuse further nodes, and change the reasons and numbers above."
     if explanation.message and not subject.node:
         yield ""
         yield from _remedies(explained)
@@ -75,6 +73,8 @@ def headline(explained: Explained) -> str:
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
     nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else "no node passes"
+    if explanation.gaps:
+        nodes += f"{' what evenkeel judges' if passing else ''}; {in_words(explanation.gaps)}"
     name = one_line(str(subject.ref), LINE_LIMIT)
     if not subject.exists:
         return f"{name} as it would be placed now: {nodes}." if subject.is_pod else f"The next Pod of {name}: {nodes}."
@@ -401,7 +401,7 @@ def as_json(explained: Explained) -> dict[str, object]:
             }
             for remedy, rollout in zip_longest(explained.remedies, explained.rollouts or ())
         ],
-        "notJudged": list(subject.not_judged),
+        "notJudged": list(explanation.gaps),
     }
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
-from webhook.placement.pending import Group, PendingList
+from webhook.placement.gaps import in_words
+from webhook.placement.pending import PASSES, Group, PendingList
 from webhook.placement.remedies import IN_TEMPLATE
 from webhook.render.explanation import OUTPUT_API_VERSION
 
@@ -39,6 +40,8 @@ def _group(group: Group, number: int) -> Iterator[str]:
     more = f" and {len(group.pods) - MOST_NAMES:,} more" if len(group.pods) > MOST_NAMES else ""
     yield f"{one_line(f'{group.workload} in {group.namespace}', LINE_LIMIT)}: {len(group.pods)}: {names}{more}"
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
+    if group.gaps and not group.cause.startswith(PASSES):
+        yield f"  {one_line(in_words(group.gaps), LINE_LIMIT)}"
     if group.remedy is not None:
         freed = f"lets in {group.frees} of {number}" + (", each by itself" if group.frees > 1 else "")
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
@@ -60,6 +63,7 @@ def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]
                 "workload": group.workload,
                 "pods": list(group.pods),
                 "cause": group.cause,
+                "notJudged": list(group.gaps),
                 "remedy": None
                 if group.remedy is None
                 else {"change": group.remedy.change, "where": group.remedy.where, "frees": group.frees},

@@ -213,8 +213,6 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
     remarks = [*subject.remarks]
     if explanation.constraints and explained.source != FROM_POD:
         remarks.append(f"It has no constraints; in force are {SOURCES[explained.source]}.")
-    if subject.not_judged:
-        remarks.append(f"Not judged: {', '.join(subject.not_judged)}. They may refuse further nodes.")
     return {
         "headline": headline(explained),
         "remarks": lines(remarks),

@@ -18,7 +18,7 @@ from webhook.scheduler.nodes import NodeSet
 if TYPE_CHECKING:
     from webhook.scheduler.capacity import Bound
 
-MOST_REPLICAS_TRIED = 200
+MOST_REPLICAS_TRIED, MOST_TERMS = 200, 4
 
 
 @rule(
@@ -94,10 +94,11 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     few, all others are held back, and the remaining replicas wait, whatever room the cluster has elsewhere.
 
     The finding is certain: in no order can the scheduler place more of the replicas.  Those that run are counted where
-    they are; nothing is said where the strategy Recreate may take them away first.  For evenkeel lint, an autoscaler of
-    the workload among the manifests counts by its minimum.  What an autoscaler of nodes would add, or preemption take
-    away, is not known.  More than 200 replicas are not judged.  That fewer domains are there than minDomains is no more
-    than an info while nodes may join in others.
+    they are; nothing is said where the strategy Recreate may take them away first, or where preemption may make room:
+    if the Pod has a priority, or Pods of negative priority run.  For evenkeel lint, an autoscaler of the workload among
+    the manifests counts by its minimum.  What an autoscaler of nodes would add is not known.  No node is taken to lack
+    a device that dynamic resource allocation may give out.  More than 200 replicas are not judged.  That fewer domains
+    are there than minDomains is no more than an info while nodes may join in others.
     """
     workload = subject.workload
     if (
@@ -111,12 +112,23 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     wanted = workload.replicas - running
     if there is None or wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
         return
+    if _may_preempt(subject):
+        return
     from webhook.scheduler.capacity import bound  # Only needed where Pods are known.
     from webhook.scheduler.profile import Cycle
 
     most = bound(Cycle(_with_labels(subject), tuple(subject.hard), there, subject.features), wanted)
     if most.number < wanted:
         yield _cause(subject, most, running)
+
+
+def _may_preempt(subject: Subject) -> bool:
+    """Return whether Pods of lower priority may be taken away for it, as far as priorities are known."""
+    spec, there = subject.workload.pod_spec or {}, subject.snapshot
+    if spec.get("preemptionPolicy") == "Never":
+        return False
+    lower = there is not None and any(priority < 0 for priority in there.priorities.values())
+    return lower or bool(spec.get("priorityClassName") or spec.get("priority"))
 
 
 def _running(subject: Subject) -> int:
@@ -134,12 +146,17 @@ def _new_revision(subject: Subject) -> bool:
 
 
 def _with_labels(subject: Subject) -> IncomingPod:
-    """Return the next replica, with what it requests."""
-    from webhook.scheduler.resources import read_requests, with_default_requests  # Only needed where Pods are known.
+    """Return the next replica, with what it requests, its ports, and its affinity to other Pods."""
+    from webhook.scheduler.incoming import read_incoming_pod
+    from webhook.scheduler.resources import with_default_requests  # Only needed where Pods are known.
 
-    spec = with_default_requests(subject.workload.pod_spec or {})
-    requests = read_requests(Reader(), {"spec": spec}, subject.features, bound=False)
-    return replace(subject.pod, requests=requests, labels=subject.workload.pods_labels())
+    spec, namespace = with_default_requests(subject.workload.pod_spec or {}), subject.workload.namespace
+    raw = {"metadata": {"namespace": namespace}, "spec": spec}
+    pod = read_incoming_pod(Reader(), raw, subject.features)
+    apart = pod.pod_affinity.anti_affinity if pod.pod_affinity is not None else ()
+    few = pod.pod_affinity if len(apart) <= MOST_TERMS else None  # Each is held against all Pods that there are.
+    labels = subject.workload.pods_labels()
+    return replace(subject.pod, requests=pod.requests, ports=pod.ports, pod_affinity=few, labels=labels)
 
 
 def _scarce(subject: Subject, most: Bound) -> NodeSet:
@@ -158,7 +175,7 @@ def _cause(subject: Subject, most: Bound, running: int) -> Cause:
     replicas, constraint = subject.workload.replicas, most.constraint
     which = f"replica {running + most.number + 1} of {replicas} fits no node now"
     if constraint is None:
-        return _without_room(subject, which, running + most.number)
+        return _without_room(subject, most, which, running + most.number)
     if not most.scarce:
         path, number = subject.at(constraint, "minDomains"), str(constraint.min_domains)
         message, wanted = f"{which}: fewer domains than minDomains", "at most the number of domains"
@@ -180,7 +197,7 @@ def _cause(subject: Subject, most: Bound, running: int) -> Cause:
     )
 
 
-def _without_room(subject: Subject, which: str, fitting: int) -> Cause:
+def _without_room(subject: Subject, most: Bound, which: str, fitting: int) -> Cause:
     """Return the cause where no skew refuses: a key that no node has, or else too little room."""
     for constraint in subject.hard:
         key = constraint.topology_key
@@ -191,5 +208,7 @@ def _without_room(subject: Subject, which: str, fitting: int) -> Cause:
         message, fix = "none matches its nodeSelector or node affinity", "correct these, or label a node accordingly"
         return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
     value, wanted = f"room for {fitting} replica{'s'[: fitting != 1]}", f"room for {subject.workload.replicas}"
-    fix = "free room, add nodes, or request less"
-    return Cause(subject.at(subject.hard[0]), f"{which}: no room", value, wanted, fix=fix)
+    fix, why = "free room, add nodes, or request less", "no room"
+    if number := most.kept_off.bit_count():
+        why = f"anti-affinity or host ports bar {number} node{'s'[: number != 1]}, and others have no room"
+    return Cause(subject.at(subject.hard[0]), f"{which}: {why}", value, wanted, fix=fix)

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import UNUSED, Requests, Usage
 from webhook.scheduler.domain_counts import DomainCounts
-from webhook.scheduler.fit import heeded
+from webhook.scheduler.fit import asked_of_node
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.nodes import Allocatable, NodeSet
 from webhook.scheduler.profile import Cycle
+from webhook.scheduler.resources import is_extended
 
 
 class Bound(NamedTuple):
@@ -22,13 +23,15 @@ class Bound(NamedTuple):
     At most `number` more Pods; `constraint` is the one that allows no more, None if it is only room that lacks.
 
     Its `scarce` domain keeps the minimum down, because it `takes` only so many more Pods; it is "" where the constraint
-    has fewer eligible domains than minDomains.
+    has fewer eligible domains than minDomains.  `kept_off` are the nodes that the anti-affinity and the ports of Pods
+    that are there close to it.
     """
 
     number: int
     constraint: Constraint | None = None
     scarce: str = ""
     takes: int = 0
+    kept_off: NodeSet = 0
 
 
 def bound(cycle: Cycle, wanted: int) -> Bound:
@@ -40,9 +43,11 @@ def bound(cycle: Cycle, wanted: int) -> Bound:
     framework = Framework(cycle)
     hard = framework.spread.hard
     usable, room = framework.usable & hard.labelled, _Room(cycle, wanted)
+    kept_off = usable & framework.kept_off()
+    usable &= ~kept_off
     bounds = [Bound(room.of_all(usable))]
     bounds += [_of_constraint(counts, usable, room) for counts in hard.counts if counts.countable]
-    return min(bounds, key=lambda bound_of_constraint: bound_of_constraint.number)
+    return min(bounds, key=lambda bound_of_constraint: bound_of_constraint.number)._replace(kept_off=kept_off)
 
 
 def _of_constraint(counts: DomainCounts, usable: NodeSet, room: _Room) -> Bound:
@@ -82,8 +87,11 @@ class _Room:
     """
 
     def __init__(self, cycle: Cycle, wanted: int) -> None:
-        self.snapshot, self.wanted, profile = cycle.snapshot, wanted, cycle.profile
-        self._requests = heeded(cycle.pod.requests, profile.ignored, profile.ignored_groups)
+        self.snapshot, self.wanted = cycle.snapshot, wanted
+        self._most = 1 if cycle.pod.ports else wanted  # A second Pod would want the same ports.
+        self._requests, self._of_devices = cycle.requests, frozenset[str]()
+        if cycle.features.extended_resources_of_devices:  # DeviceClasses may not have been read.
+            self._of_devices = frozenset([name for name, _ in self._requests.scalars if is_extended(name)])
         self._by_node: dict[str, int] = {}
         self._known = any(node.allocatable.pods for node in self.snapshot.nodes)
 
@@ -97,12 +105,15 @@ class _Room:
 
     def on(self, name: str) -> int:
         if not self._known:
-            return self.wanted
+            return self._most
         room = self._by_node.get(name)
         if room is None:
             node, used = self.snapshot.nodes.get(name), self.snapshot.usage.get(name, UNUSED)
-            most = 0 if node is None else _fitting(self._requests, node.allocatable, used)
-            room = self._by_node[name] = max(0, min(most, self.wanted))
+            most = 0
+            if node is not None:
+                requests = asked_of_node(self._requests, self._of_devices, node.allocatable)
+                most = _fitting(requests, node.allocatable, used)
+            room = self._by_node[name] = max(0, min(most, self._most))
         return room
 
 

@@ -8,6 +8,7 @@ The profiles of a KubeSchedulerConfiguration, as kube-scheduler places Pods by t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 
 from webhook.documents.json_schema import Schema, complaints
@@ -45,6 +46,7 @@ from webhook.scheduler.fit import (
 from webhook.scheduler.profile import (
     BALANCED_ALLOCATION,
     FILTERS,
+    INTER_POD_AFFINITY,
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
     POD_TOPOLOGY_SPREAD,
@@ -56,6 +58,10 @@ from webhook.scheduler.validation import in_one_line
 
 # The plugins that are modelled, in the order in which they filter, with their weights.
 USUAL_PLUGINS = {name: WEIGHTS.get(name, 0) for name in dict.fromkeys((*FILTERS, *WEIGHTS))}
+# Those, and the others of the default profile: that these are not computed is said of Pods that they concern.
+COMPUTED = frozenset(
+    {*USUAL_PLUGINS, "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources"}
+)
 HIGHEST_SCORE = 10  # of a point of a shape
 # Those without which kube-scheduler does not start, by where they run.
 NEEDED = {QUEUE_SORT: "PrioritySort", BIND: "DefaultBinder"}
@@ -111,6 +117,7 @@ ARGS: Mapping[str, Schema] = {
         ignoredResources=_NAMES, ignoredResourceGroups=_NAMES, scoringStrategy=_STRATEGY, placementScoringStrategy={}
     ),
     BALANCED_ALLOCATION: _args(resources=_RESOURCES),
+    INTER_POD_AFFINITY: _args(hardPodAffinityWeight=_COUNT, ignorePreferredTermsOfExistingPods={"type": "boolean"}),
 }
 
 
@@ -153,7 +160,10 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
         wrong += [cause for plugin, args, path in configs for cause in _errors(plugin, args, path)]
         causes += wrong
         if not wrong:
-            profiles[name] = _profile(name, profile, {plugin: as_mapping(args) for plugin, args, _ in configs})
+            made = _profile(name, profile, {plugin: as_mapping(args) for plugin, args, _ in configs})
+            if raw.get("extenders"):
+                made = replace(made, unmodelled=(*made.unmodelled, "extenders"))
+            profiles[name] = made
     return profiles, tuple(causes)
 
 
@@ -251,6 +261,8 @@ def _affinity(args: object) -> tuple[Mapping[str, object], Reader]:
 def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mapping[str, object]]) -> Profile:
     spec, reader = _affinity(args.get(NODE_AFFINITY, {}))
     fit, spread = args.get(NODE_RESOURCES_FIT, {}), args.get(POD_TOPOLOGY_SPREAD, {})
+    between_pods = args.get(INTER_POD_AFFINITY, {})
+    running = enabled(profile, FILTER, USUAL_PLUGINS).keys() | enabled(profile, SCORE, USUAL_PLUGINS).keys()
     balanced = _resources(args.get(BALANCED_ALLOCATION, {}).get("resources"))
     system = (spread.get("defaultingType") or SYSTEM) == SYSTEM
     return Profile(
@@ -265,6 +277,9 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
         _strategy(as_mapping(fit.get("scoringStrategy"))),
         tuple(name for name, _ in balanced) or (CPU, MEMORY),
         None if system else tuple(map(as_mapping, as_list(spread.get("defaultConstraints")))),
+        1 if (weight := between_pods.get("hardPodAffinityWeight")) is None else _number(weight),
+        between_pods.get("ignorePreferredTermsOfExistingPods") is True,
+        tuple([f"the plugin {plugin}" for plugin in sorted(running - COMPUTED)]),
     )
 
 

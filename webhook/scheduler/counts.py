@@ -8,12 +8,17 @@ The number of Pods by namespace, label set and node, as the scheduler counts the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from sys import intern
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from webhook.objects.labels import Labels
 
+if TYPE_CHECKING:  # A server that reads no such fields has no use for these modules.
+    from webhook.scheduler.host_ports import HostPort
+    from webhook.scheduler.pod_affinity import PodAffinity
+
+KeyT = TypeVar("KeyT")
 LabelSet = tuple[tuple[str, str], ...]  # in the order of the keys
 Scalars = tuple[tuple[str, int], ...]  # Extended resources, hugepages and the like, in the order of their names.
 FINISHED = ("Succeeded", "Failed")
@@ -23,11 +28,16 @@ class PodInfo(NamedTuple):
     """
     What of a Pod on a node decides where other Pods may run, beside what it requests.
 
+    One that is `terminating` is still there for other Pods' affinity and for ports, and no constraint counts it.
+
     upstream: types.go:PodInfo (v1.37)
     """
 
     namespace: str
     labels: LabelSet
+    affinity: PodAffinity | None = None
+    ports: tuple[HostPort, ...] = ()
+    terminating: bool = False
 
 
 class Requests(NamedTuple):
@@ -93,13 +103,21 @@ class BoundPod:
     """
     A Pod that is bound to `node` and has not finished; `requests` is None where they are not read.
 
-    `spreads`: constraints count it.  One that is being deleted only takes up room, and has no `labels` here.
+    `spreads`: constraints count it, and not one that is being deleted.  `affinity` and `ports` are those that other
+    Pods have to heed; `priority` decides which of them may preempt it.
     """
 
     labels: LabelSet
     node: str
     requests: Requests | None = None
     spreads: bool = True
+    affinity: PodAffinity | None = None
+    ports: tuple[HostPort, ...] = ()
+    priority: int = 0
+
+    def info(self, namespace: str) -> PodInfo:
+        """Return what other Pods have to heed of it."""
+        return PodInfo(namespace, self.labels, self.affinity, self.ports, not self.spreads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +165,7 @@ class PodCounts:
             count = self._counts[pod.labels] = _Count(pod.labels)
         nodes = self._own(count)
         nodes[pod.node] = nodes.get(pod.node, 0) + 1
-        return pod if pod.labels is count.labels else BoundPod(count.labels, pod.node, pod.requests)
+        return pod if pod.labels is count.labels else replace(pod, labels=count.labels)
 
     def remove(self, pod: BoundPod) -> None:
         """Stop counting a Pod that was added before."""
@@ -202,7 +220,7 @@ class NodeUsage:
         shared = self._requests.setdefault(pod.requests, pod.requests)
         self._numbers[shared] = self._numbers.get(shared, 0) + 1
         self._change(pod.node, shared, 1)
-        return pod if pod.requests is shared else BoundPod(pod.labels, pod.node, shared, pod.spreads)
+        return pod if pod.requests is shared else replace(pod, requests=shared)
 
     def remove(self, pod: BoundPod) -> None:
         """Take away what a Pod requests that was added before."""
@@ -226,3 +244,51 @@ class NodeUsage:
         """Return the sums as they are now, by the name of the node; nodes without Pods are left out."""
         self._returned = True
         return self._usage
+
+
+class Demands:
+    """
+    What Pods on nodes demand of Pods that are to be placed, beside room: by their affinity and their ports.
+
+    `affine` is the number of Pods with the same terms, by the name of the node; `ports` that of Pods with a host port,
+    by node.  Pods that are being deleted are counted apart, since constraints do not count them.
+    """
+
+    def __init__(
+        self,
+        terminating: Mapping[str, Mapping[LabelSet, PodGroup]],
+        affine: Mapping[PodAffinity, Mapping[str, int]],
+        ports: Mapping[str, Mapping[HostPort, int]],
+    ) -> None:
+        self._terminating = {
+            namespace: {labels: dict(group.nodes) for labels, group in groups.items()}
+            for namespace, groups in terminating.items()
+        }
+        self.affine = {affinity: dict(nodes) for affinity, nodes in affine.items()}
+        self.ports = {node: dict(taken) for node, taken in ports.items()}
+
+    def add(self, info: PodInfo, node: str, number: int) -> None:
+        """Count `number` more Pods that are alike on a node, fewer if it is negative."""
+        if info.terminating:
+            _add(self._terminating.setdefault(info.namespace, {}).setdefault(info.labels, {}), node, number)
+        if info.affinity is not None:
+            _add(self.affine.setdefault(info.affinity, {}), node, number)
+        for port in info.ports:
+            _add(self.ports.setdefault(node, {}), port, number)
+
+    @property
+    def terminating(self) -> Mapping[str, Mapping[LabelSet, PodGroup]]:
+        """The Pods that are being deleted, by namespace and labels."""
+        return {
+            namespace: {labels: PodGroup(dict(labels), nodes) for labels, nodes in groups.items()}
+            for namespace, groups in self._terminating.items()
+        }
+
+
+def _add(numbers: dict[KeyT, int], key: KeyT, number: int) -> None:
+    """Add to the number of a key, which is left out at 0."""
+    after = numbers.get(key, 0) + number
+    if after:
+        numbers[key] = after
+    else:
+        numbers.pop(key, None)

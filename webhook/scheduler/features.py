@@ -31,6 +31,10 @@ class Features(NamedTuple):
     greatest_of_sums: bool  # of what is requested and allocated the greatest sum counts, not the sum of the greatest
     skips_best_effort: bool  # NodeResourcesBalancedAllocation skips a Pod without requests (kubernetes#129138)
     scores_balance_gained: bool  # it scores what the Pod does to the balance, not the balance that is then there
+    matches_unlabelled_namespaces: bool  # a namespaceSelector that matches no labels matches every namespace
+    scores_image_volumes: bool  # ImageLocality adds up the sizes of image volumes, too
+    counts_image_volumes: bool  # and has them among the images of which it takes the share
+    extended_resources_of_devices: bool  # DRAExtendedResource: a DeviceClass may give out an extended resource
     breaks_ties_by_heap: bool  # of the best nodes the first in a heap is taken, not any (until kubernetes#141024)
     stateful_set_max_unavailable: bool  # MaxUnavailableStatefulSet: a rolling update may take several Pods at once
 
@@ -58,6 +62,10 @@ def features(minor: int) -> Features:
         greatest_of_sums=minor >= 37,
         skips_best_effort=minor >= 33,
         scores_balance_gained=minor >= 36,
+        matches_unlabelled_namespaces=34 <= minor <= 36,
+        scores_image_volumes=minor >= 36,
+        counts_image_volumes=minor >= 37,
+        extended_resources_of_devices=minor >= 36,
         breaks_ties_by_heap=minor >= 35,
         stateful_set_max_unavailable=minor >= 37,
     )

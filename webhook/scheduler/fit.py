@@ -67,6 +67,20 @@ def heeded(requests: Requests, ignored: Collection[str], ignored_groups: Collect
     return requests._replace(scalars=tuple(scalars))
 
 
+def asked_of_node(requests: Requests, of_devices: Collection[str], allocatable: Allocatable) -> Requests:
+    """
+    Return what of the requests a node must have itself: an extended resource `of_devices` that it lacks is left to
+    DynamicResources.
+
+    upstream: fit.go:shouldDelegateResourceToDRA (v1.37)
+    """
+    if not of_devices:
+        return requests
+    there = {name for name, amount in allocatable.scalars if amount}
+    asked = [(name, amount) for name, amount in requests.scalars if name in there or name not in of_devices]
+    return requests._replace(scalars=tuple(asked))
+
+
 def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
     """
     Return how much room the Pod lacks on a node; a request of 0 lacks none.

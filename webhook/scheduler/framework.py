@@ -17,8 +17,12 @@ from webhook.scheduler.counts import UNUSED, PodInfo, Usage
 from webhook.scheduler.filtering import Verdicts
 from webhook.scheduler.nodes import Allocatable, NodeSet, union
 from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
+from webhook.scheduler.plugins.image_locality import ImageLocality
+from webhook.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from webhook.scheduler.plugins.node_affinity import NodeAffinity
+from webhook.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from webhook.scheduler.plugins.node_name import NodeName
+from webhook.scheduler.plugins.node_ports import NodePorts
 from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from webhook.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
@@ -29,8 +33,8 @@ from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
 
 # In the order in which the default profile has them; upstream: default_plugins.go:getDefaultPlugins (v1.37)
 PLUGINS: tuple[type[Plugin], ...] = (
-    *(NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodeResourcesFit, PodTopologySpread),
-    BalancedAllocation,
+    *(NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread),
+    *(InterPodAffinity, NodeDeclaredFeatures, BalancedAllocation, ImageLocality),
 )
 _PLUGINS_BY_NAME = {plugin.name: plugin for plugin in PLUGINS}
 
@@ -120,6 +124,10 @@ class Framework:
             if not _PLUGINS_BY_NAME[name].counts_pods:
                 remaining = self.plugin(name).passing(remaining)
         return remaining
+
+    def kept_off(self) -> NodeSet:
+        """Return the nodes that Pods that are there close to it, for as long as they stay."""
+        return union(self.plugin(name).kept_off() for name in self.cycle.profile.filters)
 
     def feasible(self) -> NodeSet:
         """Return the nodes on which the Pod could run now."""

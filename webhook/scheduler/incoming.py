@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from webhook.objects.fields import Raw, as_list, as_mapping, children
+from webhook.objects.fields import as_mapping, children, integer
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
@@ -14,7 +15,13 @@ from webhook.scheduler.counts import NO_REQUESTS, Requests
 from webhook.scheduler.features import Features
 from webhook.scheduler.taints import Toleration
 
+if TYPE_CHECKING:
+    from webhook.scheduler.host_ports import HostPort
+    from webhook.scheduler.images import PodImages
+    from webhook.scheduler.pod_affinity import PodAffinity
+
 PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
+AFFINITY, ANTI_AFFINITY = "podAffinity", "podAntiAffinity"
 MOST_PLACING_VALUES = 200
 # The volumes that bind a Pod to nodes, or of which a node takes only so many.
 VOLUME_KINDS = frozenset(
@@ -30,7 +37,9 @@ class IncomingPod:
     """
     A Pod that is to be placed; of its constraints only those in force count, which are given apart.
 
-    `node_name` is its spec.nodeName: "" for a Pod that the scheduler is to place.
+    `node_name` is its spec.nodeName: "" for a Pod that the scheduler is to place.  `images` are those of its
+    containers, `required_features` what the kubelet of its node must declare.  It `preempts` Pods of lower `priority`,
+    unless its preemptionPolicy is Never.
     """
 
     namespace: str
@@ -40,17 +49,23 @@ class IncomingPod:
     tolerations: tuple[Toleration, ...] = ()
     node_name: str = ""
     requests: Requests = NO_REQUESTS
+    pod_affinity: PodAffinity | None = None
+    ports: tuple[HostPort, ...] = ()
+    images: PodImages | None = None
+    required_features: frozenset[str] = frozenset()
+    priority: int = 0
+    preempts: bool = True
 
 
 def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features | None = None) -> IncomingPod:
     """
     Return a raw Pod; `reader` collects what has the wrong type.
 
-    With `features`, its requests are read, too, as that version counts them; without, it requests nothing.
+    With `features`, what it asks for beside labels and taints is read, too, as that version counts it.
     """
     metadata = reader.mapping(raw.get("metadata"), ("metadata",))
     spec = reader.mapping(raw.get("spec"), ("spec",))
-    return IncomingPod(
+    pod = IncomingPod(
         namespace=reader.string(metadata.get("namespace"), ("metadata", "namespace")) or "",
         labels=reader.string_map(metadata.get("labels"), ("metadata", "labels")),
         affinity=read_required(reader, spec),
@@ -62,8 +77,8 @@ def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Featu
             ]
         ),
         node_name=reader.string(spec.get("nodeName"), ("spec", "nodeName")) or "",
-        requests=NO_REQUESTS if features is None else _requests(reader, raw, features),
     )
+    return pod if features is None else _with_resources(pod, reader, raw, features)
 
 
 def pod_of(workload: Workload) -> IncomingPod:
@@ -86,29 +101,29 @@ def places_quickly(pod_spec: Mapping[str, object]) -> bool:
     return True
 
 
-def _requests(reader: Reader, raw: Mapping[str, object], features: Features) -> Requests:
-    from webhook.scheduler.resources import read_requests  # A server has no use for it.
+def _with_resources(pod: IncomingPod, reader: Reader, raw: Mapping[str, object], features: Features) -> IncomingPod:
+    """Return the Pod with its requests, ports and images, its affinity to other Pods, and the features it needs."""
+    # A server that looks at labels and taints only has no use for these modules.
+    from webhook.scheduler.declared_features import required_features
+    from webhook.scheduler.host_ports import read_host_ports
+    from webhook.scheduler.images import read_images
+    from webhook.scheduler.pod_affinity import read_pod_affinity
+    from webhook.scheduler.resources import read_requests
 
-    return read_requests(reader, raw, features, bound=False)
+    spec = as_mapping(raw.get("spec"))
+    affinity = spec.get("affinity")
+    return replace(
+        pod,
+        requests=read_requests(reader, raw, features, bound=False),
+        pod_affinity=read_pod_affinity(reader, affinity, pod.namespace) if has_pod_affinity(affinity) else None,
+        ports=read_host_ports(reader, spec),
+        images=read_images(reader, spec, features),
+        required_features=required_features(spec, features),
+        priority=integer(spec.get("priority")) or 0,
+        preempts=spec.get("preemptionPolicy") != "Never",
+    )
 
 
-def not_judged(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
-    """
-    Yield the features of a Pod that are not computed, and may refuse further nodes and change reasons and numbers.
-
-    `claims` are templates of volumes that its controller adds.  On the host's network each port is one of the host,
-    which the API server writes into Pods, and not into templates.
-    """
-    containers = [as_mapping(container) for container in as_list(spec.get("containers"))]
-    init_containers = [as_mapping(container) for container in as_list(spec.get("initContainers"))]
-    containers += [container for container in init_containers if container.get("restartPolicy") == "Always"]
-    ports = [as_mapping(port) for container in containers for port in as_list(container.get("ports"))]
-    if any(port.get("hostPort") or spec.get("hostNetwork") is True for port in ports):
-        yield "host ports"
-    if claims or any(as_mapping(volume).keys() & VOLUME_KINDS for volume in as_list(spec.get("volumes"))):
-        yield "volumes"
-    affinity = as_mapping(spec.get("affinity"))
-    if affinity.get("podAffinity") or affinity.get("podAntiAffinity"):
-        yield "affinity between Pods"
-    if spec.get("resourceClaims"):
-        yield "dynamic resources"
+def has_pod_affinity(affinity: object) -> bool:
+    """Return whether `spec.affinity` of a raw Pod has affinity or anti-affinity to other Pods."""
+    return isinstance(affinity, dict) and bool(affinity.get(AFFINITY) or affinity.get(ANTI_AFFINITY))

@@ -7,10 +7,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from webhook.objects.labels import Labels
 from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint, Toleration, untolerated_taint
+
+if TYPE_CHECKING:  # A server that reads no images has no use for it.
+    from webhook.scheduler.images import NodeImage
 
 GroupT = TypeVar("GroupT", bound=Hashable)
 NodeSet = int  # Bit i is set for the node at position i.
@@ -41,13 +44,19 @@ NO_ROOM = Allocatable()
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as the scheduler sees it; `unschedulable` is that of its spec, which `kubectl cordon` sets."""
+    """
+    A node as the scheduler sees it; `unschedulable` is that of its spec, which `kubectl cordon` sets.
+
+    `declared` are the names of the features that its kubelet declares.
+    """
 
     name: str
     labels: Labels
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     allocatable: Allocatable = NO_ROOM
+    images: tuple[NodeImage, ...] = ()
+    declared: frozenset[str] = frozenset()
 
 
 class Domains(NamedTuple):
@@ -55,6 +64,13 @@ class Domains(NamedTuple):
 
     of: Mapping[str, str]
     all: frozenset[str]
+
+
+class ImageState(NamedTuple):
+    """An image that nodes have: its size in bytes as the first of them reports it."""
+
+    size: int
+    nodes: NodeSet
 
 
 class Nodes:
@@ -200,6 +216,25 @@ class Nodes:
         return frozenset(first).intersection(*others)
 
     @cached_property
+    def images(self) -> Mapping[str, ImageState]:
+        """
+        The images by their names.
+
+        upstream: cache.go:cacheImpl.addNodeImageStates (v1.37)
+        """
+        positions: dict[NodeImage, list[int]] = {}  # Most nodes report the same images, in order of the nodes.
+        for position, node in enumerate(self._nodes):
+            for image in node.images:
+                positions.setdefault(image, []).append(position)
+        states: dict[str, ImageState] = {}
+        for image in sorted(positions, key=lambda image: positions[image][0]):
+            nodes = _at(positions[image])
+            for name in image.names:
+                size_of_first, before = states.get(name, (image.size, 0))
+                states[name] = ImageState(size_of_first, before | nodes)
+        return states
+
+    @cached_property
     def closed_to_some(self) -> bool:
         """Whether any node is cordoned, or has a taint."""
         return bool(self.by_taints or self.unschedulable)
@@ -245,6 +280,14 @@ def union(sets: Iterable[NodeSet]) -> NodeSet:
     for replica_set in sets:
         members |= replica_set
     return members
+
+
+def _at(positions: Sequence[int]) -> NodeSet:
+    """Return the nodes at these positions, which are in their order."""
+    digits = bytearray(b"0" * (positions[-1] + 1))
+    for position in positions:
+        digits[-1 - position] = _ONE
+    return int(digits, 2)
 
 
 def _as_selectors(chosen: NodeSet) -> bytes:

@@ -1,7 +1,7 @@
 """
 A profile of kube-scheduler: which plugins run, and one attempt to place a Pod by them.
 
-Host ports, volumes, affinity between Pods, dynamic resources, images and extenders are not looked at.
+Volumes, dynamic resources, preemption and extenders are not looked at.
 """
 
 from __future__ import annotations
@@ -13,22 +13,30 @@ from functools import cached_property
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity
 from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.counts import Requests
 from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
-from webhook.scheduler.fit import CPU, MEMORY, USUAL_SCORING, ScoringStrategy
+from webhook.scheduler.fit import CPU, MEMORY, USUAL_SCORING, ScoringStrategy, heeded
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.snapshot import Snapshot
 
 NODE_NAME, NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeName", "NodeUnschedulable", "TaintToleration"
 NODE_AFFINITY, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD = "NodeAffinity", "NodeResourcesFit", "PodTopologySpread"
+NODE_PORTS, INTER_POD_AFFINITY = "NodePorts", "InterPodAffinity"
+NODE_DECLARED_FEATURES, IMAGE_LOCALITY = "NodeDeclaredFeatures", "ImageLocality"
 BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"
-FILTERS = (NODE_UNSCHEDULABLE, NODE_NAME, TAINT_TOLERATION, NODE_AFFINITY, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD)
+FILTERS = (
+    *(NODE_UNSCHEDULABLE, NODE_NAME, TAINT_TOLERATION, NODE_AFFINITY, NODE_PORTS, NODE_RESOURCES_FIT),
+    *(POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY, NODE_DECLARED_FEATURES),
+)
 WEIGHTS = {
     TAINT_TOLERATION: 3,
     NODE_AFFINITY: 2,
     NODE_RESOURCES_FIT: 1,
     POD_TOPOLOGY_SPREAD: 2,
+    INTER_POD_AFFINITY: 2,
     BALANCED_ALLOCATION: 1,
+    IMAGE_LOCALITY: 1,
 }
 
 
@@ -41,6 +49,8 @@ class Profile:
     `added` and `added_preferred` are the addedAffinity of NodeAffinity.  `ignored` are resources, `ignored_groups`
     groups of them that NodeResourcesFit does not look at; `strategy` is how it scores.  `balanced` are the resources of
     NodeResourcesBalancedAllocation.  `defaults` are the default constraints, or None for kube-scheduler's own.
+    `hard_pod_affinity_weight` is what a Pod weighs whose required affinity selects the Pod; InterPodAffinity may ignore
+    what other Pods prefer.  `unmodelled` names the plugins and extenders that are not computed, in a few words each.
     """
 
     name: str = DEFAULT_SCHEDULER
@@ -54,6 +64,9 @@ class Profile:
     strategy: ScoringStrategy = USUAL_SCORING
     balanced: tuple[str, ...] = (CPU, MEMORY)
     defaults: tuple[Mapping[str, object], ...] | None = None
+    hard_pod_affinity_weight: int = 1
+    ignores_preferences_of_others: bool = False
+    unmodelled: tuple[str, ...] = ()
 
     def heeds(self, constraint: Constraint) -> bool:
         """Return whether PodTopologySpread runs where the constraint has its effect."""
@@ -79,6 +92,18 @@ class Cycle:
     features: Features
     system_defaults: bool = False
     profile: Profile = USUAL_PROFILE
+
+    @cached_property
+    def of_devices(self) -> frozenset[str]:
+        """The extended resources that the Pod requests and that a DeviceClass gives out."""
+        if not (self.snapshot.device_resources and self.features.extended_resources_of_devices):
+            return frozenset()
+        return self.snapshot.device_resources & {name for name, _ in self.pod.requests.scalars}
+
+    @cached_property
+    def requests(self) -> Requests:
+        """The requests at which NodeResourcesFit looks."""
+        return heeded(self.pod.requests, self.profile.ignored, self.profile.ignored_groups)
 
     @cached_property
     def reach(self) -> Reach:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from webhook.objects.fields import path_text
+from webhook.objects.fields import as_list, as_mapping, integer, path_text, texts_at
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.labels import Labels
 from webhook.objects.names import NAMESPACE_NAME
@@ -16,6 +17,7 @@ from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import (
     FINISHED,
     BoundPod,
+    Demands,
     LabelSet,
     NodeUsage,
     PodCounts,
@@ -25,10 +27,16 @@ from webhook.scheduler.counts import (
     label_set,
 )
 from webhook.scheduler.features import Features
+from webhook.scheduler.incoming import has_pod_affinity
 from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node, Nodes
 from webhook.scheduler.selectors import Selector, as_selector, selecting
 from webhook.scheduler.taints import read_taints
 from webhook.scheduler.validation import selector_errors
+
+if TYPE_CHECKING:  # A server that reads no such fields has no use for these modules.
+    from webhook.scheduler.host_ports import HostPort
+    from webhook.scheduler.images import NodeImage
+    from webhook.scheduler.pod_affinity import PodAffinity
 
 CONTROLLER_KINDS = frozenset(
     {
@@ -45,6 +53,9 @@ CONTROLLER_KINDS = frozenset(
 # Whoever may create Services could otherwise fill the memory of all replicas with a hundred of them.
 LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
 READ_KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
+DEVICE_CLASS = "DeviceClass"
+# Of a DeviceClass that names no resource this is the one that Pods request, with its name.
+IMPLICIT_RESOURCE = "deviceclass.resource.kubernetes.io/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +87,16 @@ class Controller:
     selector: Selector | None
 
 
-SnapshotObject = Node | Namespace | Service | Controller | BoundPod
+@dataclass(frozen=True, slots=True)
+class NominatedPod:
+    """A Pod that waits for its nominated node, as it will be there: kube-scheduler keeps room for it."""
+
+    namespace: str
+    name: str
+    pod: BoundPod
+
+
+SnapshotObject = Node | Namespace | Service | Controller | BoundPod | NominatedPod
 # The Services by one label of their selectors, each with its place among those of its namespace.
 ServiceIndex = Mapping[tuple[str, str], tuple[tuple[int, Service], ...]]
 
@@ -89,6 +109,11 @@ class Snapshot:
     `namespaces` holds labels by name.  Services and Pods are kept by namespace, controllers by (namespace, apiVersion,
     kind) and then by name.  `usage` is by the name of the node; a node without Pods is left out.  `nodes`, `pods` and
     `usage` are empty where they are not known.
+
+    `terminating` are the Pods that are being deleted, `affine` the number of Pods with these terms by the name of the
+    node, `ports` that of Pods with a host port, and `priorities` the lowest priority of a Pod, both by node.
+    `device_resources` are the extended resources that a DeviceClass gives out, `nominated` the Pods that wait for a
+    node on which room is made for them.  The webhook reads none of these.
     """
 
     nodes: Nodes = field(default_factory=Nodes)
@@ -97,6 +122,12 @@ class Snapshot:
     controllers: Mapping[tuple[str, str, str], Mapping[str, Controller]] = field(default_factory=dict)
     pods: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)
     usage: Mapping[str, Usage] = field(default_factory=dict)
+    terminating: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)
+    affine: Mapping[PodAffinity, Mapping[str, int]] = field(default_factory=dict)
+    ports: Mapping[str, Mapping[HostPort, int]] = field(default_factory=dict)
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    device_resources: frozenset[str] = frozenset()
+    nominated: tuple[NominatedPod, ...] = ()
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
@@ -147,13 +178,16 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features | N
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-    pods: dict[str, PodCounts] = {}
-    usage = NodeUsage()
+    pods = _Pods()
+    nominated: list[NominatedPod] = []
+    device_resources: set[str] = set()
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
+        if kind == DEVICE_CLASS:
+            device_resources |= set(_device_resources(raw))
         if not any((api_version, kind) == known for known in READ_KINDS):
             continue
-        namespace, _, kept = read_object(raw, str(api_version), str(kind), features)
+        namespace, _, kept = read_object(raw, str(api_version), str(kind), features, whole=True)
         if isinstance(kept, Node):
             nodes[kept.name] = kept
         elif isinstance(kept, Namespace):
@@ -162,16 +196,50 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features | N
             services.setdefault(namespace, []).append(kept)
         elif isinstance(kept, Controller):
             controllers.setdefault((namespace, kept.api_version, kept.kind), {})[kept.name] = kept
+        elif isinstance(kept, NominatedPod):
+            nominated.append(kept)
         elif isinstance(kept, BoundPod):
-            usage.add(pods.setdefault(namespace, PodCounts()).add(kept))
+            pods.add(namespace, kept)
     return Snapshot(
         Nodes(nodes.values()),
         namespaces,
         {namespace: by_rarest_label(of_namespace) for namespace, of_namespace in services.items()},
         controllers,
-        {namespace: groups for namespace, counts in pods.items() if (groups := counts.groups())},
-        usage.by_node(),
+        {namespace: groups for namespace, counts in pods.counted.items() if (groups := counts.groups())},
+        pods.usage.by_node(),
+        pods.demands.terminating,
+        pods.demands.affine,
+        pods.demands.ports,
+        pods.priorities,
+        frozenset(device_resources),
+        tuple(nominated),
     )
+
+
+class _Pods:
+    """The Pods of a cluster, while they are read, by what Pods that are to be placed have to heed of them."""
+
+    def __init__(self) -> None:
+        self.counted: dict[str, PodCounts] = {}
+        self.usage, self.demands = NodeUsage(), Demands({}, {}, {})
+        self.priorities: dict[str, int] = {}
+
+    def add(self, namespace: str, pod: BoundPod) -> None:
+        """Count a Pod."""
+        self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))
+        self.demands.add(pod.info(namespace), pod.node, 1)
+        if (lowest := self.priorities.get(pod.node)) is None or pod.priority < lowest:
+            self.priorities[pod.node] = pod.priority
+
+
+def _device_resources(raw: Mapping[str, object]) -> tuple[str, ...]:
+    """
+    Return the extended resources by which Pods ask for the devices of a DeviceClass.
+
+    upstream: extendeddeviceresource.go:ExtendedResourceCache.updateMapping (v1.37)
+    """
+    name, resource = texts_at(raw, "metadata.name", "spec.extendedResourceName")
+    return (f"{IMPLICIT_RESOURCE}{name}", resource) if resource else (f"{IMPLICIT_RESOURCE}{name}",)
 
 
 def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
@@ -185,17 +253,17 @@ def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
 
 
 def read_object(
-    raw: Mapping[str, object], api_version: str, kind: str, features: Features | None = None
+    raw: Mapping[str, object], api_version: str, kind: str, features: Features | None = None, *, whole: bool = False
 ) -> tuple[str, str, SnapshotObject | None]:
     """
     Return the namespace and the name of an object of READ_KINDS, and what is kept of it; resources only with
-    `features`.
+    `features`, and what the webhook does not read only if it is read `whole`: images, ports, affinity and the like.
 
     Nothing is kept of a Service that selects nothing, or of a Pod that does not count.  A selector that takes more than
     LARGEST bytes is kept as if it selected nothing, a Pod whose labels do counts for its requests only, and one whose
     extended resources do not for these. SnapshotError names the first field that has a wrong type.
     """
-    reader = _Object(raw, api_version, kind, features)
+    reader = _Object(raw, api_version, kind, features, whole and features is not None)
     kept = reader.kept()
     reader.check(kept)
     return reader.namespace, reader.name, kept
@@ -204,8 +272,10 @@ def read_object(
 class _Object:
     """One raw object while it is read."""
 
-    def __init__(self, raw: Mapping[str, object], api_version: str, kind: str, features: Features | None) -> None:
-        self.reader, self.quantities, self.features = Reader(), Reader(), features
+    def __init__(
+        self, raw: Mapping[str, object], api_version: str, kind: str, features: Features | None, whole: bool
+    ) -> None:
+        self.reader, self.quantities, self.features, self.whole = Reader(), Reader(), features, whole
         self.gvk = (api_version, kind)
         metadata = self.reader.mapping(raw.get("metadata"), ("metadata",))
         self.name = self._string(metadata, "metadata", "name")
@@ -237,7 +307,15 @@ class _Object:
 
     def _node(self) -> Node:
         taints = read_taints(self.reader, self.spec.get("taints"), ("spec", "taints"))
-        return Node(self.name, self._labels(), taints, self.spec.get("unschedulable") is True, self._allocatable())
+        unschedulable, allocatable = self.spec.get("unschedulable") is True, self._allocatable()
+        node = Node(self.name, self._labels(), taints, unschedulable, allocatable)
+        if not self.whole:
+            return node
+        from webhook.scheduler.images import read_node_images
+
+        declared = self.reader.strings(self.status.get("declaredFeatures"), ("status",), "declaredFeatures")
+        images = read_node_images(self.reader, self.status.get("images"), ("status", "images"))
+        return replace(node, images=images, declared=frozenset(declared))
 
     def _allocatable(self) -> Allocatable:
         if self.features is None:
@@ -261,14 +339,45 @@ class _Object:
     def _label_map_selector(self) -> Labels:
         return self.reader.string_map(self.spec.get("selector"), ("spec", "selector"))
 
-    def _pod(self) -> BoundPod | None:
-        labels, node = self._labels(), self._string(self.spec, "spec", "nodeName")
-        if not node or self._string(self.status, "status", "phase") in FINISHED:
+    def _pod(self) -> BoundPod | NominatedPod | None:
+        node = self._string(self.spec, "spec", "nodeName")
+        if self._string(self.status, "status", "phase") in FINISHED:
             return None
+        if node or not self.whole:
+            return self._bound(node) if node else None
+        nominated = self._string(self.status, "status", "nominatedNodeName")
+        pod = self._bound(nominated) if nominated else None
+        return None if pod is None else NominatedPod(self.namespace, self.name, pod)
+
+    def _bound(self, node: str) -> BoundPod | None:
+        labels = self._labels()
         requests, leaving = self._requests(), self.metadata.get("deletionTimestamp") is not None
-        if leaving or sum(len(key) + len(value) + 2 * PART for key, value in labels.items()) > LARGEST:
-            return BoundPod((), node, requests, spreads=False) if requests is not None else None
-        return BoundPod(label_set(labels), node, requests)
+        large = sum(len(key) + len(value) + 2 * PART for key, value in labels.items()) > LARGEST
+        if (leaving or large) and requests is None:
+            return None
+        written = () if large else label_set(labels)
+        if self.features is None:
+            return BoundPod(written, node)
+        spreads, priority = not (leaving or large), integer(self.spec.get("priority")) or 0
+        if not self.whole:
+            return BoundPod(written, node, requests, spreads, priority=priority)
+        return BoundPod(written, node, requests, spreads, self._affinity(), self._ports(), priority)
+
+    def _affinity(self) -> PodAffinity | None:
+        written = self.spec.get("affinity")
+        if not has_pod_affinity(written):
+            return None
+        from webhook.scheduler.pod_affinity import read_pod_affinity
+
+        return read_pod_affinity(self.reader, written, self.namespace)
+
+    def _ports(self) -> tuple[HostPort, ...]:
+        containers = (*as_list(self.spec.get("containers")), *as_list(self.spec.get("initContainers")))
+        if not any(as_mapping(container).get("ports") for container in containers):
+            return ()
+        from webhook.scheduler.host_ports import read_host_ports
+
+        return read_host_ports(self.reader, self.spec)
 
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):

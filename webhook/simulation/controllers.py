@@ -143,7 +143,7 @@ class Controllers:
             subject.pod.priority,
             _waits(subject.pod, subject.scheduler if profile is None else ""),
             read_limited_tolerations(subject.pod.spec),
-            subject.not_judged,
+            subject.unmodelled,
         )
         return of_class, tried.errors
 

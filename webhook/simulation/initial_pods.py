@@ -29,7 +29,7 @@ def initial_pod(pod: PodObject, controllers: Controllers, makers: Sequence[Maker
     if pod.phase in FINISHED:
         return None
     revision = controllers.revision(pod)
-    _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
+    _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features, whole=True)
     bound = read if isinstance(read, BoundPod) else None
     maker = makers[revision] if revision >= 0 else None
     fixed = pod.static or (pod.owner is not None and pod.owner.kind == "DaemonSet")
@@ -40,7 +40,7 @@ def initial_pod(pod: PodObject, controllers: Controllers, makers: Sequence[Maker
     condition = pod.ready_condition
     return InitialPod(
         pod.namespace,
-        label_set(pod.labels) if bound is None or bound.spreads else (),
+        label_set(pod.labels) if bound is None else bound.labels,
         bound.node if bound is not None else "",
         (bound.requests if bound is not None else None) or (maker.of_class.pod.requests if maker else NO_REQUESTS),
         not pod.terminating,
@@ -54,6 +54,8 @@ def initial_pod(pod: PodObject, controllers: Controllers, makers: Sequence[Maker
         maker,
         revision,
         pod.ordinal,
+        bound.affinity if bound is not None else None,
+        bound.ports if bound is not None else (),
     )
 
 

@@ -16,13 +16,16 @@ from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject
+from webhook.placement.gaps import gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
-from webhook.scheduler.profile import USUAL_PROFILES, Profiles
+from webhook.scheduler.features import Features
+from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
+from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation import ties
 from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
 from webhook.simulation.initial_pods import initial_budgets, initial_pod
 from webhook.simulation.node_changes import Ground, after, first_ground
-from webhook.simulation.pod import InitialPod, Maker
+from webhook.simulation.pod import InitialPod, Maker, PodClass
 from webhook.simulation.run import Named, Plan, SetFound
 from webhook.simulation.state import Start
 from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
@@ -108,9 +111,20 @@ def planned(
     )
     budgets = tuple(initial_budgets(controllers)) if any(step.action == DRAIN for step in taken) else ()
     plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
-    classes = [*of_sets, *rollouts.values()]
-    not_judged = dict.fromkeys(what for maker in classes for what in maker.of_class.not_judged)
+    not_judged = dict.fromkeys(
+        gap
+        for maker in (*of_sets, *rollouts.values())
+        for gap in gaps_of_runs(
+            _cycle(maker.of_class, controllers.snapshot, cluster.features), maker.of_class.unmodelled
+        )
+    )
     return Planned(plan, tuple(not_judged), tuple(notes))
+
+
+def _cycle(of_class: PodClass, snapshot: Snapshot, features: Features) -> Cycle:
+    """Return an attempt to place a Pod as the simulation begins."""
+    system_defaults, profile = of_class.system_defaults, of_class.profile
+    return Cycle(of_class.pod, of_class.constraints, snapshot, features, system_defaults, profile)
 
 
 def _initial_pods(controllers: Controllers, makers: Sequence[Maker], changed_nodes: Set[str]) -> Iterator[InitialPod]:
@@ -174,12 +188,10 @@ def _check_rollout(ref: ObjectRef, named: Named) -> None:
 
 
 def _notes(controllers: Controllers, named: Named) -> Iterator[str]:
-    """Yield notes on what stops a rollout, and on what the simulation leaves out: Pod affinity and autoscalers."""
+    """Yield notes on what stops a rollout, and on autoscalers, which the simulation leaves out."""
     ref = controllers.ref
     if named.paused:
         yield "It is paused: no change of its template is rolled out."
-    if any(pod.has_pod_affinity for pod in controllers.pods):
-        yield "Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated."
     for key, raw in sorted(controllers.cluster.others.items()):
         autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
         if autoscaler is not None and autoscaler.scales(ref):

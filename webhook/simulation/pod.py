@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.counts import NO_REQUESTS, LabelSet, Requests
+from webhook.scheduler.counts import NO_REQUESTS, LabelSet, PodInfo, Requests
+from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.pod_affinity import PodAffinity
 from webhook.scheduler.profile import USUAL_PROFILE, Profile
 from webhook.scheduler.taints import LimitedTolerations
 
@@ -18,7 +20,7 @@ class PodClass:
     Pods that are placed alike: what one asks of a node, and the constraints in force.
 
     `waits` says why kube-scheduler does not look at them, "" if it does.  `tolerations` are those of the Pod with the
-    time for which they hold.
+    time for which they hold.  `unmodelled` is what they use that is not computed.
     """
 
     pod: IncomingPod
@@ -28,7 +30,7 @@ class PodClass:
     priority: int = 0
     waits: str = ""
     tolerations: LimitedTolerations = ()
-    not_judged: tuple[str, ...] = ()
+    unmodelled: tuple[str, ...] = ()
 
 
 class Maker(NamedTuple):
@@ -67,6 +69,8 @@ class InitialPod:
     maker: Maker | None = None
     revision: int = -1
     ordinal: int = -1
+    affinity: PodAffinity | None = None
+    ports: tuple[HostPort, ...] = ()
 
 
 class Pod:
@@ -78,8 +82,8 @@ class Pod:
     """
 
     __slots__ = (
-        *("cost", "created", "fresh", "labels", "luck", "maker", "namespace", "node", "ordinal", "ready", "ready_at"),
-        *("requests", "restarts", "revision", "serial", "terminating", "tolerations"),
+        *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "namespace", "node", "ordinal", "ports"),
+        *("ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating", "tolerations"),
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -94,6 +98,12 @@ class Pod:
         self.maker, self.revision, self.ordinal = initial.maker, revision, initial.ordinal
         self.terminating, self.fresh = not initial.spreads, False
         self.serial, self.luck = serial, luck
+        self.affinity, self.ports = initial.affinity, initial.ports
+
+    @property
+    def info(self) -> PodInfo:
+        """What Pods that are to be placed have to heed of it."""
+        return PodInfo(self.namespace, self.labels, self.affinity, self.ports, self.terminating)
 
     @property
     def active(self) -> bool:

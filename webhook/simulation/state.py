@@ -16,7 +16,7 @@ from random import Random
 from typing import NamedTuple
 
 from webhook.objects.names import TOPOLOGY_LABELS
-from webhook.scheduler.counts import UNUSED, LabelSet, PodGroup, PodInfo, Usage, label_set
+from webhook.scheduler.counts import UNUSED, Demands, LabelSet, PodGroup, PodInfo, Usage, label_set
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import Cycle
@@ -81,6 +81,7 @@ class State:
         self.version, self._failed = 0, dict[PodClass, int]()
         self._frameworks: dict[PodClass, tuple[Framework, int]] = {}  # with the number of events that each has seen
         self._events: list[Event] = []
+        self._demanding: list[Event] = []  # Those of the events that not only constraints heed.
         self._search_from, self._serial = 0, 0
         self._bound_labels: dict[tuple[PodClass, str], LabelSet] = {}
         self._anew = False  # The nodes are no longer those of the start, and so are the views.
@@ -121,6 +122,8 @@ class State:
             tolerations=of_class.tolerations,
             maker=maker,
             ordinal=ordinal,
+            affinity=of_class.pod.pod_affinity,
+            ports=of_class.pod.ports,
         )
         pod = self.pod(initial, revision)
         self.wait(pod)
@@ -152,17 +155,19 @@ class State:
         """
         if pod.terminating:
             return
-        pod.terminating = True
         self.version += 1
         if not pod.node:
+            pod.terminating = True
             self.waiting.remove((-_class_of(pod).priority, pod.serial, pod))
             return
         self._leave(pod)
         self.terminating.append(pod)
 
     def _leave(self, pod: Pod) -> None:
-        """Stop counting a Pod on a node."""
+        """Let a Pod on a node terminate: no constraint counts it any more."""
         self._count(pod, -1)
+        pod.terminating = True
+        self._meet(pod, 1)
         if not pod.ready:
             self.unready[pod.namespace, pod.labels] -= 1
 
@@ -179,10 +184,14 @@ class State:
     def remove(self, pod: Pod) -> None:
         """Take away a Pod on a node, and its object."""
         if not pod.terminating:
-            pod.terminating = True
             self._leave(pod)
         elif pod in self.terminating:
             self.terminating.remove(pod)
+        self._go(pod)
+
+    def _go(self, pod: Pod) -> None:
+        """Take away a Pod that has terminated."""
+        self._meet(pod, -1)
         self._use(pod, -1)
         self.on(pod.node).remove(pod)
 
@@ -191,8 +200,7 @@ class State:
         done = [pod for pod in self.terminating if pod.node not in self.ground.lost]
         self.terminating = [pod for pod in self.terminating if pod.node in self.ground.lost]
         for pod in done:
-            self._use(pod, -1)
-            self.on(pod.node).remove(pod)
+            self._go(pod)
         return done
 
     def schedule_next(self) -> bool:
@@ -263,7 +271,14 @@ class State:
             nodes[pod.node] = left
         else:
             nodes.pop(pod.node, None)
-        self._events.append(Event(pod.node, PodInfo(pod.namespace, pod.labels), number))
+        self._meet(pod, number)
+
+    def _meet(self, pod: Pod, number: int) -> None:
+        """Let Pods that are to be placed heed so many more Pods like this one on its node."""
+        event = Event(pod.node, pod.info, number)
+        self._events.append(event)
+        if pod.terminating or pod.affinity is not None or pod.ports:
+            self._demanding.append(event)
         self.version += 1
 
     def _use(self, pod: Pod, number: int) -> None:
@@ -289,7 +304,14 @@ class State:
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now; a copy, since a plugin may read it only when more Pods have been placed."""
         pods = {**self.begun.snapshot.pods, **{group: self._pod_groups(group) for group in self._groups}}
-        return replace(self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=dict(self.usage))
+        now = replace(self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=dict(self.usage))
+        if not self._demanding:
+            return now
+        demands = Demands(now.terminating, now.affine, now.ports)
+        for node, info, number in self._demanding:
+            if info is not None:
+                demands.add(info, node, number)
+        return replace(now, terminating=demands.terminating, affine=demands.affine, ports=demands.ports)
 
     def cycle(self, of_class: PodClass) -> Cycle:
         """Return the attempt to place a Pod now."""

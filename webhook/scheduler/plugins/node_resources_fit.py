@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 from webhook.scheduler.counts import Usage
-from webhook.scheduler.fit import allocation, heeded, shortages
+from webhook.scheduler.fit import allocation, asked_of_node, shortages
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet
 from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
 from webhook.scheduler.plugins.plugin import Plugin, Refusal
@@ -22,8 +21,12 @@ class NodeResourcesFit(Plugin):
 
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
-        requests = heeded(cycle.pod.requests, cycle.profile.ignored, cycle.profile.ignored_groups)
-        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(cycle.snapshot, partial(shortages, requests))
+        requests, of_devices = cycle.requests, cycle.of_devices
+
+        def shortages_of(allocatable: Allocatable, usage: Usage) -> tuple[str, ...]:
+            return shortages(asked_of_node(requests, of_devices, allocatable), allocatable, usage)
+
+        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(cycle.snapshot, shortages_of)
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """

@@ -58,6 +58,10 @@ class Plugin:
         """Return the nodes that the plugin does not refuse."""
         return remaining & ~union(refusal.nodes for refusal in self.refusals(remaining))
 
+    def kept_off(self) -> NodeSet:
+        """Return the nodes that it refuses for as long as the Pods that are there stay, however many more come."""
+        return 0
+
     def scores(self, candidates: NodeSet) -> Parts | None:
         """Return the candidates by their score, 0 to 100, or None if the plugin does not score this Pod."""
         return None

@@ -67,7 +67,7 @@ class PodTopologySpread(Plugin):
         return [*parts, (scores.ignored, 0)] if scores.ignored else parts
 
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:
-        if info.namespace == self.cycle.pod.namespace:
+        if info.namespace == self.cycle.pod.namespace and not info.terminating:
             for counts in (*self.hard.counts, *self.soft.counts):
                 counts.add(info.labels, node, number)
 

@@ -1,0 +1,54 @@
+"""Host ports: a node gives each to one Pod."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.attempts import cycle, node, refusals
+from tests.support.placement import bound
+from webhook.scheduler.counts import PodInfo
+from webhook.scheduler.host_ports import HostPort
+from webhook.scheduler.plugins.node_ports import NodePorts
+
+NO_FREE_PORTS = ("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+
+
+def ports(number=80, **fields):
+    return [{"name": "c", "image": "i", "ports": [{"containerPort": 1, "hostPort": number, **fields}]}]
+
+
+def serving(on, **fields):
+    raw = bound(on)
+    return {**raw, "spec": {**raw["spec"], "containers": ports(**fields)}}
+
+
+def test_a_port_that_a_pod_has_refuses_its_node():
+    asked = cycle(node("n1"), node("n2"), serving("n1"), containers=ports())
+
+    assert {"n1": NO_FREE_PORTS} == refusals(asked)
+
+
+@pytest.mark.parametrize("fields", [{"number": 81}, {"protocol": "UDP"}, {"number": 0}])
+def test_another_port_or_protocol_does_not(fields):
+    assert {} == refusals(cycle(node("n1"), serving("n1", **fields), containers=ports()))
+
+
+def test_a_pod_that_is_being_deleted_has_its_port_still():
+    leaving = serving("n1")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    assert {"n1": NO_FREE_PORTS} == refusals(cycle(node("n1"), leaving, containers=ports()))
+
+
+def test_a_node_is_free_once_the_last_pod_with_the_port_is_gone():
+    plugin = NodePorts(cycle(node("n1"), node("n2"), serving("n1"), containers=ports()))
+    there = PodInfo("shop", (), ports=(HostPort("0.0.0.0", "TCP", 80),))
+    copied = plugin.copy()
+    copied.add_pods(there, "n1", 1)
+    copied.add_pods(there, "no node", 1)
+    assert 0b10 == copied.passing(0b11) == plugin.passing(0b11)
+    copied.add_pods(there, "n1", -1)
+    assert 0b10 == copied.passing(0b11)
+    copied.add_pods(there, "n1", -1)
+
+    assert (0b11, 0b10, 0b01) == (copied.passing(0b11), plugin.passing(0b11), plugin.kept_off())

@@ -1,0 +1,110 @@
+"""
+What kube-scheduler heeds and is not computed here, where it may change what is said of a Pod.
+
+    what the Pod uses, what the cluster has ──what plainly does not matter is left out──> gaps, in a few words each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.scheduler.framework import Feasibility, usable_nodes
+from webhook.scheduler.incoming import VOLUME_KINDS
+from webhook.scheduler.nodes import NodeSet, union
+from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
+from webhook.scheduler.profile import INTER_POD_AFFINITY, NODE_PORTS, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, Cycle
+from webhook.scheduler.snapshot import NominatedPod
+
+VOLUMES, DYNAMIC_RESOURCES, GROUP = "volumes", "dynamic resources", "its scheduling group"
+DEVICES, NOMINATED, PREEMPTION = "devices of DeviceClasses", "nominated Pods", "preemption"
+SINGLE, PLUGIN = (GROUP, PREEMPTION), "the plugin "
+# Plugins whose refusals other Pods make, so that they may end when Pods are preempted.
+MADE_BY_PODS = (NODE_PORTS, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY)
+
+
+def used_by(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
+    """
+    Yield the features that a Pod uses and that are not computed.
+
+    `claims` are templates of volumes that its controller adds.
+    """
+    if claims or any(as_mapping(volume).keys() & VOLUME_KINDS for volume in as_list(spec.get("volumes"))):
+        yield VOLUMES
+    if spec.get("resourceClaims"):
+        yield DYNAMIC_RESOURCES
+    if spec.get("schedulingGroup"):
+        yield GROUP
+
+
+def in_words(gaps: Sequence[str]) -> str:
+    """Return a sentence without its end, such as `volumes and preemption are not judged`."""
+    *others, last = gaps
+    single = not others and (last in SINGLE or last.startswith(PLUGIN))
+    return f"{', '.join(others)}{' and ' * bool(others)}{last} {'is' if single else 'are'} not judged"
+
+
+def gaps(cycle: Cycle, feasibility: Feasibility, uses: Sequence[str], name: str) -> tuple[str, ...]:
+    """Return what is not computed of an attempt for a Pod of this name, which `uses` these features."""
+    return (*uses, *cycle.profile.unmodelled, *_of_cluster(cycle, feasibility, name))
+
+
+def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
+    """Return what is not simulated of Pods that `use` these features; preemption only matters if some of them wait."""
+    lower = any(priority < cycle.pod.priority for priority in cycle.snapshot.priorities.values())
+    preempting = (PREEMPTION,) if lower and cycle.pod.preempts else ()
+    return (*uses, *cycle.profile.unmodelled, *_of_nodes(cycle, ""), *preempting)
+
+
+def _of_cluster(cycle: Cycle, feasibility: Feasibility, name: str) -> Iterator[str]:
+    yield from _of_nodes(cycle, name)
+    if not feasibility.feasible and _may_preempt(cycle, feasibility):
+        yield PREEMPTION
+
+
+def _of_nodes(cycle: Cycle, name: str) -> Iterator[str]:
+    if cycle.of_devices and any(_lacks_any(cycle, node.allocatable.scalars) for node in cycle.snapshot.nodes):
+        yield DEVICES
+    if any(_matters(cycle, nominated, name) for nominated in cycle.snapshot.nominated):
+        yield NOMINATED
+
+
+def _lacks_any(cycle: Cycle, scalars: Sequence[tuple[str, int]]) -> bool:
+    return not cycle.of_devices <= {resource for resource, amount in scalars if amount}
+
+
+def _matters(cycle: Cycle, nominated: NominatedPod, name: str) -> bool:
+    """
+    Return whether a nominated Pod may keep the Pod off its node, or is the Pod itself.
+
+    upstream: framework.go:addGENominatedPods (v1.37)
+    """
+    snapshot, pod = cycle.snapshot, nominated.pod
+    if (nominated.namespace, nominated.name) == (cycle.pod.namespace, name):
+        return True
+    return pod.priority >= cycle.pod.priority and bool(snapshot.nodes.named((pod.node,)) & usable_nodes(cycle))
+
+
+def _may_preempt(cycle: Cycle, feasibility: Feasibility) -> bool:
+    """
+    Return whether a node would perhaps take the Pod if it had no Pods of lower priority.
+
+    upstream: preemption.go:Evaluator.Preempt (v1.37)
+    """
+    snapshot, pod = cycle.snapshot, cycle.pod
+    if not pod.preempts or feasibility.rejected:
+        return False
+    with_lower = [name for name, priority in snapshot.priorities.items() if priority < pod.priority]
+    return bool(snapshot.nodes.named(with_lower) & _refused_by_pods(feasibility))
+
+
+def _refused_by_pods(feasibility: Feasibility) -> NodeSet:
+    """Return the nodes that are refused for a reason that may end when Pods go."""
+    return (
+        union(
+            refusal.nodes
+            for refusal in feasibility.refusals
+            if refusal.plugin in MADE_BY_PODS and AFFINITY_UNMET not in refusal.reasons
+        )
+        & ~feasibility.spread.unlabelled
+    )

@@ -1,0 +1,52 @@
+"""ImageLocality: a node that has the images of the Pod already is better."""
+
+from __future__ import annotations
+
+from webhook.scheduler.fit import MAX_NODE_SCORE
+from webhook.scheduler.images import NO_IMAGES
+from webhook.scheduler.nodes import ImageState, NodeSet
+from webhook.scheduler.plugins.plugin import Parts, Plugin
+from webhook.scheduler.profile import IMAGE_LOCALITY
+
+MEBIBYTE = 1 << 20
+# upstream: image_locality.go:minThreshold, maxContainerThreshold (v1.37)
+LEAST, MOST_PER_IMAGE = 23 * MEBIBYTE, 1000 * MEBIBYTE
+
+
+class ImageLocality(Plugin):
+    name = IMAGE_LOCALITY
+
+    def scores(self, candidates: NodeSet) -> Parts:
+        """
+        Score nodes by the size of the images that they have; an image of which more nodes have a copy is worth more.
+
+        upstream: image_locality.go:ImageLocality.Score (v1.37)
+        """
+        sums: Parts = [(candidates, 0)]
+        states, images = self.nodes.images, self.cycle.pod.images or NO_IMAGES
+        for name in images.names:
+            if (state := states.get(name)) is not None:
+                worth = self._worth(state)
+                parts = [(nodes & state.nodes, size + worth) for nodes, size in sums]
+                sums = [part for part in (*parts, *[(nodes & ~state.nodes, size) for nodes, size in sums]) if part[0]]
+        most = MOST_PER_IMAGE * images.number
+        return [(nodes, _share(size, most)) for nodes, size in sums]
+
+    def _worth(self, state: ImageState) -> int:
+        """
+        Return the size of an image, lowered by the share of nodes that do not have it.
+
+        upstream: image_locality.go:scaledImageScore (v1.37)
+        """
+        return int(float(state.size) * (float(state.nodes.bit_count()) / float(len(self.nodes))))
+
+
+def _share(size: int, most: int) -> int:
+    """
+    Return where a size lies between LEAST and the most that counts, 0 to 100.
+
+    upstream: image_locality.go:calculatePriority (v1.37)
+    """
+    if size <= LEAST or most <= LEAST:
+        return 0
+    return MAX_NODE_SCORE * (min(size, most) - LEAST) // (most - LEAST)

@@ -1,0 +1,108 @@
+"""
+What a Pod asks of the Pods that share a domain with it: its Pod affinity and Pod anti-affinity.
+
+    spec.affinity ──> PodAffinity: terms, each with a selector, namespaces and a topology key
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from webhook.objects.fields import FieldPath
+from webhook.objects.labels import Labels
+from webhook.objects.reading import Reader
+from webhook.scheduler.constraint import read_selector
+from webhook.scheduler.incoming import AFFINITY, ANTI_AFFINITY
+from webhook.scheduler.selectors import Selector, as_selector
+
+REQUIRED, PREFERRED = (f"{when}DuringSchedulingIgnoredDuringExecution" for when in ("required", "preferred"))
+
+
+class PodTerm(NamedTuple):
+    """
+    One term: it selects Pods by their labels, in the `namespaces` and in those that `namespace_selector` matches.
+
+    Two nodes are in one domain if they have the same value of `topology_key`.
+    """
+
+    topology_key: str
+    selector: Selector
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+
+    def selects(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
+        """
+        Return whether the term selects a Pod with `labels`, in a namespace that has `namespace_labels`.
+
+        upstream: types.go:AffinityTerm.Matches (v1.37)
+        """
+        in_namespace = namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
+        return in_namespace and self.selector.matches(labels)
+
+
+class WeightedPodTerm(NamedTuple):
+    """A preferred term; `weight` is negative if it is one of anti-affinity."""
+
+    weight: int
+    term: PodTerm
+
+
+class PodAffinity(NamedTuple):
+    """The terms of a Pod: required affinity, required anti-affinity, and what it prefers of both."""
+
+    affinity: tuple[PodTerm, ...] = ()
+    anti_affinity: tuple[PodTerm, ...] = ()
+    preferred: tuple[WeightedPodTerm, ...] = ()
+
+
+def read_pod_affinity(reader: Reader, raw: object, namespace: str) -> PodAffinity:
+    """
+    Return the Pod affinity in `spec.affinity` of a raw Pod of a namespace; `reader` collects what has the wrong type.
+
+    upstream: types.go:PodInfo.Update (v1.37)
+    """
+    path: FieldPath = ("spec", "affinity")
+    written = reader.mapping(raw, path)
+    near, apart = (reader.mapping(written.get(name), (*path, name)) for name in (AFFINITY, ANTI_AFFINITY))
+    return PodAffinity(
+        _read_required(reader, near, (*path, AFFINITY), namespace),
+        _read_required(reader, apart, (*path, ANTI_AFFINITY), namespace),
+        (
+            *_read_preferred(reader, near, (*path, AFFINITY), namespace, 1),
+            *_read_preferred(reader, apart, (*path, ANTI_AFFINITY), namespace, -1),
+        ),
+    )
+
+
+def _read_required(reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str) -> tuple[PodTerm, ...]:
+    terms = reader.mappings(raw.get(REQUIRED), (*path, REQUIRED))
+    return tuple([_read_term(reader, term, at, namespace) for term, at in terms])
+
+
+def _read_preferred(
+    reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str, sign: int
+) -> Iterator[WeightedPodTerm]:
+    for item, at in reader.mappings(raw.get(PREFERRED), (*path, PREFERRED)):
+        weight = reader.integer(item.get("weight"), at, "weight") or 0
+        to = (*at, "podAffinityTerm")
+        term = reader.mapping(item.get("podAffinityTerm"), to)
+        yield WeightedPodTerm(sign * weight, _read_term(reader, term, to, namespace))
+
+
+def _read_term(reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str) -> PodTerm:
+    """
+    Return one term; without namespaces and a namespaceSelector it looks at the Pod's own namespace.
+
+    upstream: types.go:newAffinityTerm, getNamespacesFromPodAffinityTerm (v1.37)
+    """
+    namespaces = frozenset(reader.strings(raw.get("namespaces"), path, "namespaces"))
+    namespace_selector = read_selector(reader, raw.get("namespaceSelector"), (*path, "namespaceSelector"))
+    if not namespaces and namespace_selector is None:
+        namespaces = frozenset([namespace])
+    return PodTerm(
+        reader.string(raw.get("topologyKey"), path, "topologyKey") or "",
+        as_selector(read_selector(reader, raw.get("labelSelector"), (*path, "labelSelector"))),
+        namespaces,
+        as_selector(namespace_selector),
+    )
