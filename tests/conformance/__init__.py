@@ -6,8 +6,8 @@ Recorded decisions of Kubernetes, compared with ours.
     FILE, a case a line --> ours, recorded --> the first differences, and N agree, M differ
 
 Without FILE, all recordings in tests/data/ are compared, each by its version.  The version of a FILE is that of the
-option, or the name of its folder, or else the newest.  A mode is a module beside this one: RECORDED, the name of its
-recordings, and differences(case, features).
+option, or the name of its folder, or else the newest.  A mode is a module beside this one: RECORDED, which matches the
+names of its recordings, and differences(case, features).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
             found = {path: one for path, one in found.items() if one == wanted}
             if not found:
                 raise IllFormed(f"--kubernetes-version: found no recording of {given.mode} for 1.{wanted.minor}")
-        return max([_compare(mode, path, features, path.parent.name) for path, features in found.items()])
+        return max([_compare(mode, path, features, _label(path, mode)) for path, features in found.items()])
     except IllFormed as error:
         # Whatever the message quotes from the file, it stays one line that any terminal can show.
         print(str(error).encode("unicode_escape").decode(), file=sys.stderr)
@@ -69,7 +69,13 @@ def main(arguments: Sequence[str]) -> int:
 def recordings(mode: ModuleType) -> dict[Path, Features]:
     """The recordings of a mode, the oldest version first, each with the features of its version."""
     found = {path: parse_version(path.parent.name) for path in DATA.glob(f"1.*/{mode.RECORDED}")}
-    return dict(sorted(found.items(), key=lambda one: one[1].minor))
+    return dict(sorted(found.items(), key=lambda one: (one[1].minor, one[0].name)))
+
+
+def _label(path: Path, mode: ModuleType) -> str:
+    """Name the version of a recording, and what it is of, if the mode has others of that version."""
+    kind = path.name.partition(".")[0]
+    return f"{path.parent.name} {kind}" if "*" in mode.RECORDED else path.parent.name
 
 
 def _features(version: str, perhaps: bool) -> Features:

@@ -17,6 +17,7 @@ from webhook.scheduler.scoring import Scores
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 RECORDED = "placement.jsonl.gz"
+PLACED = ("nodes", "pods", "namespaces")
 SUCCESS, SKIP = "Success", "Skip"
 
 
@@ -67,8 +68,8 @@ def read_pod(case: Mapping[str, object], features: Features) -> IncomingPod:
 
 
 def read_snapshot(case: Mapping[str, object], features: Features) -> Snapshot:
-    """The nodes, and the Pods that run on them."""
+    """The nodes, the Pods that run on them, and the namespaces of those."""
     try:
-        return from_objects((one for name in ("nodes", "pods") for one in objects(case.get(name), name)), features)
+        return from_objects((one for name in PLACED for one in objects(case.get(name), name)), features)
     except SnapshotError as error:
         raise IllFormed(str(error)) from error

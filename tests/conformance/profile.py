@@ -15,7 +15,7 @@ from webhook.scheduler.framework import feasible_nodes, find_feasible, message, 
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.profile import USUAL_PROFILE, WEIGHTS, Cycle, Profile
 
-RECORDED = "profile.jsonl.gz"
+RECORDED = "*profile.jsonl.gz"  # whole_profile, too: all filters and scores, where profile has no Pod affinity or port.
 FIRST = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)  # These come in this order, before all others.
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.conformance import MODES, main
+from tests.conformance import MODES, main, recordings
 from tests.support import DATA, ROOT
 from webhook.objects.fields import path_text
 from webhook.scheduler.features import NEWEST, parse_version
@@ -48,10 +48,16 @@ def run(tmp_path, capsys):
     return run
 
 
-@pytest.mark.parametrize(("mode", "path"), RECORDINGS, ids=lambda value: getattr(value, "parent", Path(value)).name)
+@pytest.mark.parametrize(("mode", "path"), RECORDINGS, ids=lambda value: "/".join(Path(value).parts[-2:]))
 def test_every_recorded_case_agrees(mode, path, capsys):
     assert 0 == main([mode, str(path)])
     assert f"{len(recorded(path))} agree, 0 differ\n" == capsys.readouterr().out
+
+
+def test_a_mode_with_two_files_of_a_version_compares_both():
+    files = [f"{path.parent.name}/{path.name}" for path in recordings(MODES["profile"])]
+
+    assert ["1.32/profile.jsonl.gz", "1.33/profile.jsonl.gz", "1.33/whole_profile.jsonl.gz"] == files[:3]
 
 
 def test_all_recordings_are_compared_where_none_is_given(capsys):

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from tests.support.kubernetes_source import OLDEST, MissingError, Version, build, cache, write_module
 
 SOURCE = Path(__file__).parent / "go"
+BASE = "k8s.io/component-base"
 
 
 def program(version: Version) -> Path:
@@ -30,15 +31,21 @@ def program(version: Version) -> Path:
 
 
 def built(version: Version) -> Path:
-    """Outside the tree, and another file as soon as version or source are others."""
+    """Outside the tree, and another file as soon as version, source or linking are others."""
     files = sorted(SOURCE.rglob("*.go"))
-    named = (part for file in files for part in (str(file.relative_to(SOURCE)).encode(), file.read_bytes()))
-    return cache() / f"oracle-{version}-{hashlib.sha256(b''.join(named)).hexdigest()[:12]}"
+    named = [part for file in files for part in (str(file.relative_to(SOURCE)).encode(), file.read_bytes())]
+    made_of = b"".join([*named, linking(version).encode()])
+    return cache() / f"oracle-{version}-{hashlib.sha256(made_of).hexdigest()[:12]}"
 
 
 def tags(version: Version) -> str:
     """A tag for its minor version and each before."""
     return ",".join(f"kubernetes1.{minor}" for minor in range(OLDEST, version.minor + 1))
+
+
+def linking(version: Version) -> str:
+    """Flags of the linker, by which the program knows its version as a released one does: NodeDeclaredFeatures asks."""
+    return f"-s -w -X {BASE}/version.gitVersion={version}"
 
 
 def _build(version: Version, target: Path) -> None:
@@ -51,7 +58,8 @@ def _build(version: Version, target: Path) -> None:
     with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as temporary:
         folder = Path(temporary)
         _lay_out(folder, version, go)
-        build(SOURCE, folder, go, "-ldflags=-s -w", f"-tags={tags(version)}", "-overlay=overlay.json", "-o=oracle")
+        flags = (f"-ldflags={linking(version)}", f"-tags={tags(version)}", "-overlay=overlay.json", "-o=oracle")
+        build(SOURCE, folder, go, *flags)
         if not target.exists():  # another build may have been faster
             (folder / "oracle").rename(target)
     print(f"built {target}: {target.stat().st_size >> 20} MiB in {time.monotonic() - begin:.0f} s")

@@ -15,11 +15,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.oracle import clusters
 from tests.oracle.building import program
 from tests.support import DATA
 from tests.support.kubernetes_source import MissingError, parse
 
-KINDS = ("validation", "placement", "profile", "configured")
+# Each with the mode in which the oracle is asked.
+KINDS = {
+    "validation": "validation",
+    "placement": "placement",
+    "profile": "profile",
+    "whole_profile": "profile",
+    "configured": "configured",
+}
+# What there is to ask before anything is recorded.
+GENERATED = {"whole_profile": clusters.whole_profile}
 # Where Go walks a map, errors come in random order.
 UNORDERED = ("podCreate", "podTemplate")
 
@@ -88,8 +98,10 @@ def _link(path: Path, other: Path) -> None:
 
 
 def inputs(data: Path, kind: str) -> list[Case]:
-    """Those of the newest minor version that has recordings of this kind, without what it expects."""
+    """Those of the newest minor version that has recordings of this kind, without what it expects; else made ones."""
     versions = [int(path.parent.name.partition(".")[2]) for path in data.glob(f"1.*/{kind}.jsonl.gz")]
+    if not versions and kind in GENERATED:
+        return GENERATED[kind]()
     newest = file_of(data, f"1.{max(versions)}", kind)
     return [{name: value for name, value in case.items() if name != "expected"} for case in read(newest)]
 
@@ -97,7 +109,7 @@ def inputs(data: Path, kind: str) -> list[Case]:
 def ask(oracle: Path, kind: str, cases: Sequence[Case]) -> list[object]:
     """A decision on each case."""
     given = "".join(json.dumps(case) + "\n" for case in cases)
-    done = subprocess.run(["nice", oracle, kind], input=given, capture_output=True, text=True)
+    done = subprocess.run(["nice", oracle, KINDS[kind]], input=given, capture_output=True, text=True)
     if done.returncode:
         raise MissingError(f"{oracle} {kind}: {done.stderr.strip()}")
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -64,7 +64,9 @@ def test_all_of_it_is_of_one_version_or_the_newest_before(machine):
         "k8s.io/api => k8s.io/api v0.33.13",
         "k8s.io/kube-scheduler => k8s.io/kube-scheduler v0.33.11",
     ] == replaced
-    assert "-tags=kubernetes1.32,kubernetes1.33" in (machine / "arguments").read_text().split()
+    arguments = (machine / "arguments").read_text().split()
+    assert "-tags=kubernetes1.32,kubernetes1.33" in arguments
+    assert "k8s.io/component-base/version.gitVersion=v1.33.13" in arguments
 
 
 def test_files_of_ours_are_laid_into_the_packages_of_kubernetes(machine):
@@ -86,6 +88,13 @@ def test_another_source_is_another_program(tmp_path, monkeypatch):
 
     assert before != built(VERSION)
     assert built(VERSION) != built(Version(33, 12))
+
+
+def test_linked_otherwise_it_is_another_program(monkeypatch):
+    before = built(VERSION)
+    monkeypatch.setattr(building, "linking", lambda version: "-s")
+
+    assert before != built(VERSION)
 
 
 def test_a_build_that_fails_leaves_nothing_and_shows_what_go_said(machine, capfd):

@@ -59,6 +59,10 @@ def test_inputs_are_those_of_the_newest_recording_of_a_kind(kind, tmp_path):
     assert 1000 <= len(inputs(DATA, kind))
 
 
+def test_inputs_are_generated_where_nothing_is_recorded_yet(tmp_path):
+    assert "w0" == inputs(tmp_path, "whole_profile")[0]["id"]
+
+
 def test_a_file_is_left_alone_where_all_is_as_recorded(tmp_path):
     """Errors come in any order, and none may be null."""
     path = file_of(tmp_path, "1.37", "validation")
@@ -126,7 +130,7 @@ def test_all_kinds_are_recorded(oracle, tmp_path, monkeypatch, capsys):
     assert 0 == main(["v1.37.1"], tmp_path)
     assert [f"1.37 {kind}: 1 cases, 0 as recorded before" for kind in KINDS] == capsys.readouterr().out.splitlines()
     asked = [read(file_of(tmp_path, "1.37", kind))[0]["expected"]["mode"] for kind in KINDS]
-    assert list(KINDS) == asked
+    assert list(KINDS.values()) == asked
 
 
 def test_an_oracle_that_fails_is_told_in_a_line_and_changes_nothing(oracle, tmp_path, monkeypatch, capsys):

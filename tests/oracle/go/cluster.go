@@ -26,6 +26,7 @@ type cluster struct {
 	ReplicationControllers []*v1.ReplicationController
 	ReplicaSets            []*appsv1.ReplicaSet
 	StatefulSets           []*appsv1.StatefulSet
+	Namespaces             []*v1.Namespace
 }
 
 func read(line []byte) (*cluster, error) {
@@ -41,7 +42,8 @@ func (c *cluster) arguments() *config.PodTopologySpreadArgs {
 	}
 }
 
-// informers hold what selects Pods.  They are never started: the client has no server to ask.
+// informers hold what selects Pods, and the namespaces that Pods select.  They are never started: the client has no
+// server to ask.
 func (c *cluster) informers() (informers.SharedInformerFactory, kubernetes.Interface, error) {
 	client, err := kubernetes.NewForConfig(&rest.Config{})
 	if err != nil {
@@ -54,6 +56,7 @@ func (c *cluster) informers() (informers.SharedInformerFactory, kubernetes.Inter
 		fill(core.ReplicationControllers().Informer(), c.ReplicationControllers),
 		fill(apps.ReplicaSets().Informer(), c.ReplicaSets),
 		fill(apps.StatefulSets().Informer(), c.StatefulSets),
+		fill(core.Namespaces().Informer(), c.Namespaces),
 	} {
 		if err != nil {
 			return nil, nil, err
