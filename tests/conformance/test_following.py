@@ -11,7 +11,7 @@ import pytest
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support import DATA
-from webhook.scheduler.counts import UNUSED, BoundPod, PodInfo
+from webhook.scheduler.counts import UNUSED, BoundPod
 from webhook.scheduler.features import parse_version
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import Cycle
@@ -20,15 +20,15 @@ from webhook.scheduler.snapshot import read_object
 EVERY = 4  # Of the recorded cases one in so many.
 
 
-def cases(version):
-    lines = gzip.decompress((DATA / version / "profile.jsonl.gz").read_bytes()).splitlines()
+def cases(version, recorded):
+    lines = gzip.decompress((DATA / version / recorded).read_bytes()).splitlines()
     return [json.loads(line) for line in lines[::EVERY]]
 
 
 def bound_pods(case, features):
     """Each Pod that takes up room, with its namespace."""
     for raw in case["pods"]:
-        namespace, _, pod = read_object(raw, "v1", "Pod", features)
+        namespace, _, pod = read_object(raw, "v1", "Pod", features, whole=True)
         if isinstance(pod, BoundPod):
             yield namespace, pod
 
@@ -36,8 +36,7 @@ def bound_pods(case, features):
 def follow(framework, usage, namespace, pod, number):
     """Let a Pod come, or go if the number is negative."""
     usage[pod.node] = usage.get(pod.node, UNUSED).plus(pod.requests, number)
-    if pod.spreads:
-        framework.add_pods(PodInfo(namespace, pod.labels), pod.node, number)
+    framework.add_pods(pod.info(namespace), pod.node, number)
     framework.set_usage(pod.node, usage[pod.node])
 
 
@@ -48,13 +47,14 @@ def said(framework):
     return framework.feasible(), feasible, refusals, framework.best(feasible), framework.prioritize(feasible)
 
 
+@pytest.mark.parametrize("recorded", ["profile.jsonl.gz", "whole_profile.jsonl.gz"])
 @pytest.mark.parametrize("version", ["1.33", "1.37"])
-def test_pods_that_come_and_go_one_by_one_are_counted_as_all_at_once(version):
+def test_pods_that_come_and_go_one_by_one_are_counted_as_all_at_once(version, recorded):
     features, differing, compared = parse_version(version), [], 0
-    for case in cases(version):
+    for case in cases(version, recorded):
         whole, constraints = read_snapshot(case, features), in_force(case, features)[1]
         cycle = Cycle(read_pod(case, features), constraints, whole, features, system_defaults(case))
-        empty = replace(cycle, snapshot=replace(whole, pods={}, usage={}))
+        empty = replace(cycle, snapshot=replace(whole, pods={}, usage={}, terminating={}, affine={}, ports={}))
         expected, expected_empty = said(Framework(cycle)), said(Framework(empty))
         framework, usage = Framework(empty), {}
         said(framework)  # so that all that is kept is there before the first Pod comes

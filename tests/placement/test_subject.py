@@ -67,9 +67,8 @@ def test_a_pod_that_was_scheduled_has_no_verdict():
         ({}, {}, {"deletionTimestamp": "t"}, "is being deleted"),
         ({}, {"phase": "Failed"}, {}, "has finished (Failed)"),
         ({}, {"nominatedNodeName": "n1"}, {}, "Node n1 is nominated for it"),
-        ({"priority": 5}, {}, {}, "priority 5 and may preempt"),
         ({}, {}, {"annotations": {"kubernetes.io/config.mirror": "x"}}, "It is a static Pod"),
-        ({"priority": 5, "preemptionPolicy": "Never"}, {}, {}, "does not preempt"),
+        ({"priority": 5, "preemptionPolicy": "Never"}, {}, {}, "priority 5, and preempts no other Pods"),
     ],
 )
 def test_what_else_is_to_be_said(spec, status, metadata, remark):
@@ -78,34 +77,11 @@ def test_what_else_is_to_be_said(spec, status, metadata, remark):
     assert remark in said
 
 
-def test_what_a_pod_uses_that_is_not_judged():
-    spec = {
-        "containers": [{"ports": [{"hostPort": 80}]}, {"ports": [{}]}],
-        "volumes": [{"emptyDir": {}}, {"persistentVolumeClaim": {"claimName": "x"}}],
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}},
-        "resourceClaims": [{}],
-    }
-
-    assert ("host ports", "volumes", "affinity between Pods", "dynamic resources") == of_pod(
-        pod(spec=spec), {}
-    ).not_judged
-    assert () == of_pod(pod(spec={"volumes": [{"emptyDir": {}}]}), {}).not_judged
-
-
 def test_a_template_uses_what_only_its_pods_state():
-    """The API server gives the ports of a Pod on the host's network host ports, a StatefulSet its Pods their claims."""
+    """A StatefulSet gives its Pods their claims."""
+    made = workload("StatefulSet", spec={"volumeClaimTemplates": [{}]})
 
-    def not_judged(spec=None, **template):
-        made = workload("StatefulSet", spec=spec)
-        made["spec"]["template"]["spec"] = template
-        return next_replica(made, {})[0].not_judged
-
-    sidecar, init = {"restartPolicy": "Always", "ports": [{"hostPort": 80}]}, {"ports": [{"hostPort": 80}]}
-    assert ("volumes",) == not_judged({"volumeClaimTemplates": [{}]})
-    assert ("host ports",) == not_judged(hostNetwork=True, containers=[{"ports": [{}]}])
-    assert ("host ports",) == not_judged(initContainers=[sidecar])
-    assert () == not_judged(hostNetwork=True, containers=[{}]) == not_judged(initContainers=[init])
-    assert () == not_judged(hostNetwork=False, containers=[{"ports": [{}]}])
+    assert ("volumes",) == next_replica(made, {})[0].unmodelled
 
 
 def test_the_next_replica_of_a_deployment_has_the_labels_of_its_replica_set():

@@ -22,8 +22,9 @@ SAID = "0/1 nodes are available: 1 Insufficient cpu."
 
 
 def explained(*objects, subject=None, remedies=(), constraints=(), **spec):
-    found = explain(attempted(*objects, constraints=constraints, **spec))
-    return Explained(subject or of_pod(pod(), {}), found, FROM_POD, remedies)
+    subject = subject or of_pod(pod(), {})
+    found = explain(attempted(*objects, constraints=constraints, **spec), subject.unmodelled)
+    return Explained(subject, found, FROM_POD, remedies)
 
 
 def lines(one):
@@ -149,7 +150,7 @@ def test_what_is_not_judged_is_named():
     subject = of_pod(pod(spec={"resourceClaims": [{}]}), {})
     found = explained(node("n1"), subject=subject)
 
-    assert any("Not judged: dynamic resources." in line for line in lines(found))
+    assert "1 of 1 node passes what evenkeel judges; dynamic resources are not judged." in lines(found)[0]
     assert ["dynamic resources"] == as_json(found)["notJudged"]
 
 

@@ -85,7 +85,7 @@ def test_one_candidate_is_not_scored():
 
 
 def test_what_scores_nothing_is_left_out():
-    assert ["TaintToleration", "NodeResourcesFit"] == list(scores(cycle(node("n1"), node("n2"))))
+    assert ["TaintToleration", "NodeResourcesFit", "ImageLocality"] == list(scores(cycle(node("n1"), node("n2"))))
     assert {"NodeResourcesBalancedAllocation", "PodTopologySpread"} <= scores(
         cycle(node("n1"), node("n2"), constraints=[SOFT], **BIG)
     ).keys()

@@ -108,14 +108,6 @@ def test_an_autoscaler_is_named():
     assert ("dynamic resources",) == found.not_judged
 
 
-def test_affinity_of_other_pods_is_told():
-    apart = pod("ReplicaSet/api", 0, "a1", spec={"affinity": {"podAntiAffinity": {}}})
-    objects = [*nodes(), *deployment(), apart]
-    found = planned(workload(objects), cluster(*objects), [parse_step("rollout")], KINDS)
-
-    assert ("Some Pods have affinity to other Pods, which scores nodes for all, and is not simulated.",) == found.notes
-
-
 @pytest.mark.parametrize("status", [{}, {"updateRevision": "old", "currentRevision": "old"}])
 def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
     """What is below its partition is made anew like them.  The second file was read from the cluster."""

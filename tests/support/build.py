@@ -149,8 +149,8 @@ def key_of(obj):
 
 
 def whole(objects, features=None):
-    """What from_objects makes of objects in the order of their names."""
-    return from_objects(sorted(objects, key=key_of), features)
+    """What from_objects makes of what the webhook reads of objects, in the order of their names."""
+    return from_objects(sorted(objects, key=key_of), features, whole=False)
 
 
 def request(obj, old=None, operation=None, **fields):

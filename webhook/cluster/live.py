@@ -189,4 +189,4 @@ def listed(client: Client, watch_pods: bool = False, features: Features | None =
         for page in pages(client, kind, LIST_SECONDS, decode=decoding.page)
         for raw in page.get("items") or ()
     )
-    return from_objects(objects, features)
+    return from_objects(objects, features, whole=False)

@@ -83,8 +83,6 @@ class Store:
             self._shared.discard((kind, namespace))
         if kind == _POD_KIND:
             counts = self._pods.setdefault(namespace, PodCounts())
-            if isinstance(kept, BoundPod) and kept.priority < 0:
-                kept = replace(kept, requests=None)  # A Pod of priority 0 preempts it, and takes its room.
             kept = self._usage.add(counts.add(kept)) if isinstance(kept, BoundPod) else None
             if isinstance(before, BoundPod):
                 counts.remove(before)

@@ -63,7 +63,7 @@ def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]
                 "workload": group.workload,
                 "pods": list(group.pods),
                 "cause": group.cause,
-                "notJudged": list(group.gaps),
+                **({"notJudged": list(group.gaps)} if group.gaps else {}),
                 "remedy": None
                 if group.remedy is None
                 else {"change": group.remedy.change, "where": group.remedy.where, "frees": group.frees},

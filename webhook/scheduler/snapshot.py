@@ -35,7 +35,6 @@ from webhook.scheduler.validation import selector_errors
 
 if TYPE_CHECKING:  # A server that reads no such fields has no use for these modules.
     from webhook.scheduler.host_ports import HostPort
-    from webhook.scheduler.images import NodeImage
     from webhook.scheduler.pod_affinity import PodAffinity
 
 CONTROLLER_KINDS = frozenset(
@@ -167,27 +166,29 @@ class SnapshotError(ValueError):
         self.kept = kept
 
 
-def from_objects(objects: Iterable[Mapping[str, object]], features: Features | None = None) -> Snapshot:
+def from_objects(
+    objects: Iterable[Mapping[str, object]], features: Features | None = None, *, whole: bool = True
+) -> Snapshot:
     """
     Return the snapshot of `objects`, raw JSON as the API server prints it; kinds other than READ_KINDS are passed over.
 
-    With `features`, it has what Pods request and nodes have, as that version counts it.  SnapshotError names the first
-    field that has a wrong type.
+    With `features`, it has what Pods request and nodes have, as that version counts it; if it is not `whole`, no more
+    of that than the webhook reads.  SnapshotError names the first field that has a wrong type.
     """
     nodes: dict[str, Node] = {}
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-    pods = _Pods()
+    pods = _Pods(whole and features is not None)
     nominated: list[NominatedPod] = []
     device_resources: set[str] = set()
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
-        if kind == DEVICE_CLASS:
+        if kind == DEVICE_CLASS and whole:
             device_resources |= set(_device_resources(raw))
         if not any((api_version, kind) == known for known in READ_KINDS):
             continue
-        namespace, _, kept = read_object(raw, str(api_version), str(kind), features, whole=True)
+        namespace, _, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
         if isinstance(kept, Node):
             nodes[kept.name] = kept
         elif isinstance(kept, Namespace):
@@ -219,7 +220,8 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features | N
 class _Pods:
     """The Pods of a cluster, while they are read, by what Pods that are to be placed have to heed of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: bool) -> None:
+        self.whole = whole
         self.counted: dict[str, PodCounts] = {}
         self.usage, self.demands = NodeUsage(), Demands({}, {}, {})
         self.priorities: dict[str, int] = {}
@@ -227,6 +229,8 @@ class _Pods:
     def add(self, namespace: str, pod: BoundPod) -> None:
         """Count a Pod."""
         self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))
+        if not self.whole:
+            return
         self.demands.add(pod.info(namespace), pod.node, 1)
         if (lowest := self.priorities.get(pod.node)) is None or pod.priority < lowest:
             self.priorities[pod.node] = pod.priority
@@ -359,8 +363,8 @@ class _Object:
         if self.features is None:
             return BoundPod(written, node)
         spreads, priority = not (leaving or large), integer(self.spec.get("priority")) or 0
-        if not self.whole:
-            return BoundPod(written, node, requests, spreads, priority=priority)
+        if not self.whole:  # A Pod of priority 0 takes the room of one of negative priority, if it needs that.
+            return BoundPod(written, node, requests if priority >= 0 else None, spreads)
         return BoundPod(written, node, requests, spreads, self._affinity(), self._ports(), priority)
 
     def _affinity(self) -> PodAffinity | None:

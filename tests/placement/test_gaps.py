@@ -1,0 +1,104 @@
+"""What is not computed is named, and what plainly does not matter is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.build import pod
+from tests.support.placing import INFRA, attempted, node, running
+from webhook.placement.gaps import gaps, gaps_of_runs, in_words, used_by
+from webhook.scheduler.framework import find_feasible
+from webhook.scheduler.profile import USUAL_PROFILE
+
+CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+DEVICE_CLASS = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu"},
+    "spec": {"extendedResourceName": "example.com/gpu"},
+}
+
+
+def of(*objects, name="", uses=(), minor=37, **spec):
+    cycle = attempted(*objects, minor=minor, **spec)
+    return gaps(cycle, find_feasible(cycle), uses, name)
+
+
+def nominated(name, to, priority=0):
+    raw = pod(name=name, spec={"priority": priority})
+    return {**raw, "status": {"phase": "Pending", "nominatedNodeName": to}}
+
+
+def prioritized(on, priority, **fields):
+    raw = running(on, **fields)
+    return {**raw, "spec": {**raw["spec"], "priority": priority}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "claims", "used"),
+    [
+        ({"volumes": [{"emptyDir": {}}, CLAIM]}, (), ["volumes"]),
+        ({}, [{}], ["volumes"]),
+        ({"resourceClaims": [{}]}, (), ["dynamic resources"]),
+        ({"schedulingGroup": {"podGroupName": "g"}}, (), ["its scheduling group"]),
+        ({"volumes": [{"emptyDir": {}}], "affinity": {"podAffinity": {}}, "hostNetwork": True}, (), []),
+    ],
+)
+def test_what_a_pod_uses(spec, claims, used):
+    assert used == list(used_by(spec, claims))
+
+
+def test_what_a_pod_and_its_profile_use_is_always_named():
+    cycle = attempted(node("n1"))
+    configured = replace(cycle, profile=replace(USUAL_PROFILE, unmodelled=("extenders",)))
+
+    assert ("volumes", "extenders") == gaps(configured, find_feasible(configured), ["volumes"], "")
+
+
+def test_a_nominated_pod_matters_on_a_node_that_the_pod_could_use():
+    closed = node("n2", taints=[INFRA])
+
+    assert ("nominated Pods",) == of(node("n1"), closed, nominated("other", "n1"))
+    assert () == of(node("n1"), closed, nominated("other", "n2"))
+    assert () == of(node("n1"), closed, nominated("other", "n1", priority=-1))
+    assert ("nominated Pods",) == of(node("n1"), closed, nominated("itself", "n2"), name="itself")
+
+
+def test_preemption_matters_where_no_node_passes_and_pods_of_lower_priority_are_in_the_way():
+    """A placeholder has a negative priority, so that a Pod without any preempts it."""
+    full, placeholder = node("n1", cpu="1"), prioritized("n1", -10, cpu="1")
+
+    assert ("preemption",) == of(full, placeholder)
+    assert () == of(full, node("n2"), placeholder)
+    assert () == of(full, placeholder, preemptionPolicy="Never")
+    assert () == of(full, prioritized("n1", 0, cpu="1"))
+    assert () == of(node("n1", cpu="1", taints=[INFRA]), placeholder)
+
+
+@pytest.mark.parametrize(("minor", "named"), [(35, ()), (37, ("devices of DeviceClasses",))])
+def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(minor, named):
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"example.com/gpu": "1"}}}]
+    cycle = attempted(node("n1"), DEVICE_CLASS, minor=minor, containers=containers)
+
+    assert named == gaps(cycle, find_feasible(cycle), (), "")
+    assert bool(named) == bool(find_feasible(cycle).feasible)
+
+
+def test_runs_are_said_not_to_preempt_where_any_pod_has_a_lower_priority():
+    assert ("preemption",) == gaps_of_runs(attempted(node("n1"), prioritized("n1", -10)), ())
+    assert () == gaps_of_runs(attempted(node("n1"), prioritized("n1", 0)), ())
+
+
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        (("volumes",), "volumes are not judged"),
+        (("preemption",), "preemption is not judged"),
+        (("the plugin X",), "the plugin X is not judged"),
+        (("volumes", "extenders", "preemption"), "volumes, extenders and preemption are not judged"),
+    ],
+)
+def test_gaps_are_one_sentence(named, words):
+    assert words == in_words(named)
