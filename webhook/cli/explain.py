@@ -25,6 +25,7 @@ from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.explanation import agrees, explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
+from webhook.placement.obstacles import named_pods, obstacles
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
     UNSCHEDULABLE_REASON,
@@ -156,7 +157,9 @@ def _explained(
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
-    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts)
+    pods = named_pods((*known.demanding, *known.pods), known.features, f"{subject.ref.namespace}/{subject.ref.name}")
+    refusing = obstacles(tried.cycle, explanation.feasibility, pods)
+    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts, obstacles=refusing)
 
 
 def _defaults(policy: Policy, known: Known) -> DefaultsOf:

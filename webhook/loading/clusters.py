@@ -17,6 +17,7 @@ from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
+from webhook.placement.obstacles import demands
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
@@ -35,6 +36,7 @@ class Known(NamedTuple):
 
     `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
     `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
+    `demanding` are the Pods of all namespaces that keep others off by their anti-affinity or a host port.
     """
 
     snapshot: Snapshot
@@ -45,6 +47,7 @@ class Known(NamedTuple):
     assumed: tuple[str, ...] = ()
     time: str = ""
     without_nodes: str = ""
+    demanding: tuple[Raw, ...] = ()
 
 
 def read(
@@ -114,7 +117,7 @@ def _read(
         held = list(objects)
         kubelet, objects = _newest_kubelet(held), iter(held)
     features = kubelet or _features(known_version)
-    pods: list[Raw] = []
+    pods, demanding = list[Raw](), list[Raw]()
     others: dict[ObjectKey, Raw] = {}
 
     instead = {place(obj) for obj in more}
@@ -130,6 +133,8 @@ def _read(
         if obj.get("kind") == "Pod":
             if wanted(obj):
                 pods.append(obj)
+            if demands(obj):
+                demanding.append(obj)
         elif obj.get("kind") not in ("Node", "Namespace"):
             others[place(obj)] = obj
         return obj
@@ -140,7 +145,7 @@ def _read(
         raise UsageError(f"{where}{error}") from error
     which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
-    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time)
+    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time, demanding=tuple(demanding))
 
 
 def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:

@@ -144,7 +144,7 @@ def _asked(cycle: Cycle) -> tuple[object, ...]:
         (constraint.topology_key, constraint.max_skew, constraint.hard, constraint.min_domains)
         for constraint in cycle.constraints
     ]
-    return pod.requests, pod.affinity, pod.tolerations, constraints
+    return pod.requests, pod.affinity, pod.tolerations, pod.pod_affinity, pod.ports, constraints
 
 
 def _let_in(waiting: Iterable[_WaitingPod], snapshot: Snapshot) -> Iterable[bool]:

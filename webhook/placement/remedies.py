@@ -23,8 +23,20 @@ from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.domains import carrying_every_key
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible
+from webhook.scheduler.host_ports import HostPort
+from webhook.scheduler.incoming import AFFINITY, ANTI_AFFINITY
 from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
-from webhook.scheduler.profile import NODE_AFFINITY, NODE_RESOURCES_FIT, NODE_UNSCHEDULABLE, TAINT_TOLERATION, Cycle
+from webhook.scheduler.plugins.inter_pod_affinity import NO_TERMS
+from webhook.scheduler.pod_affinity import PodTerm, preferring
+from webhook.scheduler.profile import (
+    INTER_POD_AFFINITY,
+    NODE_AFFINITY,
+    NODE_PORTS,
+    NODE_RESOURCES_FIT,
+    NODE_UNSCHEDULABLE,
+    TAINT_TOLERATION,
+    Cycle,
+)
 from webhook.scheduler.taints import (
     CORDONED,
     DO_NOT_SCHEDULE,
@@ -42,6 +54,7 @@ ALIKE = 2  # Domains in which Pods may be fewer: others are no better.
 REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
 NODES_TRIED = 500_000
+LAST_PORT = 65_535
 NEW_NODE = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
 
 
@@ -168,10 +181,15 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     if feasibility.spread.unlabelled:
         for constraint in _hard(cycle):
             yield partial(_labelled, key=constraint.topology_key)
+    if cycle.pod.ports and _refused(feasibility, NODE_PORTS):
+        yield partial(_without_ports, which=_refused(feasibility, NODE_PORTS))
+    for term, pods in islice(_selecting(cycle), MOST_REMEDIES if _refused(feasibility, INTER_POD_AFFINITY) else 0):
+        yield partial(_without_terms, term=term, pods=pods)
     for domain, members in islice(_largest_first(by_domain, nodes.all), MOST_REMEDIES):
         yield partial(_with_node, like=members, place=_place(key, domain))
-    if key:
-        yield partial(_with_domain, key=key)
+    for other in dict.fromkeys((key, *_keys_apart(cycle, feasibility))):
+        if other:
+            yield partial(_with_domain, key=other)
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
@@ -187,6 +205,11 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         yield _requesting_less
     if _refused(feasibility, NODE_AFFINITY) or feasibility.rejected:
         yield _without_affinity
+    if cycle.pod.pod_affinity is not None and _refused(feasibility, INTER_POD_AFFINITY):
+        yield partial(_preferring, apart=True)
+        yield partial(_preferring, apart=False)
+    if _refused(feasibility, NODE_PORTS):
+        yield _with_other_ports
     for constraint in _hard(cycle):
         soften = ("whenUnsatisfiable: ScheduleAnyway", {"when_unsatisfiable": SOFT})
         yield partial(_with_constraint, constraint=constraint, changes=[soften])
@@ -405,6 +428,88 @@ def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
 def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
     pod = replace(cycle.pod, affinity=ANY_NODE)
     yield Variant("no nodeSelector and no required node affinity", replace(cycle, pod=pod))
+
+
+def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
+    """Yield one required term after the other preferred."""
+    affinity, kind = cycle.pod.pod_affinity or NO_TERMS, ANTI_AFFINITY if apart else AFFINITY
+    terms = affinity.anti_affinity if apart else affinity.affinity
+    for index, term in enumerate(terms):
+        which = f" (term {index})" if len(terms) > 1 else ""
+        pod = replace(cycle.pod, pod_affinity=preferring(affinity, index, apart=apart))
+        yield Variant(f"{kind}{which} per {term.topology_key} preferred, not required", replace(cycle, pod=pod))
+
+
+def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:
+    """Yield another number for each host port that a Pod has somewhere: the next one that no Pod has."""
+    taken = {port.port for ports in cycle.snapshot.ports.values() for port in ports}
+    changed, words = list[HostPort](), list[str]()
+    for port in cycle.pod.ports:
+        number = port.port
+        while number in taken:
+            number += 1
+        if number != port.port:
+            taken.add(number)
+            words.append(f"host port {number} in place of {port}")
+        changed.append(port._replace(port=number))
+    if words and all(port.port <= LAST_PORT for port in changed):
+        yield Variant(" and ".join(words), replace(cycle, pod=replace(cycle.pod, ports=tuple(changed))))
+
+
+def _without_ports(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
+    """Yield a node on which the Pods with the ports are no more; they would give back their room, too."""
+    snapshot = cycle.snapshot
+    for name in islice(snapshot.nodes.names(which), MOST_REMEDIES):
+        ports = snapshot.ports[name]
+        left = {port: number for port, number in ports.items() if not _conflicts(port, cycle)}
+        taken = ", ".join(str(port) for port in ports if port not in left)
+        changed = replace(cycle, snapshot=replace(snapshot, ports={**snapshot.ports, name: left}))
+        yield Variant(f"move what has host port {taken} off {name}", changed)
+
+
+def _conflicts(port: HostPort, cycle: Cycle) -> bool:
+    return any(port.conflicts(wanted) for wanted in cycle.pod.ports)
+
+
+def _selecting(cycle: Cycle) -> Iterator[tuple[PodTerm, frozenset[str]]]:
+    """Yield the terms of anti-affinity of other Pods that select the Pod, with the nodes of these Pods."""
+    pod, namespaces = cycle.pod, cycle.snapshot.namespaces
+    labels = namespaces.get(pod.namespace, {})
+    nodes: dict[PodTerm, frozenset[str]] = {}
+    for affinity, by_node in cycle.snapshot.affine.items():
+        for term in affinity.anti_affinity:
+            if term.selects(pod.namespace, pod.labels, labels):
+                nodes[term] = nodes.get(term, frozenset()) | by_node.keys()
+    yield from nodes.items()
+
+
+def _without_terms(cycle: Cycle, *, term: PodTerm, pods: frozenset[str]) -> Iterator[Variant]:
+    """Yield a domain that the Pods with a term that selects the Pod have left, that with the fewest of them first."""
+    snapshot, key = cycle.snapshot, term.topology_key
+    there = snapshot.nodes.named(pods)
+    domains = sorted(
+        _largest_first(snapshot.nodes.domains(key), there), key=lambda domain: (domain[1] & there).bit_count()
+    )
+    for domain, members in islice(domains, MOST_REMEDIES):
+        names = frozenset(snapshot.nodes.names(members))
+        affine = {
+            affinity: {node: number for node, number in nodes.items() if node not in names}
+            if term in affinity.anti_affinity
+            else nodes
+            for affinity, nodes in snapshot.affine.items()
+        }
+        place = domain if key == HOSTNAME else _place(key, domain)
+        changed = replace(cycle, snapshot=replace(snapshot, affine=affine))
+        yield Variant(f"move the Pods whose anti-affinity selects it away from {place}", changed)
+
+
+def _keys_apart(cycle: Cycle, feasibility: Feasibility) -> Iterator[str]:
+    """Yield the topology keys, but for that of nodes, of anti-affinity that refuses a node."""
+    if _refused(feasibility, INTER_POD_AFFINITY):
+        own = cycle.pod.pod_affinity.anti_affinity if cycle.pod.pod_affinity is not None else ()
+        for term in (*own, *[term for term, _ in _selecting(cycle)]):
+            if term.topology_key != HOSTNAME:
+                yield term.topology_key
 
 
 def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Variant]:

@@ -12,10 +12,19 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
 from webhook.placement.gaps import in_words
+from webhook.placement.obstacles import Obstacle
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDULABLE_REASON, PlacementSubject
 from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.plugins.inter_pod_affinity import (
+    AFFINITY_UNMET,
+    ANTI_AFFINITY_OF_OTHERS_UNMET,
+    ANTI_AFFINITY_UNMET,
+)
+from webhook.scheduler.plugins.node_declared_features import FEATURES_MISSING
+from webhook.scheduler.plugins.node_ports import NO_FREE_PORTS
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
@@ -32,6 +41,7 @@ class Explained(NamedTuple):
 
     `rollouts` are what each of the `remedies` would come to, None for one that starts none that can be simulated;
     they are None where none was tried.  Where no policy was `named`, its defaults are those of the newest Pod.
+    `obstacles` are the terms and ports for which nodes are refused.
     """
 
     subject: PlacementSubject
@@ -41,6 +51,7 @@ class Explained(NamedTuple):
     notes: Sequence[str] = ()
     rollouts: Sequence[Rollout | None] | None = ()
     named: bool = True
+    obstacles: Sequence[Obstacle] = ()
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -59,6 +70,9 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     for constraint in explanation.constraints:
         yield ""
         yield from _constraint(constraint, explanation)
+    if explained.obstacles:
+        yield ""
+        yield from (f"  {line}" for line in obstacle_lines(explained))
     yield ""
     yield from (f"  {line}" for line in said(explained, now))
     if not explanation.message:
@@ -87,6 +101,28 @@ def headline(explained: Explained) -> str:
     if not own:
         where += f"; {subject.node} is no node of the cluster"
     return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}."
+
+
+def obstacle_lines(explained: Explained) -> Iterator[str]:
+    """Yield a line for each term or port for which nodes are refused, with the Pods that it meets."""
+    nodes = explained.explanation.nodes
+    for obstacle in explained.obstacles[:MOST_ROWS]:
+        refused = list(nodes.names(obstacle.nodes))
+        met = f"met by {_some(obstacle.pods)}" if obstacle.pods else "no Pod meets it on these nodes"
+        yield one_line(f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {_some(refused)}", 4 * LINE_LIMIT)
+    if more := len(explained.obstacles[MOST_ROWS:]):
+        yield f"{more} more terms or ports refuse nodes"
+
+
+def _asked(obstacle: Obstacle) -> str:
+    """Return a port, or a term with the Pods that it selects and its topology key."""
+    what = obstacle.what
+    return str(what) if isinstance(what, HostPort) else f"{selector_text(what.selector)} per {what.topology_key}"
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_NODES_SHOWN])
+    return f"{shown} and {len(names) - MOST_NODES_SHOWN:,} more" if len(names) > MOST_NODES_SHOWN else shown
 
 
 def _many(number: int, what: str) -> str:
@@ -236,6 +272,20 @@ _OWN_WORDS = {
     "Insufficient cpu": ("has too little cpu free", "have too little cpu free"),
     "Insufficient memory": ("has too little memory free", "have too little memory free"),
     "Too many pods": ("has no room for a Pod more", "have no room for a Pod more"),
+    NO_FREE_PORTS: ("has a Pod with its host port", "have Pods with its host port"),
+    AFFINITY_UNMET: (
+        "lacks a Pod nearby that its podAffinity selects",
+        "lack a Pod nearby that its podAffinity selects",
+    ),
+    ANTI_AFFINITY_UNMET: (
+        "has a Pod nearby that its podAntiAffinity selects",
+        "have Pods nearby that its podAntiAffinity selects",
+    ),
+    ANTI_AFFINITY_OF_OTHERS_UNMET: (
+        "has a Pod nearby whose podAntiAffinity selects it",
+        "have Pods nearby whose podAntiAffinity selects it",
+    ),
+    FEATURES_MISSING: ("does not declare a feature that it needs", "do not declare a feature that it needs"),
 }
 
 
@@ -311,17 +361,10 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
             yield (
                 title,
                 [
-                    (remedy.change, f"{_let_in(remedy)}{_rolled_out(rollouts.get(remedy.change))}")
+                    (remedy.change, f"{_some(remedy.nodes)}{_rolled_out(rollouts.get(remedy.change))}")
                     for remedy in in_place
                 ],
             )
-
-
-def _let_in(remedy: Remedy) -> str:
-    nodes = ", ".join(remedy.nodes[:MOST_NODES_SHOWN])
-    return (
-        f"{nodes} and {len(remedy.nodes) - MOST_NODES_SHOWN:,} more" if len(remedy.nodes) > MOST_NODES_SHOWN else nodes
-    )
 
 
 def _rolled_out(rollout: Rollout | None) -> str:
@@ -339,7 +382,7 @@ def _rolled_out(rollout: Rollout | None) -> str:
     waiting = rollout.pending
     wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
     share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
-    return f"; its rollout never finishes{share}: {wait} Pods wait{fewer}"
+    return f"; its rollout never finishes{share}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
 
 
 def _template(subject: PlacementSubject, source: str, rollout: str) -> str:
@@ -402,7 +445,23 @@ def as_json(explained: Explained) -> dict[str, object]:
             for remedy, rollout in zip_longest(explained.remedies, explained.rollouts or ())
         ],
         "notJudged": list(explanation.gaps),
+        **_obstacles_json(explained),
     }
+
+
+def _obstacles_json(explained: Explained) -> dict[str, object]:
+    """Return the member that says which terms and ports refuse nodes; none where none does."""
+    nodes = explained.explanation.nodes
+    obstacles = [
+        {
+            "sort": obstacle.sort,
+            "what": _asked(obstacle),
+            "pods": list(obstacle.pods),
+            "nodes": list(nodes.names(obstacle.nodes)),
+        }
+        for obstacle in explained.obstacles
+    ]
+    return {"obstacles": obstacles} if obstacles else {}
 
 
 def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:

@@ -56,6 +56,18 @@ class PodAffinity(NamedTuple):
     preferred: tuple[WeightedPodTerm, ...] = ()
 
 
+MOST_WEIGHT = 100
+
+
+def preferring(affinity: PodAffinity, index: int, *, apart: bool) -> PodAffinity:
+    """Return the affinity with one of its required terms preferred, with all weight; `apart`: of anti-affinity."""
+    required = affinity.anti_affinity if apart else affinity.affinity
+    left = (*required[:index], *required[index + 1 :])
+    preferred = (*affinity.preferred, WeightedPodTerm(-MOST_WEIGHT if apart else MOST_WEIGHT, required[index]))
+    changed = affinity._replace(preferred=preferred)
+    return changed._replace(anti_affinity=left) if apart else changed._replace(affinity=left)
+
+
 def read_pod_affinity(reader: Reader, raw: object, namespace: str) -> PodAffinity:
     """
     Return the Pod affinity in `spec.affinity` of a raw Pod of a namespace; `reader` collects what has the wrong type.

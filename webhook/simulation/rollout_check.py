@@ -16,6 +16,7 @@ from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy
+from webhook.scheduler.pod_affinity import PodAffinity, preferring
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
@@ -77,15 +78,15 @@ def simulated_rollouts(
     runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
     share = most_placements // max(1, sum(starting))
     return tuple(
-        _rolled_out(plan, remedy.cycle, runs, share) if starts else None
+        _rolled_out(plan, cycle, remedy.cycle, runs, share) if starts else None
         for remedy, starts in zip(remedies, starting, strict=True)
     )
 
 
-def _rolled_out(plan: Plan, changed: Cycle, wanted_runs: int, placements: int) -> Rollout:
+def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, placements: int) -> Rollout:
     """Simulate the rollout of a change, as often as it is wanted and the placements suffice for."""
     maker = plan.makers[0]
-    made = replace(plan, makers={0: maker._replace(of_class=_changed(maker.of_class, changed))})
+    made = replace(plan, makers={0: maker._replace(of_class=_changed(maker.of_class, before, changed))})
     ends: list[StepOutcome] = []
     while len(ends) < wanted_runs:
         try:
@@ -101,7 +102,7 @@ def _rolled_out(plan: Plan, changed: Cycle, wanted_runs: int, placements: int) -
     return Rollout(len(ends), wanted_runs, finishes, pending, plan.named.replicas)
 
 
-def _changed(of_class: PodClass, changed: Cycle) -> PodClass:
+def _changed(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:
     """Return the class of the new Pods with what a remedy changes; they count by their own revision."""
     own = {constraint.index: constraint.selector for constraint in of_class.constraints}
     constraints = [
@@ -110,5 +111,28 @@ def _changed(of_class: PodClass, changed: Cycle) -> PodClass:
         if constraint.index in own
     ]
     pod = changed.pod
-    asked = replace(of_class.pod, affinity=pod.affinity, tolerations=pod.tolerations, requests=pod.requests)
+    asked = replace(
+        of_class.pod,
+        affinity=pod.affinity,
+        tolerations=pod.tolerations,
+        requests=pod.requests,
+        pod_affinity=_softened(of_class.pod.pod_affinity, before.pod.pod_affinity, pod.pod_affinity),
+        ports=pod.ports,
+    )
     return replace(of_class, pod=asked, constraints=tuple(constraints))
+
+
+def _softened(own: PodAffinity | None, before: PodAffinity | None, after: PodAffinity | None) -> PodAffinity | None:
+    """
+    Return the affinity of the new Pods, with the terms preferred that a remedy prefers.
+
+    Terms are known by their place: by matchLabelKeys a new revision may select other Pods than the old one.
+    """
+    if own is None or before is None or after is None:
+        return own
+    for apart in (True, False):
+        terms, left = (affinity.anti_affinity if apart else affinity.affinity for affinity in (before, after))
+        if len(left) < len(terms):
+            moved = next(i for i, term in enumerate(terms) if i == len(left) or term != left[i])
+            own = preferring(own, moved, apart=apart)
+    return own

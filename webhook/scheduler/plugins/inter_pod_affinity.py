@@ -74,25 +74,12 @@ class InterPodAffinity(Plugin):
                 yield self._by_labels(terms, group.labels), group.nodes
 
     def _looking_at(self, namespace: str) -> PodAffinity:
-        """
-        Return the Pod's own terms that look at a namespace.
-
-        upstream: plugin.go:InterPodAffinity.mergeAffinityTermNamespacesIfNotEmpty (v1.37)
-        """
-        labels = self.cycle.snapshot.namespaces.get(namespace)
-        lax = self.cycle.features.matches_unlabelled_namespaces
-
-        def looks(term: PodTerm) -> bool:
-            selector = term.namespace_selector
-            if namespace in term.namespaces or selector.empty or (lax and selector.matches({})):
-                return True
-            return labels is not None and selector.matches(labels)
-
-        own = self._own
+        """Return the Pod's own terms that look at a namespace; of required affinity all or none."""
+        own, cycle = self._own, self.cycle
         return PodAffinity(
-            own.affinity if all(map(looks, own.affinity)) else (),
-            tuple(filter(looks, own.anti_affinity)),
-            tuple([preference for preference in own.preferred if looks(preference.term)]),
+            own.affinity if all(looks_at(term, namespace, cycle) for term in own.affinity) else (),
+            tuple([term for term in own.anti_affinity if looks_at(term, namespace, cycle)]),
+            tuple([preference for preference in own.preferred if looks_at(preference.term, namespace, cycle)]),
         )
 
     def _by_labels(self, terms: PodAffinity, labels: Labels) -> _Selected:
@@ -250,6 +237,20 @@ class InterPodAffinity(Plugin):
         )
         new._preferences = None if self._preferences is None else self._preferences.copy()
         return new
+
+
+def looks_at(term: PodTerm, namespace: str, cycle: Cycle) -> bool:
+    """
+    Return whether a term of the Pod looks at the Pods of a namespace.
+
+    upstream: plugin.go:InterPodAffinity.mergeAffinityTermNamespacesIfNotEmpty (v1.37)
+    """
+    selector, labels = term.namespace_selector, cycle.snapshot.namespaces.get(namespace)
+    if namespace in term.namespaces or selector.empty:
+        return True
+    if cycle.features.matches_unlabelled_namespaces and selector.matches({}):
+        return True
+    return labels is not None and selector.matches(labels)
 
 
 def _keys(terms: Iterable[PodTerm]) -> tuple[str, ...]:

@@ -1,0 +1,144 @@
+"""
+Which Pods keep a Pod off nodes by affinity or by a host port, and which of its own terms no Pod meets.
+
+    terms and ports of the Pod, Pods by name ──those that refuse a node──> obstacles
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.objects.kinds import CORE
+from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.features import Features
+from webhook.scheduler.framework import Feasibility
+from webhook.scheduler.host_ports import HostPort
+from webhook.scheduler.incoming import AFFINITY, ANTI_AFFINITY
+from webhook.scheduler.nodes import Nodes, NodeSet, union
+from webhook.scheduler.plugins.inter_pod_affinity import (
+    AFFINITY_UNMET,
+    ANTI_AFFINITY_OF_OTHERS_UNMET,
+    ANTI_AFFINITY_UNMET,
+    looks_at,
+)
+from webhook.scheduler.plugins.node_ports import NO_FREE_PORTS
+from webhook.scheduler.pod_affinity import REQUIRED, PodTerm
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.snapshot import read_object
+
+PORT, OF_OTHERS = "host port", "podAntiAffinity of other Pods"
+
+
+class NamedPod(NamedTuple):
+    """A Pod on a node."""
+
+    namespace: str
+    name: str
+    pod: BoundPod
+
+
+def demands(raw: Raw) -> bool:
+    """Return whether a raw Pod on a node may keep other Pods off: by anti-affinity, or by a host port."""
+    spec = as_mapping(raw.get("spec"))
+    if not spec.get("nodeName"):
+        return False
+    if as_mapping(as_mapping(spec.get("affinity")).get(ANTI_AFFINITY)).get(REQUIRED):
+        return True
+    containers = (*as_list(spec.get("containers")), *as_list(spec.get("initContainers")))
+    return any("hostPort" in as_mapping(port) for item in containers for port in as_list(as_mapping(item).get("ports")))
+
+
+def named_pods(pods: Iterable[Raw], features: Features, but: str) -> Iterator[NamedPod]:
+    """Yield the Pods on nodes, each once, by their names; not the one with the namespace and name `but`."""
+    read = {but}
+    for raw in pods:
+        namespace, name, kept = read_object(raw, CORE, "Pod", features, whole=True)
+        if isinstance(kept, BoundPod) and f"{namespace}/{name}" not in read:
+            read.add(f"{namespace}/{name}")
+            yield NamedPod(namespace, name, kept)
+
+
+class Obstacle(NamedTuple):
+    """
+    A term or a port for which nodes are refused, and the Pods that it meets there; a term of podAffinity meets none.
+    """
+
+    sort: str
+    what: PodTerm | HostPort
+    pods: tuple[str, ...]
+    nodes: NodeSet
+
+
+def obstacles(cycle: Cycle, feasibility: Feasibility, pods: Iterable[NamedPod]) -> tuple[Obstacle, ...]:
+    """Return what refuses nodes, of each sort and term; Pods are named as far as `pods` has them."""
+    refused = {
+        reason: union(refusal.nodes for refusal in feasibility.refusals if reason in refusal.reasons)
+        for reason in (NO_FREE_PORTS, AFFINITY_UNMET, ANTI_AFFINITY_UNMET, ANTI_AFFINITY_OF_OTHERS_UNMET)
+    }
+    if not any(refused.values()):
+        return ()
+    there = tuple(pods)
+    return (
+        *_ports(cycle, refused[NO_FREE_PORTS], there),
+        *_unmet(cycle, refused[AFFINITY_UNMET]),
+        *_unwanted(cycle, refused[ANTI_AFFINITY_UNMET], there),
+        *_keeping_off(cycle, refused[ANTI_AFFINITY_OF_OTHERS_UNMET], there),
+    )
+
+
+def _ports(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:
+    nodes = cycle.snapshot.nodes
+    for port in cycle.pod.ports:
+        having = [pod for pod in pods if any(port.conflicts(taken) for taken in pod.pod.ports)]
+        yield from _met(PORT, port, having, refused, lambda pod: nodes.named((pod.pod.node,)))
+
+
+def _unmet(cycle: Cycle, refused: NodeSet) -> Iterator[Obstacle]:
+    terms = cycle.pod.pod_affinity.affinity if cycle.pod.pod_affinity is not None else ()
+    for term in terms if refused else ():
+        yield Obstacle(AFFINITY, term, (), refused)
+
+
+def _unwanted(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:
+    terms = cycle.pod.pod_affinity.anti_affinity if cycle.pod.pod_affinity is not None else ()
+    for term in terms:
+        meeting = [
+            pod for pod in pods if looks_at(term, pod.namespace, cycle) and term.selector.matches(dict(pod.pod.labels))
+        ]
+        yield from _met_by(ANTI_AFFINITY, term, meeting, refused, cycle.snapshot.nodes)
+
+
+def _keeping_off(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:
+    pod, namespaces = cycle.pod, cycle.snapshot.namespaces
+    meeting: dict[PodTerm, list[NamedPod]] = {}
+    for other in pods if refused else ():
+        for term in other.pod.affinity.anti_affinity if other.pod.affinity is not None else ():
+            if term.selects(pod.namespace, pod.labels, namespaces.get(pod.namespace, {})):
+                meeting.setdefault(term, []).append(other)
+    for term, others in meeting.items():
+        yield from _met_by(OF_OTHERS, term, others, refused, cycle.snapshot.nodes)
+
+
+def _met_by(sort: str, term: PodTerm, pods: Sequence[NamedPod], refused: NodeSet, nodes: Nodes) -> Iterator[Obstacle]:
+    domains, placed = nodes.domains(term.topology_key), nodes.placed(term.topology_key, nodes.all).of
+
+    def around(pod: NamedPod) -> NodeSet:
+        return domains[placed[pod.pod.node]] if pod.pod.node in placed else 0
+
+    yield from _met(sort, term, pods, refused, around)
+
+
+def _met(
+    sort: str,
+    what: PodTerm | HostPort,
+    pods: Sequence[NamedPod],
+    refused: NodeSet,
+    around: Callable[[NamedPod], NodeSet],
+) -> Iterator[Obstacle]:
+    """Yield an obstacle that these Pods make on the nodes `around` each of them, as far as those are refused."""
+    making = [pod for pod in pods if around(pod) & refused]
+    if making:
+        names = sorted({f"{pod.namespace}/{pod.name}" for pod in making})
+        yield Obstacle(sort, what, tuple(names), refused & union(around(pod) for pod in making))
