@@ -42,6 +42,13 @@ CHANGES = {
     "scores_balance_gained": (
         "NodeResourcesBalancedAllocation scores what the Pod does to the balance, not the balance that is then there",
     ),
+    "matches_unlabelled_namespaces": (
+        "a `namespaceSelector` of a Pod's own affinity that no label need meet selects every namespace",
+        "such a `namespaceSelector` selects the namespaces whose labels meet it",
+    ),
+    "scores_image_volumes": ("ImageLocality adds up images that are mounted, too",),
+    "counts_image_volumes": ("and counts them where it takes the share of all images",),
+    "extended_resources_of_devices": ("extended resources that a DeviceClass gives out are left to DynamicResources",),
     "breaks_ties_by_heap": ("of the best nodes kube-scheduler takes the first in a heap of them, not any",),
     "stateful_set_max_unavailable": ("a rolling update of a StatefulSet may take as many Pods as `maxUnavailable`",),
 }

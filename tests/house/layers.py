@@ -105,7 +105,7 @@ simulation
 placement.pending
 placement.inferred_defaults · placement.remedies
 placement.explanation · placement.subject
-placement.pods · placement.room
+placement.gaps · placement.obstacles · placement.pods · placement.room
 placement
 scheduler.capacity
 scheduler.configured_profiles · scheduler.framework
@@ -115,8 +115,9 @@ scheduler.profile
 scheduler.default_constraints · scheduler.default_selector · scheduler.domain_counts · scheduler.fit
 scheduler.domains · scheduler.snapshot
 scheduler.incoming · scheduler.validation
-scheduler.affinity · scheduler.resources
+scheduler.affinity · scheduler.resources · scheduler.topology_counts
 scheduler.counts · scheduler.nodes
+scheduler.pod_affinity
 scheduler.configuration · scheduler.constraint · scheduler.taints
 scheduler
 documents.positions · documents.reading

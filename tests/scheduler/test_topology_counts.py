@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tests.support.placement import cluster
 from webhook.scheduler.topology_counts import TopologyCounts
 
-NODES = cluster({"a1": "a", "a2": "a", "b1": "b", "none": None}).nodes
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(("zone", "kubernetes.io/hostname", "absent")),
@@ -20,7 +19,7 @@ EVENTS = st.lists(
 
 
 def counted(events):
-    counts = TopologyCounts(NODES)
+    counts = TopologyCounts(cluster({"a1": "a", "a2": "a", "b1": "b", "none": None}).nodes)
     for key, node, number, weight in events:
         counts.add(key, {node: number}, weight)
     return counts

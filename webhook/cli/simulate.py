@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        choices=inputs.FAILING,
+        choices=inputs.FAIL_ON,
         help="exit with 1 if any Pod of the workload may wait, or be missing, in the end;"
         " not-judged: if not all was simulated",
     )

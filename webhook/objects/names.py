@@ -11,6 +11,7 @@ DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # The label that kube-apiserver gives each namespace.
 HOSTNAME = "kubernetes.io/hostname"
+POD_AFFINITY, POD_ANTI_AFFINITY = "podAffinity", "podAntiAffinity"  # in `spec.affinity` of a Pod
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 TOPOLOGY_LABELS = frozenset({ZONE, REGION})  # Which a bound Pod gets from its node, since 1.35.
 DEFAULT_SCHEDULER = "default-scheduler"

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.kinds import CORE
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.host_ports import HostPort
-from webhook.scheduler.incoming import AFFINITY, ANTI_AFFINITY
 from webhook.scheduler.nodes import Nodes, NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import (
     AFFINITY_UNMET,
@@ -44,7 +44,7 @@ def demands(raw: Raw) -> bool:
     spec = as_mapping(raw.get("spec"))
     if not spec.get("nodeName"):
         return False
-    if as_mapping(as_mapping(spec.get("affinity")).get(ANTI_AFFINITY)).get(REQUIRED):
+    if as_mapping(as_mapping(spec.get("affinity")).get(POD_ANTI_AFFINITY)).get(REQUIRED):
         return True
     containers = (*as_list(spec.get("containers")), *as_list(spec.get("initContainers")))
     return any("hostPort" in as_mapping(port) for item in containers for port in as_list(as_mapping(item).get("ports")))
@@ -98,7 +98,7 @@ def _ports(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator
 def _unmet(cycle: Cycle, refused: NodeSet) -> Iterator[Obstacle]:
     terms = cycle.pod.pod_affinity.affinity if cycle.pod.pod_affinity is not None else ()
     for term in terms if refused else ():
-        yield Obstacle(AFFINITY, term, (), refused)
+        yield Obstacle(POD_AFFINITY, term, (), refused)
 
 
 def _unwanted(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:
@@ -107,7 +107,7 @@ def _unwanted(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Itera
         meeting = [
             pod for pod in pods if looks_at(term, pod.namespace, cycle) and term.selector.matches(dict(pod.pod.labels))
         ]
-        yield from _met_by(ANTI_AFFINITY, term, meeting, refused, cycle.snapshot.nodes)
+        yield from _met_by(POD_ANTI_AFFINITY, term, meeting, refused, cycle.snapshot.nodes)
 
 
 def _keeping_off(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from webhook.objects.names import HOSTNAME
+from webhook.objects.names import HOSTNAME, POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.placement.pods import with_fewer
 from webhook.placement.room import at_most, freed, in_words, lowered, share
 from webhook.scheduler.affinity import ANY_NODE
@@ -24,7 +24,6 @@ from webhook.scheduler.domains import carrying_every_key
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible
 from webhook.scheduler.host_ports import HostPort
-from webhook.scheduler.incoming import AFFINITY, ANTI_AFFINITY
 from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import NO_TERMS
 from webhook.scheduler.pod_affinity import PodTerm, preferring
@@ -432,7 +431,7 @@ def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
 
 def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
     """Yield one required term after the other preferred."""
-    affinity, kind = cycle.pod.pod_affinity or NO_TERMS, ANTI_AFFINITY if apart else AFFINITY
+    affinity, kind = cycle.pod.pod_affinity or NO_TERMS, POD_ANTI_AFFINITY if apart else POD_AFFINITY
     terms = affinity.anti_affinity if apart else affinity.affinity
     for index, term in enumerate(terms):
         which = f" (term {index})" if len(terms) > 1 else ""

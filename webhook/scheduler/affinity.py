@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
 from webhook.objects.labels import label_key_errors, label_value_errors
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.objects.reading import Reader
 from webhook.scheduler.nodes import Nodes, NodeSet, integer, union
 from webhook.scheduler.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector, selecting
@@ -160,6 +161,11 @@ def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[Preferre
         if weight and _is_valid_term(term):
             preferred.append(PreferredTerm(weight, term))
     return tuple(preferred)
+
+
+def has_pod_affinity(affinity: object) -> bool:
+    """Return whether `spec.affinity` of a raw Pod has affinity or anti-affinity to other Pods."""
+    return isinstance(affinity, dict) and bool(affinity.get(POD_AFFINITY) or affinity.get(POD_ANTI_AFFINITY))
 
 
 def _node_affinity(reader: Reader, spec: Mapping[str, object], name: str) -> tuple[object, FieldPath]:

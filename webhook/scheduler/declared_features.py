@@ -36,7 +36,7 @@ def _has_mount_options(spec: Raw) -> bool:
     """
     Return whether a container mounts a volume with bindMountOptions.
 
-    upstream: volumebindmountoptions/feature.go:volumeBindMountOptionsFeature.InferForScheduling (v1.37)
+    upstream: feature.go:volumeBindMountOptionsFeature.InferForScheduling (v1.37)
     """
     mounts = [mount for container in _containers(spec) for mount in as_list(container.get("volumeMounts"))]
     return any(as_mapping(mount).get("bindMountOptions") for mount in mounts)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from webhook.objects.reading import Reader
 
 ANY_ADDRESS, TCP = "0.0.0.0", "TCP"
-ALWAYS = "Always"  # The restartPolicy of an init container that runs for as long as the Pod: a sidecar.
+RESTART_ALWAYS = "Always"  # The restartPolicy of an init container that runs for as long as the Pod: a sidecar.
 
 
 class HostPort(NamedTuple):
@@ -45,9 +45,11 @@ def read_host_ports(reader: Reader, spec: Mapping[str, object]) -> tuple[HostPor
 def _host_ports(reader: Reader, spec: Mapping[str, object]) -> Iterator[HostPort]:
     for name in ("initContainers", "containers"):
         for container, path in reader.mappings(spec.get(name), ("spec", name)):
-            if not container.get("ports") or (name == "initContainers" and container.get("restartPolicy") != ALWAYS):
+            if not container.get("ports") or (
+                name == "initContainers" and container.get("restartPolicy") != RESTART_ALWAYS
+            ):
                 continue
-            for port, at in reader.mappings(container["ports"], (*path, "ports")):
+            for port, at in reader.mappings(container.get("ports"), (*path, "ports")):
                 number = reader.integer(port.get("hostPort"), at, "hostPort") or 0
                 if number > 0:
                     address = reader.string(port.get("hostIP"), at, "hostIP") or ANY_ADDRESS

@@ -11,7 +11,7 @@ from webhook.objects.fields import FieldPath, integer
 from webhook.objects.reading import Reader
 from webhook.scheduler.features import Features
 
-_ALIKE = 8192  # Images of which one value is kept: nodes of a cluster list mostly the same ones.
+_MOST_SHARED = 8192  # Images of which one value is kept: nodes of a cluster list mostly the same ones.
 
 
 class NodeImage(NamedTuple):
@@ -68,7 +68,7 @@ def read_node_images(reader: Reader, raw: object, path: FieldPath) -> tuple[Node
     )
 
 
-@lru_cache(_ALIKE)
+@lru_cache(_MOST_SHARED)
 def _shared(names: tuple[str, ...], size: int) -> NodeImage:
     """Return an image; equal ones are one value in memory."""
     return NodeImage(tuple(map(intern, names)), size)

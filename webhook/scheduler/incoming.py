@@ -10,7 +10,14 @@ from webhook.objects.fields import as_mapping, children, integer
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
-from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity, read_preferred, read_required
+from webhook.scheduler.affinity import (
+    ANY_NODE,
+    PreferredTerm,
+    RequiredNodeAffinity,
+    has_pod_affinity,
+    read_preferred,
+    read_required,
+)
 from webhook.scheduler.counts import NO_REQUESTS, Requests
 from webhook.scheduler.features import Features
 from webhook.scheduler.taints import Toleration
@@ -21,7 +28,6 @@ if TYPE_CHECKING:
     from webhook.scheduler.pod_affinity import PodAffinity
 
 PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
-AFFINITY, ANTI_AFFINITY = "podAffinity", "podAntiAffinity"
 MOST_PLACING_VALUES = 200
 # The volumes that bind a Pod to nodes, or of which a node takes only so many.
 VOLUME_KINDS = frozenset(
@@ -122,8 +128,3 @@ def _with_resources(pod: IncomingPod, reader: Reader, raw: Mapping[str, object],
         priority=integer(spec.get("priority")) or 0,
         preempts=spec.get("preemptionPolicy") != "Never",
     )
-
-
-def has_pod_affinity(affinity: object) -> bool:
-    """Return whether `spec.affinity` of a raw Pod has affinity or anti-affinity to other Pods."""
-    return isinstance(affinity, dict) and bool(affinity.get(AFFINITY) or affinity.get(ANTI_AFFINITY))

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
 from webhook.objects.labels import Labels
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.incoming import AFFINITY, ANTI_AFFINITY
 from webhook.scheduler.selectors import Selector, as_selector
 
 REQUIRED, PREFERRED = (f"{when}DuringSchedulingIgnoredDuringExecution" for when in ("required", "preferred"))
@@ -76,13 +76,13 @@ def read_pod_affinity(reader: Reader, raw: object, namespace: str) -> PodAffinit
     """
     path: FieldPath = ("spec", "affinity")
     written = reader.mapping(raw, path)
-    near, apart = (reader.mapping(written.get(name), (*path, name)) for name in (AFFINITY, ANTI_AFFINITY))
+    near, apart = (reader.mapping(written.get(name), (*path, name)) for name in (POD_AFFINITY, POD_ANTI_AFFINITY))
     return PodAffinity(
-        _read_required(reader, near, (*path, AFFINITY), namespace),
-        _read_required(reader, apart, (*path, ANTI_AFFINITY), namespace),
+        _read_required(reader, near, (*path, POD_AFFINITY), namespace),
+        _read_required(reader, apart, (*path, POD_ANTI_AFFINITY), namespace),
         (
-            *_read_preferred(reader, near, (*path, AFFINITY), namespace, 1),
-            *_read_preferred(reader, apart, (*path, ANTI_AFFINITY), namespace, -1),
+            *_read_preferred(reader, near, (*path, POD_AFFINITY), namespace, 1),
+            *_read_preferred(reader, apart, (*path, POD_ANTI_AFFINITY), namespace, -1),
         ),
     )
 
@@ -106,7 +106,7 @@ def _read_term(reader: Reader, raw: Mapping[str, object], path: FieldPath, names
     """
     Return one term; without namespaces and a namespaceSelector it looks at the Pod's own namespace.
 
-    upstream: types.go:newAffinityTerm, getNamespacesFromPodAffinityTerm (v1.37)
+    upstream: types.go:getNamespacesFromPodAffinityTerm (v1.37)
     """
     namespaces = frozenset(reader.strings(raw.get("namespaces"), path, "namespaces"))
     namespace_selector = read_selector(reader, raw.get("namespaceSelector"), (*path, "namespaceSelector"))

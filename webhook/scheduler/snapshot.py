@@ -13,6 +13,7 @@ from webhook.objects.labels import Labels
 from webhook.objects.names import NAMESPACE_NAME
 from webhook.objects.reading import Reader, brief, printable
 from webhook.objects.references import ObjectRef, Owner
+from webhook.scheduler.affinity import has_pod_affinity
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import (
     FINISHED,
@@ -27,7 +28,6 @@ from webhook.scheduler.counts import (
     label_set,
 )
 from webhook.scheduler.features import Features
-from webhook.scheduler.incoming import has_pod_affinity
 from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node, Nodes
 from webhook.scheduler.selectors import Selector, as_selector, selecting
 from webhook.scheduler.taints import read_taints
@@ -179,7 +179,7 @@ def from_objects(
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-    pods = _Pods(whole and features is not None)
+    pods = _BoundPods(whole and features is not None)
     nominated: list[NominatedPod] = []
     device_resources: set[str] = set()
     for raw in objects:
@@ -217,7 +217,7 @@ def from_objects(
     )
 
 
-class _Pods:
+class _BoundPods:
     """The Pods of a cluster, while they are read, by what Pods that are to be placed have to heed of them."""
 
     def __init__(self, whole: bool) -> None:

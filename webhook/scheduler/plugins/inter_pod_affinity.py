@@ -193,7 +193,7 @@ class InterPodAffinity(Plugin):
         """
         Score nodes by what the Pods of their domains weigh.
 
-        upstream: scoring.go:InterPodAffinity.Score, NormalizeScore (v1.37)
+        upstream: scoring.go:InterPodAffinity.NormalizeScore (v1.37)
         """
         if self.cycle.profile.ignores_preferences_of_others and not self._own.preferred:
             return None
