@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.cluster.cluster import Contents
@@ -26,6 +27,8 @@ ASSUMED = "The file does not have the version of its cluster: {} is assumed; set
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
+# What may not be listed is noted where it matters for the Pod that is asked about.
+_OF_SOME_PODS = frozenset({"deviceclasses", "limitranges", "priorityclasses", "runtimeclasses"})
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
 
@@ -35,6 +38,7 @@ class Known(NamedTuple):
 
     `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
     `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
+    `missing` says why a kind may not be listed, by its resource, also where it is in no note.
     """
 
     snapshot: Snapshot
@@ -45,6 +49,7 @@ class Known(NamedTuple):
     assumed: tuple[str, ...] = ()
     time: str = ""
     without_nodes: str = ""
+    missing: Mapping[str, str] = MappingProxyType({})
 
 
 def read(
@@ -89,14 +94,20 @@ def read(
     left = [
         known.without_nodes
         if resource == "nodes" and known.without_nodes
-        else one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT)
+        else cannot_be_listed(resource, why)
         for resource, why in missing.items()
+        if resource not in _OF_SOME_PODS
     ]
     if not (known.snapshot.nodes or source.live):
         left.append(
             "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
         )
-    return known._replace(notes=(*known.notes, *left))
+    return known._replace(notes=(*known.notes, *left), missing=missing)
+
+
+def cannot_be_listed(resource: str, why: str) -> str:
+    """Return the note on a kind that may not be listed."""
+    return one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT)
 
 
 def _read(
