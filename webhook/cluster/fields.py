@@ -88,7 +88,7 @@ _CONTAINER: Table = {
     "ports": Field(BY_COMMANDS, _fields(BY_COMMANDS, "containerPort hostIP hostPort protocol"), of_each=True),
     "restartPolicy": Field(BY_COMMANDS),
     "restartPolicyRules": Field(BY_COMMANDS, _fields(BY_COMMANDS, "action"), of_each=True),
-    "volumeMounts": Field(BY_COMMANDS, {"bindMountOptions": Field(BY_COMMANDS, USED, of_each=True)}, of_each=True),
+    "volumeMounts": Field(BY_COMMANDS, _fields(BY_COMMANDS, "bindMountOptions"), of_each=True),
 }
 _CONTAINER_STATUS: Table = {
     **_fields(BY_RESOURCES, "name allocatedResources"),
