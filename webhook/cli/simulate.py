@@ -16,7 +16,7 @@ Exit code 0: simulated, 1: with --fail-on pending, if any Pod may wait, or be mi
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
@@ -27,6 +27,7 @@ from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
 from webhook.placement.inferred_defaults import given_defaults
+from webhook.placement.subject import next_replica
 from webhook.render import simulation as render
 from webhook.render import simulation_page
 from webhook.simulation import ties
@@ -97,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         args.runs,
         results(made.plan, outcomes),
         made.not_judged,
-        (*known.notes, *known.assumed, *made.notes),
+        (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
         helping(made.plan, args.seed, outcomes),
     )
     if args.output == selection.HTML:
@@ -106,6 +107,12 @@ def run(args: argparse.Namespace) -> int:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
     end = shown.results[-1]
     return 1 if args.fail_on and (end.pending.most or end.missing.most) else 0
+
+
+def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
+    """Yield what may not be listed of that by which kube-apiserver would add to the next Pods of the workload."""
+    for subject in next_replica(raw, known.others, kinds):
+        yield from clusters.unlisted_classes(subject.raw, known)
 
 
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:

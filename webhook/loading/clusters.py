@@ -18,6 +18,7 @@ from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
+from webhook.placement.created_pods import heeded_classes
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
@@ -92,9 +93,7 @@ def read(
     if needs_nodes and known.without_nodes:
         raise UsageError(known.without_nodes)
     left = [
-        known.without_nodes
-        if resource == "nodes" and known.without_nodes
-        else cannot_be_listed(resource, why)
+        known.without_nodes if resource == "nodes" and known.without_nodes else cannot_be_listed(resource, why)
         for resource, why in missing.items()
         if resource not in _OF_SOME_PODS
     ]
@@ -103,6 +102,13 @@ def read(
             "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
         )
     return known._replace(notes=(*known.notes, *left), missing=missing)
+
+
+def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
+    """Yield a note for each kind whose objects may not be listed, and by which kube-apiserver would add to a Pod."""
+    for resource in heeded_classes(new_pod):
+        if resource in known.missing:
+            yield cannot_be_listed(resource, known.missing[resource])
 
 
 def cannot_be_listed(resource: str, why: str) -> str:
