@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from tests.support.build import HOSTNAME, ZONE, pod, service, workload
+from tests.support.build import HOSTNAME, ZONE, limit_range, pod, priority_class, runtime_class, service, workload
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
+from webhook.cluster.dump_file import DUMP_KIND, VERSION
 from webhook.loading import clusters
 
 SAID = (
@@ -369,3 +370,49 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(run
     assert assumed in explain(run, "pod/web-9", cluster)[1]
     assert assumed not in explain(run, "pod/web-9 --kubernetes-version 1.33", cluster)[1]
     assert assumed not in explain(run, "pod/web-9")[1]
+
+
+CLASSES = (
+    priority_class("high", 1000),
+    runtime_class("sandboxed", None, {"sandbox": "yes"}),
+    limit_range("limits", "shop", {"defaultRequest": {"cpu": "100m"}}),
+)
+CLASSED = pod(name="new", spec={"containers": [{"name": "c"}], "priorityClassName": "high"})
+
+
+def test_a_new_pod_has_what_kube_apiserver_adds(run):
+    """Where it has the node selector of its RuntimeClass, no node is for it."""
+    added = "  Added as kube-apiserver would: 100m cpu requested (LimitRange shop/limits), priority 1000"
+    found = explain(run, "-f new", listed(*NODES, *CLASSES), new=CLASSED)
+    sandboxed = CLASSED | {"spec": {**CLASSED["spec"], "runtimeClassName": "sandboxed"}}
+
+    assert (0, True) == (found.code, f"{added} (PriorityClass high)." in found.out.splitlines())
+    assert 1 == explain(run, "-f new", listed(*NODES, *CLASSES), new=sandboxed).code
+    assert 0 == explain(run, "-f new", listed(*NODES), new=sandboxed).code
+    assert "Added" not in explain(run, "-f new", listed(*NODES), new=sandboxed).out
+
+
+def test_classes_of_the_file_itself_are_there_too(run):
+    found = explain(run, "-f new", listed(*NODES), new=[CLASSED, *CLASSES])
+
+    assert "priority 1000 (PriorityClass high)." in found.out
+
+
+def test_a_pod_that_kube_apiserver_would_refuse_is_an_error(run):
+    found = explain(run, "-f new", listed(*NODES, priority_class("low", 1)), new=CLASSED)
+    said = 'spec.priorityClassName: found "high", no PriorityClass has this name; kube-apiserver would refuse the Pod'
+
+    assert (2, f"evenkeel: Pod shop/new: {said}\n") == (found.code, found.err)
+
+
+@pytest.mark.parametrize("command", ["explain -f new", "explain deploy/web", "simulate deploy/web scale=4"])
+def test_classes_that_may_not_be_listed_are_named_where_they_matter(run, command):
+    missing = dict.fromkeys(("deviceclasses", "limitranges", "priorityclasses", "runtimeclasses"), "is forbidden")
+    made = workload("Deployment", spec={"template": {"spec": CLASSED["spec"]}})
+    header = {"kind": DUMP_KIND, "version": VERSION, "kubernetesVersion": "v1.37.1", "missing": missing}
+    dump = "\n".join(map(json.dumps, [header, *NODES, WAITING, made]))
+    found = run(f"{command} -n shop --cluster dump", dump=dump, new=CLASSED)
+    noted = [line.split()[0] for line in found.out.splitlines() if "cannot be listed: is forbidden" in line]
+
+    assert ["priorityclasses", "limitranges"] == noted
+    assert "cannot be listed" not in run("explain pod/web-9 -n shop --cluster dump", dump=dump).out

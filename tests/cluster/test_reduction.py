@@ -23,11 +23,13 @@ name namespace uid labels creationTimestamp deletionTimestamp annotations
 ownerReferences[].apiVersion ownerReferences[].kind ownerReferences[].name ownerReferences[].uid
 ownerReferences[].controller
 """
-CONTAINER = "name ports[].hostPort resources.limits resources.requests restartPolicy"
-TERMS = """
-requiredDuringSchedulingIgnoredDuringExecution[] preferredDuringSchedulingIgnoredDuringExecution[]
+CONTAINER = """
+image name ports[].containerPort ports[].hostIP ports[].hostPort ports[].protocol
+resources.limits resources.requests restartPolicy restartPolicyRules[].action volumeMounts[].bindMountOptions[]
 """
-VOLUME = "awsElasticBlockStore azureDisk cinder csi ephemeral gcePersistentDisk iscsi persistentVolumeClaim rbd"
+VOLUME = """
+awsElasticBlockStore azureDisk cinder csi ephemeral gcePersistentDisk image.reference iscsi persistentVolumeClaim rbd
+"""
 
 
 def below(prefix, names):
@@ -35,10 +37,10 @@ def below(prefix, names):
 
 
 POD = f"""
-affinity.nodeAffinity.* {below("affinity.podAffinity", TERMS)} {below("affinity.podAntiAffinity", TERMS)}
-{below("containers[]", CONTAINER)} {below("initContainers[]", CONTAINER)} {below("volumes[]", VOLUME)}
-hostNetwork nodeName nodeSelector overhead preemptionPolicy priority resourceClaims[] resources.limits
-resources.requests schedulerName schedulingGates[].name tolerations[].* topologySpreadConstraints[].*
+affinity.* {below("containers[]", CONTAINER)} {below("initContainers[]", CONTAINER)} {below("volumes[]", VOLUME)}
+hostNetwork hostUsers nodeName nodeSelector overhead preemptionPolicy priority priorityClassName resourceClaims[]
+resources.limits resources.requests runtimeClassName schedulerName schedulingGates[].name schedulingGroup
+tolerations[].* topologySpreadConstraints[].*
 """
 CONTAINER_STATUS = "name allocatedResources resources.requests"
 RESTARTS = "containerStatuses[].restartCount"  # by which Pods are ranked that may be deleted
@@ -48,7 +50,7 @@ STATUS = {
     "Pod": f"phase nominatedNodeName allocatedResources resources.requests"
     f" {RESTARTS} {below('containerStatuses[]', CONTAINER_STATUS)}"
     f" {below('initContainerStatuses[]', CONTAINER_STATUS)}",
-    "Node": "phase allocatable",
+    "Node": "phase allocatable declaredFeatures[] images[].names[] images[].sizeBytes",
     "Namespace": "phase",
     "Deployment": f"{REPLICAS} updatedReplicas",
     "StatefulSet": f"{REPLICAS} currentRevision updateRevision updatedReplicas",
@@ -57,7 +59,7 @@ STATUS = {
 }
 # So that those which remain are those that are wanted: of Pods, and named like them elsewhere.
 CONDITION = below("conditions[]", "type status reason message lastTransitionTime")
-WITHOUT_CONDITIONS = {"CronJob"}
+WITHOUT_CONDITIONS = {"CronJob", "DeviceClass", "LimitRange", "PriorityClass", "RuntimeClass"}
 SPEC = {
     "Pod": POD,
     "Node": "taints[].* unschedulable",
@@ -73,6 +75,12 @@ SPEC = {
     + below("jobTemplate.spec", f"completionMode completions manualSelector parallelism selector.* {TEMPLATE}"),
     "HorizontalPodAutoscaler": "minReplicas maxReplicas scaleTargetRef.*",
     "PodDisruptionBudget": "selector.* minAvailable maxUnavailable unhealthyPodEvictionPolicy",
+    "DeviceClass": "extendedResourceName",
+    "LimitRange": "limits[].*",
+}
+BESIDE_SPEC = {
+    "PriorityClass": "globalDefault preemptionPolicy value",
+    "RuntimeClass": "overhead.podFixed scheduling.*",
 }
 
 
@@ -80,7 +88,8 @@ def allowed(kind):
     """The paths that may be kept of a kind."""
     status = f"{STATUS.get(kind, '')} {CONDITION if kind not in WITHOUT_CONDITIONS else ''}"
     parts = (below("metadata", METADATA), below("spec", SPEC.get(kind, "")), below("status", status))
-    return {"apiVersion", "kind", *(path for part in parts for path in part.split())}
+    beside = BESIDE_SPEC.get(kind, "").split()
+    return {"apiVersion", "kind", *beside, *(path for part in parts for path in part.split())}
 
 
 def as_allowed(path, paths):
@@ -96,7 +105,7 @@ def dumped(kind):
 
 @pytest.mark.parametrize("kind", LISTED_RESOURCES, ids=lambda kind: kind.kind)
 def test_nothing_is_kept_but_what_is_allowed(kind):
-    """Neither environment nor arguments, images, names of secrets, annotations of others or managedFields."""
+    """Neither environment nor arguments, names of secrets, annotations of others or managedFields."""
     found, paths = kept(dumped(kind)), allowed(kind.kind)
 
     assert paths == {as_allowed(path, paths) for path in found} - {"spec", "status"}
@@ -112,7 +121,7 @@ def test_no_planted_text_remains_but_where_it_is_allowed(kind):
         "env",
         "args",
         "command",
-        "image",
+        "imagePull",
         "secret",
         "configMap",
         "managedFields",
@@ -155,17 +164,16 @@ def test_conditions_of_other_types_are_not_kept():
 
 
 def test_a_feature_is_named_and_its_content_is_not():
-    terms = [{"topologyKey": "zone", "labelSelector": {}}]
     spec = {
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
         "volumes": [{"name": "a", "secret": {"secretName": "s"}}, {"persistentVolumeClaim": {"claimName": "c"}}],
         "resourceClaims": [{"name": "gpu"}],
+        "schedulingGroup": {"podGroupName": "g"},
     }
 
     assert {
-        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}},
         "volumes": [{}, {"persistentVolumeClaim": {}}],
         "resourceClaims": [{}],
+        "schedulingGroup": {},
     } == reduction.only_read({"spec": spec})["spec"]
 
 

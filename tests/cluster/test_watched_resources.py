@@ -7,7 +7,8 @@ import ast
 import pytest
 
 from tests.support import ROOT
-from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_PODS, watched
+from webhook.cluster.listed_resources import LISTED_RESOURCES
+from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_PODS, Watched, watched
 
 # What else of a Snapshot shows a kind; those that fill it are no readers.
 SHOWN_BY = {
@@ -40,6 +41,16 @@ def test_a_kind_that_is_watched_is_read(kind):
 
 def test_pods_are_watched_only_where_the_policy_asks_for_them():
     assert [WATCHED_PODS] == [kind for kind in watched(True) if kind not in watched(False)]
+
+
+def test_a_kind_is_named_as_kubectl_names_it():
+    """Without the groups of Kubernetes itself."""
+    names = {kind.kind: kind.name for kind in LISTED_RESOURCES}
+
+    assert ("pods", "poddisruptionbudgets", "priorityclasses") == tuple(
+        names[kind] for kind in ("Pod", "PodDisruptionBudget", "PriorityClass")
+    )
+    assert "jobsets.jobset.x-k8s.io" == Watched("jobset.x-k8s.io/v1", "JobSet", "jobsets", "").name
 
 
 @pytest.mark.parametrize(

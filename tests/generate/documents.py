@@ -102,9 +102,9 @@ def dumped() -> str:
 
 def fields_of(one: Watched) -> list[str]:
     """The fields that are kept of a kind, without what stands below them; a template has the spec of a Pod."""
-    paths = (re.sub(r"\[\].*", "", path) for path in kept(only_read(planted(*one.gvk))) if path.count("."))
-    parts = {tuple(path.split(".")[:2]) for path in paths} - {("status", "conditions")}
-    return [f"`{'.'.join(part)}`" for part in sorted(parts) if part[0] in ("spec", "status")]
+    paths = (re.sub(r"\[\].*", "", path) for path in kept(only_read(planted(*one.gvk))))
+    parts = {tuple(path.split(".")[:2]) for path in paths} - {("spec",), ("status",), ("status", "conditions")}
+    return [f"`{'.'.join(part)}`" for part in sorted(parts) if part[0] not in ("apiVersion", "kind", "metadata")]
 
 
 def dumped_parts() -> str:

@@ -105,7 +105,7 @@ simulation
 placement.pending
 placement.inferred_defaults · placement.remedies
 placement.explanation · placement.subject
-placement.gaps · placement.obstacles · placement.pods · placement.room
+placement.created_pods · placement.gaps · placement.obstacles · placement.pods · placement.room
 placement
 scheduler.capacity
 scheduler.configured_profiles · scheduler.framework

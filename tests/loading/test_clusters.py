@@ -99,6 +99,14 @@ def test_what_else_may_not_be_listed_is_named(cluster):
     assert ("services cannot be listed: is forbidden",) == read().notes
 
 
+@pytest.mark.parametrize("resource", ["deviceclasses", "limitranges", "priorityclasses", "runtimeclasses"])
+def test_what_matters_for_some_pods_only_is_in_no_note(cluster, resource):
+    cluster(node("n1"), missing={resource: "is forbidden"})
+    found = read()
+
+    assert ((), {resource: "is forbidden"}) == (found.notes, found.missing)
+
+
 def test_an_object_that_cannot_be_read_is_named(cluster):
     cluster({**node("n1"), "spec": 5})
 

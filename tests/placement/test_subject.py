@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import constraint, pod, service, workload
+from tests.support.build import constraint, limit_range, pod, priority_class, runtime_class, service, workload
 from tests.support.placing import node, requesting, running, spread
 from webhook.objects.fields import value_at
 from webhook.objects.kinds import Kind, Kinds
 from webhook.objects.pod_object import ScheduledCondition
 from webhook.objects.pod_templates import MADE_UP_LABEL
 from webhook.objects.references import ObjectRef
+from webhook.placement.created_pods import read_creation
 from webhook.placement.subject import (
     DAEMON,
     FROM_POD,
@@ -266,6 +267,58 @@ def test_a_new_pod_requests_its_limits_where_it_states_no_requests():
 
     assert [2000, 2000] == [attempt(one, Snapshot(), LATEST).cycle.pod.requests.milli_cpu for one in (next_one, new)]
     assert 0 == attempt(of_pod(pod(spec=LIMITED), {}), Snapshot(), LATEST).cycle.pod.requests.milli_cpu
+
+
+CLASSES = (
+    priority_class("high", 1000),
+    runtime_class("sandboxed", {"cpu": "250m"}, {"sandbox": "yes"}),
+    limit_range("limits", "shop", {"defaultRequest": {"cpu": "100m"}}),
+)
+CLASSED = {"containers": [{"name": "c"}], "priorityClassName": "high", "runtimeClassName": "sandboxed"}
+ADDED = (
+    "Added as kube-apiserver would: 100m cpu requested (LimitRange shop/limits), priority 1000 (PriorityClass high),"
+    " overhead and nodeSelector of RuntimeClass sandboxed."
+)
+
+
+def test_a_pod_that_is_not_there_yet_has_what_kube_apiserver_adds():
+    """One that is there has it, or was created before."""
+    made, creation = (
+        workload("StatefulSet", spec={"template": {"spec": CLASSED}}),
+        read_creation(others(*CLASSES), LATEST),
+    )
+    (next_one,) = next_replica(made, {}, creation=creation)
+    new = of_new_pod(pod(spec=CLASSED), {}, creation)
+
+    for subject in (next_one, new):
+        assert (350, ADDED) == (attempt(subject, Snapshot(), LATEST).cycle.pod.requests.milli_cpu, subject.remarks[-1])
+    assert () == of_pod(pod(spec=CLASSED), others(*CLASSES)).remarks
+
+
+def test_what_kube_apiserver_would_refuse_is_an_error_at_its_place():
+    made, creation = (
+        workload("Deployment", spec={"template": {"spec": CLASSED}}),
+        read_creation(others(*CLASSES[1:]), LATEST),
+    )
+    other = read_creation(others(priority_class("low", 1)), LATEST)
+    (subject,) = next_replica(made, {}, creation=other)
+    said = 'spec.priorityClassName: found "high", no PriorityClass has this name; kube-apiserver would refuse the Pod'
+
+    assert (f"spec.template.{said}",) == attempt(subject, Snapshot(), LATEST).errors
+    assert (said,) == attempt(of_new_pod(pod(spec=CLASSED), {}, other), Snapshot(), LATEST).errors
+    assert () == attempt(next_replica(made, {}, creation=creation)[0], Snapshot(), LATEST).errors
+
+
+def test_label_keys_are_those_of_the_revision_that_a_pod_is_made_of():
+    term = {"topologyKey": "zone", "labelSelector": {}, "matchLabelKeys": ["controller-revision-hash"]}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    made = workload("StatefulSet", spec={"template": {"spec": {"affinity": affinity}}})
+    (subject,) = next_replica(made, {}, revision="new-1")
+    path = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution", 0)
+    merged = [{"key": "controller-revision-hash", "operator": "In", "values": ["new-1"]}]
+
+    assert "new-1" == subject.pod.revision_hash
+    assert merged == value_at(subject.raw, (*path, "labelSelector", "matchExpressions"))
 
 
 def test_a_new_pod_with_a_spec_of_another_form_is_named():

@@ -8,7 +8,7 @@ import pytest
 
 from tests.policy.test_translation import configuration
 from tests.report.test_impact import DEFAULTS, NO_DEFAULTS
-from tests.support.build import HOSTNAME, ZONE, constraint, pod, policy, service, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, pod, policy, runtime_class, service, workload
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, only, pods, report
 from webhook.scheduler.configured_profiles import parse_profiles
@@ -39,6 +39,15 @@ def test_nodes_that_do_not_count():
     (spread,) = only(*ZONES, bare, tainted, *deployment(honest), *pods("a1")).spreads
 
     assert (1, 1, ()) == (spread.unlabelled, spread.excluded, spread.closed)
+
+
+def test_nodes_that_a_runtime_class_leaves_out_do_not_count():
+    made = deployment(constraint())
+    made[0]["spec"]["template"]["spec"]["runtimeClassName"] = "sandboxed"
+    selected = runtime_class("sandboxed", None, {ZONE: "a"})
+    (spread,) = only(*ZONES, *made, *pods("a1"), selected).spreads
+
+    assert {"a": 1} == domains(spread)
 
 
 def test_a_domain_that_counts_and_that_no_pod_may_enter():

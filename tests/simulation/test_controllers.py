@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.build import constraint, service
+from tests.support.build import constraint, priority_class, runtime_class, service
 from tests.support.simulated import (
     SOFT,
     deployment,
@@ -99,3 +99,13 @@ def test_one_that_is_rolled_back_is_made_of_its_template():
 
     assert before is now
     assert [0, 1] == [found.start.by_node[name][0].revision for name in ("a1", "b1")]
+
+
+def test_pods_that_are_made_have_what_kube_apiserver_adds():
+    made, *rest = deployment(replicas=1, on=["a1"])
+    for one in (made, rest[0]):
+        one["spec"]["template"]["spec"] |= {"priorityClassName": "high", "runtimeClassName": "sandboxed"}
+    classes = (priority_class("high", 1000), runtime_class("sandboxed", None, {"sandbox": "yes"}))
+    of_class = plan([*nodes(), made, *rest, *classes], "scale=9").named.sets[0].maker.of_class
+
+    assert (1000, {"yes"}) == (of_class.priority, of_class.pod.affinity.values("sandbox"))

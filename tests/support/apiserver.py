@@ -44,7 +44,7 @@ class ApiServer:
         self.silent = False  # Accepts requests, and says nothing.
         self.refusals = []  # A status for each of the next requests, but those that are made now and then.
         self.forbidden = set()  # Resources that nobody may list.
-        self.further = {}  # What is answered at further paths, such as those of custom resources.
+        self.further = {}  # What is answered at further paths, such as those of custom resources; or a status.
         self.asked = []
         self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads, self.server.api = True, self
@@ -145,7 +145,8 @@ class Handler(BaseHTTPRequestHandler):
         namespace = parts[-2] if "namespaces" in parts[:-2] else ""
         of = next((one for one in KINDS if path in (one.path(), one.path(namespace))), None)
         if path in self.api.further:
-            self._send(200, self.api.further[path])
+            answer = self.api.further[path]
+            self._refuse(answer) if isinstance(answer, int) else self._send(200, answer)
         elif of is None:
             self._one(path)
         elif of.resource in self.api.forbidden:

@@ -61,6 +61,38 @@ def pod(*constraints, labels=None, owner=None, spec=None, **metadata):
     }
 
 
+def priority_class(name, value, **fields):
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        **fields,
+    }
+
+
+def runtime_class(name, overhead=None, node_selector=None, tolerations=()):
+    scheduling = {"nodeSelector": node_selector, "tolerations": list(tolerations)}
+    return {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": name},
+        "handler": "runc",
+        **({"overhead": {"podFixed": overhead}} if overhead else {}),
+        **({"scheduling": scheduling} if node_selector is not None else {}),
+    }
+
+
+def limit_range(name, namespace="shop", *limits):
+    """A LimitRange of containers, unless one of the limits says otherwise."""
+    return {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"limits": [{"type": "Container", **limit} for limit in limits]},
+    }
+
+
 API_VERSIONS = {"Job": "batch/v1", "CronJob": "batch/v1", "ReplicationController": "v1", "PodTemplate": "v1"}
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.support.build import owned_by, pod, policy, workload
 from tests.support.placing import node
 from webhook.objects.kinds import KINDS
+from webhook.objects.references import ObjectRef
+from webhook.placement.created_pods import read_creation
 from webhook.report.inventory import Inventory
 from webhook.report.report import Policies, Reporting
 from webhook.scheduler.features import LATEST
@@ -55,7 +57,8 @@ def reporting(*objects, of=None, compare=None, named=True, features=LATEST, neve
     """What reports on these objects."""
     of, snapshot = of or policy(), from_objects(objects, features)
     there, policies = inventory(*objects, kinds=of.kinds), Policies(of, compare, named)
-    return Reporting(there, snapshot, features, policies, never_sent, profiles)
+    creation = read_creation({ObjectRef.of(one).key: one for one in objects}, features)
+    return Reporting(there, snapshot, features, policies, never_sent, profiles, creation)
 
 
 def report(*objects, **options):

@@ -1,6 +1,6 @@
 """
-Write what evenkeel reads of a cluster to a file, in which nothing else is: no environment, arguments, images or
-annotations.  --cluster reads it, and it can be attached to a ticket:
+Write what evenkeel reads of a cluster to a file, in which nothing else is: no environment, arguments or annotations,
+and of containers their images, requests and ports.  --cluster reads it, and it can be attached to a ticket:
 
     evenkeel dump -o cluster.jsonl.gz
     evenkeel dump -n shop | ssh HOST 'cat > cluster.jsonl.gz'
@@ -17,7 +17,6 @@ import sys
 
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import CompressedLines, reduced, write
-from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs, selection
 from webhook.loading.progress import with_count
@@ -44,25 +43,26 @@ def run(args: argparse.Namespace) -> int:
     kinds = inputs.policy(args.policy).kinds
     contents = inputs.contents(source, namespace, kinds)
     objects = contents.objects if source.live else reduced(contents.objects, kinds)
-    lines, namespaces = CompressedLines(), set()
+    lines, namespaces, empty = CompressedLines(), set(), True
     try:
         for obj in with_count(objects, "objects"):
             lines.add(obj)
+            empty = False
             if obj["kind"] == "Namespace":
                 namespaces.add(texts_at(obj, "metadata.name")[0])
     except ValueError as error:
         raise UsageError(f"--cluster: {error}") from error
-    _report(contents)
+    _report(contents, empty=empty)
     if namespace and namespaces and namespace not in namespaces:
         raise UsageError(f'--namespace: found "{namespace}", which is no namespace of the cluster')
     _write(args.output, contents, lines)
     return 0
 
 
-def _report(contents: Contents) -> None:
+def _report(contents: Contents, *, empty: bool) -> None:
     """Print what could not be read; UsageError if nothing could."""
     lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
-    if contents.missing.keys() >= {kind.name for kind in LISTED_RESOURCES}:
+    if empty and "pods" in contents.missing:
         raise UsageError("\n".join((*lines, inputs.NOTHING_LISTED)))
     for line in lines:
         print(f"evenkeel: {line}", file=sys.stderr)

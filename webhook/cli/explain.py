@@ -23,6 +23,7 @@ from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
+from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import agrees, explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.obstacles import named_pods, obstacles
@@ -102,7 +103,8 @@ def _in_cluster(
     elif ref.key in known.others:
         if wrong := clusters.unreadable(known.others[ref.key], kinds):
             raise UsageError("\n".join(wrong))
-        subjects = list(next_replica(known.others[ref.key], known.others, kinds))
+        creation = read_creation(known.others, known.features)
+        subjects = list(next_replica(known.others[ref.key], known.others, kinds, creation))
     else:
         subjects = []
     if not subjects:
@@ -128,13 +130,14 @@ def _in_file(
         [obj for obj in objects if obj.get("kind") != POD],
     )
     subjects, errors = list[PlacementSubject](), list[str]()
+    creation = read_creation(known.others, known.features)
     for obj in objects:
         if wrong := clusters.unreadable(obj, kinds):
             errors += wrong
         elif obj.get("kind") == POD:
-            subjects.append(of_new_pod(obj, known.others))
+            subjects.append(of_new_pod(obj, known.others, creation))
         else:
-            subjects += next_replica(obj, known.others, kinds)
+            subjects += next_replica(obj, known.others, kinds, creation)
     if not (subjects or errors):
         raise UsageError(f"{args.filename}: holds no Pod, and nothing with a Pod template that is known")
     return subjects, known, errors
@@ -153,7 +156,12 @@ def _explained(
     fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
     said, computed = subject.verdict, explanation.message
     differs = computed and said.reason == UNSCHEDULABLE_REASON and not agrees(said.message, computed)
-    notes = (*foreign(subject, profiles), *known.notes, *(known.assumed if differs else ()))
+    notes = (
+        *foreign(subject, profiles),
+        *known.notes,
+        *(() if subject.exists else clusters.unlisted_classes(subject.raw, known)),
+        *(known.assumed if differs else ()),
+    )
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)

@@ -37,6 +37,7 @@ from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectRef
+from webhook.placement.created_pods import read_creation
 from webhook.render import report as render
 from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
@@ -155,7 +156,8 @@ def _made(
         needs_nodes=False,
         kinds=kinds,
     )
-    reporting = Reporting(inventory, known.snapshot, known.features, policies, SYSTEM_NAMESPACES, profiles)
+    creation = read_creation(known.others, known.features)
+    reporting = Reporting(inventory, known.snapshot, known.features, policies, SYSTEM_NAMESPACES, profiles, creation)
     workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]
     if named is not None:
         workloads = [workload for workload in workloads if key_of(workload) == inventory.top(named.key)]

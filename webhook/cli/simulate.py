@@ -17,7 +17,7 @@ not-judged, if not all was simulated, 2: bad input.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
@@ -29,6 +29,7 @@ from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
 from webhook.placement.gaps import PREEMPTION
 from webhook.placement.inferred_defaults import given_defaults
+from webhook.placement.subject import next_replica
 from webhook.render import simulation as render
 from webhook.render import simulation_page
 from webhook.simulation import ties
@@ -103,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         args.runs,
         outcome,
         not_judged,
-        (*known.notes, *known.assumed, *made.notes),
+        (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
         helping(made.plan, args.seed, outcomes),
     )
     if args.output == selection.HTML:
@@ -114,6 +115,12 @@ def run(args: argparse.Namespace) -> int:
         return int(bool(not_judged))
     end = shown.results[-1]
     return 1 if args.fail_on and (end.pending.most or end.missing.most) else 0
+
+
+def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
+    """Yield what may not be listed of that by which kube-apiserver would add to the next Pods of the workload."""
+    for subject in next_replica(raw, known.others, kinds):
+        yield from clusters.unlisted_classes(subject.raw, known)
 
 
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:

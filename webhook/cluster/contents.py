@@ -27,8 +27,9 @@ def read_contents(client: Client, namespace: str = "", kinds: Kinds = NO_KINDS) 
 
     Custom resources of these `kinds` are read, too, of those that the API server has.
 
-    A kind that may not be listed is named in `missing`; any other failure is a ClusterError, also while the objects are
-    gone through.  They come kind by kind and page by page, so that no more than a page is in memory.
+    A kind that may not be listed is named in `missing`, and one whose API the server does not have is absent, as
+    DeviceClass is before 1.34; any other failure is a ClusterError, also while the objects are gone through.  They come
+    kind by kind and page by page, so that no more than a page is in memory.
     """
     missing: dict[str, str] = {}
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -85,4 +86,5 @@ def _of_kind(
     except ClusterError as error:
         if error.status not in WITHHELD:
             raise
-        missing[kind.name] = str(error)
+        if error.status == FORBIDDEN_STATUS or not kind.api_group:  # Every API server has the core group.
+            missing[kind.name] = str(error)

@@ -43,7 +43,8 @@ class Watched:
     @property
     def name(self) -> str:
         """As kubectl names it: `pods`, `rollouts.argoproj.io`; the groups of Kubernetes itself go without saying."""
-        return f"{self.resource}.{self.api_group}" if "." in self.api_group else self.resource
+        ours = "." not in self.api_group or self.api_group.endswith(".k8s.io")
+        return self.resource if ours else f"{self.resource}.{self.api_group}"
 
     def path(self, namespace: str = "", name: str = "") -> str:
         """Return the path to list and watch it, in all namespaces or in one; with `name`, the path of one object."""

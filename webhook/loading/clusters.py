@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.cluster.cluster import Contents
@@ -17,6 +18,7 @@ from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
+from webhook.placement.created_pods import heeded_classes
 from webhook.placement.obstacles import demands
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
@@ -27,6 +29,8 @@ ASSUMED = "The file does not have the version of its cluster: {} is assumed; set
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
+# What may not be listed is noted where it matters for the Pod that is asked about.
+_OF_SOME_PODS = frozenset({"deviceclasses", "limitranges", "priorityclasses", "runtimeclasses"})
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
 
@@ -37,6 +41,7 @@ class Known(NamedTuple):
     `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
     `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
     `demanding` are the Pods of all namespaces that keep others off by their anti-affinity or a host port.
+    `missing` says why a kind may not be listed, by its resource, also where it is in no note.
     """
 
     snapshot: Snapshot
@@ -48,6 +53,7 @@ class Known(NamedTuple):
     time: str = ""
     without_nodes: str = ""
     demanding: tuple[Raw, ...] = ()
+    missing: Mapping[str, str] = MappingProxyType({})
 
 
 def read(
@@ -90,16 +96,27 @@ def read(
     if needs_nodes and known.without_nodes:
         raise UsageError(known.without_nodes)
     left = [
-        known.without_nodes
-        if resource == "nodes" and known.without_nodes
-        else one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT)
+        known.without_nodes if resource == "nodes" and known.without_nodes else cannot_be_listed(resource, why)
         for resource, why in missing.items()
+        if resource not in _OF_SOME_PODS
     ]
     if not (known.snapshot.nodes or source.live):
         left.append(
             "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
         )
-    return known._replace(notes=(*known.notes, *left))
+    return known._replace(notes=(*known.notes, *left), missing=missing)
+
+
+def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
+    """Yield a note for each kind whose objects may not be listed, and by which kube-apiserver would add to a Pod."""
+    for resource in heeded_classes(new_pod):
+        if resource in known.missing:
+            yield cannot_be_listed(resource, known.missing[resource])
+
+
+def cannot_be_listed(resource: str, why: str) -> str:
+    """Return the note on a kind that may not be listed."""
+    return one_line(f"{resource} cannot be listed: {why}", LINE_LIMIT)
 
 
 def _read(

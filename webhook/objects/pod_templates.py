@@ -50,7 +50,8 @@ def find_new_replica_set(
     """
     Return the ReplicaSet that has a Deployment's template as it is now, None if there is none.
 
-    Of several whose templates differ only in what is not read, such as images, it is that of the Deployment's revision.
+    Of several whose templates differ only in what is not read, such as arguments, it is that of the Deployment's
+    revision.
 
     upstream: deployment_util.go:FindNewReplicaSet (v1.37)
     """

@@ -15,11 +15,18 @@ from webhook.objects.fields import FieldError, FieldPath, Raw
 from webhook.objects.kinds import CONSTRAINTS_PATH, KINDS, Kinds
 from webhook.objects.labels import Labels
 from webhook.objects.pod_object import PodObject, ScheduledCondition, read_pod
-from webhook.objects.pod_templates import find_new_replica_set, pod_from_template, replica_sets, template_of
+from webhook.objects.pod_templates import (
+    find_new_replica_set,
+    pod_from_template,
+    replica_sets,
+    template_of,
+    with_revision,
+)
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, ObjectRef, Owner, owner_of
-from webhook.objects.workload import parse_workloads
+from webhook.objects.workload import Workload, parse_workloads
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
+from webhook.placement.created_pods import BARE_CREATION, CreatedPod, PodCreation, created
 from webhook.placement.gaps import used_by
 from webhook.placement.pods import without_pod
 from webhook.scheduler.constraint import read_constraints
@@ -29,7 +36,6 @@ from webhook.scheduler.default_selector import default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
-from webhook.scheduler.resources import with_default_requests
 from webhook.scheduler.snapshot import Snapshot, read_object
 from webhook.scheduler.validation import in_one_line, validate
 
@@ -47,7 +53,8 @@ class PlacementSubject:
     `ref` is the Pod, or the workload whose next replica it is.  `made_by` is what made it, as far up as it is known, or
     the workload itself.  `phase` and `node` are empty for a Pod that is not there yet.  `remarks` are what keeps the
     scheduler from looking at it, and what else it heeds; `unmodelled` is what it uses and is not computed.  `path` is
-    where the Pod stands in its object: () for a Pod, and that of the template for what makes Pods.
+    where the Pod stands in its object: () for a Pod, and that of the template for what makes Pods.  `refusals` are why
+    kube-apiserver would not create it.
     """
 
     pod: PodObject
@@ -59,6 +66,7 @@ class PlacementSubject:
     remarks: tuple[str, ...]
     unmodelled: tuple[str, ...]
     path: FieldPath = ()
+    refusals: tuple[FieldError, ...] = ()
 
     @property
     def raw(self) -> Raw:
@@ -106,15 +114,24 @@ def of_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
     )
 
 
-def of_new_pod(raw: Raw, others: Mapping[ObjectKey, Raw]) -> PlacementSubject:
-    """Return a Pod that is not in the cluster yet as what is asked about."""
-    return replace(of_pod(_with_default_requests(raw), others), phase="", node="", verdict=ScheduledCondition())
+def of_new_pod(raw: Raw, others: Mapping[ObjectKey, Raw], creation: PodCreation = BARE_CREATION) -> PlacementSubject:
+    """Return a Pod that is not in the cluster yet as what is asked about, completed by its `creation`."""
+    made = created(raw, creation)
+    subject = of_pod(made.raw, others)
+    return replace(
+        subject,
+        phase="",
+        node="",
+        verdict=ScheduledCondition(),
+        remarks=(*subject.remarks, *_additions(made)),
+        refusals=made.errors,
+    )
 
 
-def _with_default_requests(raw: Raw) -> Raw:
-    """Return the Pod with the requests that the API server writes for its limits."""
-    spec = raw.get("spec")
-    return {**raw, "spec": with_default_requests(spec)} if isinstance(spec, dict) else raw
+def _additions(made: CreatedPod) -> Iterator[str]:
+    """Yield what kube-apiserver would add to a new Pod."""
+    if made.added:
+        yield f"Added as kube-apiserver would: {', '.join(made.added)}."
 
 
 def foreign(subject: PlacementSubject, profiles: Profiles) -> tuple[str, ...]:
@@ -132,18 +149,23 @@ def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> 
     return without_pod(snapshot, namespace, kept) if isinstance(kept, BoundPod) else snapshot
 
 
-def next_replica(raw: Raw, others: Mapping[ObjectKey, Raw], kinds: Kinds = KINDS) -> tuple[PlacementSubject, ...]:
-    """Return the next Pod of each template of a workload; none if its kind is not known or has no Pod template."""
+def next_replica(
+    raw: Raw,
+    others: Mapping[ObjectKey, Raw],
+    kinds: Kinds = KINDS,
+    creation: PodCreation = BARE_CREATION,
+    revision: str = "",
+) -> tuple[PlacementSubject, ...]:
+    """
+    Return the next Pod of each template of a workload, completed by its `creation`; none without a known template.
+
+    A Pod of a StatefulSet is of the `revision`, if one is given.
+    """
     workload_object, subjects = read_workload_object(raw), []
     made_by = _top(workload_object.owner, workload_object.ref.namespace, others) or workload_object.ref
-    for workload in parse_workloads(raw, kinds):
-        template = template_of(raw, workload)
-        if not template:
-            continue
-        owner: WorkloadObject | None = workload_object
-        if workload.kind.kind == "Deployment":
-            owner = find_new_replica_set(workload_object, template, replica_sets(workload_object.ref, others))
-        pod = read_pod(_with_default_requests(pod_from_template(template, workload, owner)))
+    for workload, uncreated in uncreated_pods(workload_object, others, kinds):
+        made = created(with_revision(uncreated, revision) if revision else uncreated, creation)
+        pod = read_pod(made.raw)
         subjects.append(
             PlacementSubject(
                 pod,
@@ -152,12 +174,27 @@ def next_replica(raw: Raw, others: Mapping[ObjectKey, Raw], kinds: Kinds = KINDS
                 "",
                 "",
                 ScheduledCondition(),
-                (*_remarks(pod), *((DAEMON,) if workload.kind.kind == "DaemonSet" else ())),
+                (*_remarks(pod), *((DAEMON,) if workload.kind.kind == "DaemonSet" else ()), *_additions(made)),
                 tuple(used_by(pod.spec, workload_object.volume_claim_templates)),
                 workload.path[:-2],
+                made.errors,
             )
         )
     return tuple(subjects)
+
+
+def uncreated_pods(
+    workload_object: WorkloadObject, others: Mapping[ObjectKey, Raw], kinds: Kinds
+) -> Iterator[tuple[Workload, Raw]]:
+    """Yield the next Pod of each template of a workload as its controller sends it to kube-apiserver."""
+    for workload in parse_workloads(workload_object.raw, kinds):
+        template = template_of(workload_object.raw, workload)
+        if not template:
+            continue
+        owner: WorkloadObject | None = workload_object
+        if workload.kind.kind == "Deployment":
+            owner = find_new_replica_set(workload_object, template, replica_sets(workload_object.ref, others))
+        yield workload, pod_from_template(template, workload, owner)
 
 
 def maker_of(pod: PodObject, others: Mapping[ObjectKey, Raw]) -> ObjectRef | None:
@@ -243,6 +280,7 @@ def attempt(
 def _errors(subject: PlacementSubject, labels: Labels, features: Features) -> Iterator[FieldError]:
     """Yield why kube-apiserver refuses the constraints of a new Pod; of one that is there only what cannot be read."""
     written = subject.pod.constraints
+    yield from subject.refusals
     if not subject.exists:
         merged = subject.pod.stored  # The API server merges matchLabelKeys when it accepts a Pod.
         yield from validate(written, labels, CONSTRAINTS_PATH, merged=merged, features=features)

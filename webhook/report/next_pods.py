@@ -17,7 +17,8 @@ from webhook.objects.names import DEFAULTED_BY_ANNOTATION, TOPOLOGY_LABELS
 from webhook.objects.pod_object import read_pod
 from webhook.objects.pod_templates import MADE_UP_LABEL
 from webhook.objects.references import ObjectKey, ObjectRef
-from webhook.placement.subject import next_replica
+from webhook.objects.workload_object import read_workload_object
+from webhook.placement.subject import uncreated_pods
 from webhook.report.inventory import POD, LiveWorkload
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import IN
@@ -53,9 +54,13 @@ class MadePod(NamedTuple):
 def made_pods(workload: LiveWorkload, kinds: Kinds, features: Features) -> tuple[MadePod, ...]:
     """Return a Pod for each template of a workload; without one, its newest Pod as it was once created."""
     raw, newest = workload.raw, workload.newest
-    templates = () if raw is None or workload.is_pod else next_replica(raw, _by_place(workload), kinds)
+    templates = (
+        ()
+        if raw is None or workload.is_pod
+        else tuple(uncreated_pods(read_workload_object(raw), _by_place(workload), kinds))
+    )
     if templates:
-        pods = [_as_made(subject.raw, workload) for subject in templates]
+        pods = [_as_made(pod, workload) for _, pod in templates]
         return tuple([MadePod(pod, _pinned(pod) if workload.ref.kind == "DaemonSet" else pod) for pod in pods])
     if newest is None:
         return ()

@@ -23,6 +23,7 @@ from webhook.objects.names import ZONE
 from webhook.objects.pod_object import read_pod
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
+from webhook.placement.created_pods import BARE_CREATION, PodCreation
 from webhook.policy.policy import Policy
 from webhook.report.idle_constraints import why_idle
 from webhook.report.impact import Impact, impact
@@ -170,11 +171,12 @@ class Reporting:
         policies: Policies,
         never_sent: Collection[str] = (),
         profiles: Profiles = USUAL_PROFILES,
+        creation: PodCreation = BARE_CREATION,
     ) -> None:
         self.workloads = inventory.workloads()
         self._snapshot, self._features, self._policies, self._never_sent = snapshot, features, policies, never_sent
         self._without_pods = without_pods(snapshot)
-        self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles), profiles
+        self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles, creation), profiles
         self._others = Neighbours.of(
             workload
             for live in self.workloads

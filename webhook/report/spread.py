@@ -15,6 +15,7 @@ from webhook.objects.fields import Raw, as_mapping, with_value
 from webhook.objects.kinds import CONSTRAINTS_PATH
 from webhook.objects.names import ZONE
 from webhook.objects.references import ObjectKey
+from webhook.placement.created_pods import PodCreation
 from webhook.placement.subject import FROM_SCHEDULER, POLICY, attempt, of_new_pod
 from webhook.report.inventory import Inventory, LiveWorkload, key_of, named
 from webhook.scheduler.constraint import Constraint
@@ -151,8 +152,11 @@ class _NamespacePods:
 class Spreading:
     """The counts of a cluster whose kube-scheduler has these profiles; each is made once."""
 
-    def __init__(self, snapshot: Snapshot, features: Features, inventory: Inventory, profiles: Profiles) -> None:
+    def __init__(
+        self, snapshot: Snapshot, features: Features, inventory: Inventory, profiles: Profiles, creation: PodCreation
+    ) -> None:
         self._snapshot, self._features, self._inventory, self._profiles = snapshot, features, inventory, profiles
+        self._creation = creation
         self._namespaces: dict[str, _NamespacePods] = {}
         self._closed: dict[tuple[str, NodeSet, NodeSet], tuple[str, ...]] = {}
 
@@ -164,7 +168,7 @@ class Spreading:
         """
         if given:
             pod = as_mapping(with_value(pod, CONSTRAINTS_PATH, list(given)))
-        subject = of_new_pod(pod, {})
+        subject = of_new_pod(pod, {}, self._creation)
         profile = self._profiles.get(subject.scheduler, USUAL_PROFILE)
         tried = attempt(subject, self._snapshot, self._features, profile=profile)
         source, cycle = POLICY if given else tried.source, tried.cycle

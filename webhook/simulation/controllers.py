@@ -7,7 +7,6 @@ What makes Pods: the ReplicaSets of the workload, those to come, and the owners 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
@@ -18,11 +17,11 @@ from webhook.objects.pod_templates import (
     find_new_replica_set,
     new_replica_set,
     replica_sets,
-    with_revision,
 )
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, Owner
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
+from webhook.placement.created_pods import read_creation
 from webhook.placement.inferred_defaults import DefaultsOf
 from webhook.placement.pending import likeness
 from webhook.placement.subject import PlacementSubject, attempt, next_replica, of_pod
@@ -71,6 +70,7 @@ class Controllers:
         self.ref = self.workload.ref
         self.pods = [read_pod(pod) for pod in cluster.pods]
         self.snapshot = cluster.snapshot
+        self._creation = read_creation(cluster.others, cluster.features)
         self._makers: dict[ObjectKey, Maker] = {}
         self._classes: dict[tuple[str, str], PodClass] = {}  # of Pods that nothing makes anew, by what makes them alike
         self.errors: dict[str, None] = {}
@@ -119,17 +119,19 @@ class Controllers:
         return updated if updating.like is None else updated._replace(of_class=self.as_it_is(updating.like))
 
     def _required(self, owner: WorkloadObject, revision: str = "") -> Maker:
-        subject = next(iter(next_replica(owner.raw, self.cluster.others, self.kinds)), None)
+        subject = self._next(owner.raw, revision)
         if subject is None:
             raise StepError(f"{self.ref}: has no Pod template")
         if node := subject.pod.node:
             why = f'found "{node}", which binds its Pods without kube-scheduler, and that is not simulated'
             raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; leave it out")
-        if revision:
-            subject = replace(subject, pod=read_pod(with_revision(subject.raw, revision)))
         of_class, errors = self._class(subject)
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
         return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds)
+
+    def _next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
+        """Return the next Pod of what makes Pods; None if it has no template."""
+        return next(iter(next_replica(raw, self.cluster.others, self.kinds, self._creation, revision)), None)
 
     def _class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
         profile = self.profiles.get(subject.scheduler)
@@ -152,7 +154,7 @@ class Controllers:
         key = owner.key(pod.namespace)
         if key not in self._makers:
             raw = self.cluster.others.get(key)
-            subject = next(iter(next_replica(raw, self.cluster.others, self.kinds)), None) if raw is not None else None
+            subject = self._next(raw) if raw is not None else None
             of_class = self._class(subject)[0] if subject is not None else self.as_it_is(pod)
             self._makers[key] = Maker(of_class, owner.kind == STATEFUL)
         return self._makers[key]
