@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, attempted, node, running
-from webhook.placement.gaps import gaps, gaps_of_runs, in_words, used_by
+from webhook.placement.gaps import gaps, gaps_of_runs, in_words, left_out, used_by
 from webhook.scheduler.framework import find_feasible
 from webhook.scheduler.profile import USUAL_PROFILE
 
@@ -102,3 +102,33 @@ def test_runs_are_said_not_to_preempt_where_any_pod_has_a_lower_priority():
 )
 def test_gaps_are_one_sentence(named, words):
     assert words == in_words(named)
+
+
+@pytest.mark.parametrize(
+    ("spec", "missing"),
+    [
+        ({"containers": [{"name": "c"}]}, ["images"]),
+        ({"containers": [{"image": "i", "ports": [{"hostPort": 80}]}]}, ["host ports"]),
+        (
+            {"containers": [{"image": "i"}], "affinity": {"podAffinity": {"required": [{}]}}},
+            ["affinity to other Pods"],
+        ),
+        (
+            {
+                "containers": [{"image": "i", "ports": [{"hostPort": 80, "containerPort": 80}]}],
+                "affinity": {"podAntiAffinity": {"required": [{"topologyKey": "zone"}]}},
+            },
+            [],
+        ),
+    ],
+)
+def test_what_an_older_dump_does_not_have_is_known_by_the_fields_that_every_pod_has(spec, missing):
+    assert missing == list(left_out({"spec": spec}))
+
+
+def test_device_classes_that_may_not_be_read_may_give_out_any_extended_resource():
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"example.com/gpu": "1"}}}]
+    cycle = attempted(node("n1"), containers=containers)
+    unread = replace(cycle, snapshot=replace(cycle.snapshot, device_resources=None, unread=("images",)))
+
+    assert ("images", "devices of DeviceClasses") == gaps(unread, find_feasible(unread), (), "")

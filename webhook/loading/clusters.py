@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
 from webhook.placement.created_pods import heeded_classes
+from webhook.placement.gaps import left_out
 from webhook.placement.obstacles import demands
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
@@ -29,8 +31,9 @@ ASSUMED = "The file does not have the version of its cluster: {} is assumed; set
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
+DEVICE_CLASSES = "deviceclasses"
 # What may not be listed is noted where it matters for the Pod that is asked about.
-_OF_SOME_PODS = frozenset({"deviceclasses", "limitranges", "priorityclasses", "runtimeclasses"})
+_OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses"})
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
 
@@ -104,7 +107,10 @@ def read(
         left.append(
             "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
         )
-    return known._replace(notes=(*known.notes, *left), missing=missing)
+    snapshot = known.snapshot
+    if DEVICE_CLASSES in missing:
+        snapshot = replace(snapshot, device_resources=None)
+    return known._replace(snapshot=snapshot, notes=(*known.notes, *left), missing=missing)
 
 
 def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
@@ -134,7 +140,7 @@ def _read(
         held = list(objects)
         kubelet, objects = _newest_kubelet(held), iter(held)
     features = kubelet or _features(known_version)
-    pods, demanding = list[Raw](), list[Raw]()
+    pods, demanding, unread = list[Raw](), list[Raw](), set[str]()
     others: dict[ObjectKey, Raw] = {}
 
     instead = {place(obj) for obj in more}
@@ -152,6 +158,8 @@ def _read(
                 pods.append(obj)
             if demands(obj):
                 demanding.append(obj)
+            if contents.time:  # as evenkeel dump writes it
+                unread.update(left_out(obj))
         elif obj.get("kind") not in ("Node", "Namespace"):
             others[place(obj)] = obj
         return obj
@@ -160,6 +168,8 @@ def _read(
         snapshot = from_objects(kept(), features)
     except SnapshotError as error:
         raise UsageError(f"{where}{error}") from error
+    if unread:
+        snapshot = replace(snapshot, unread=(f"{' and '.join(sorted(unread))} that an older evenkeel did not dump",))
     which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
     return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time, demanding=tuple(demanding))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.scheduler.framework import Feasibility, usable_nodes
 from webhook.scheduler.incoming import VOLUME_KINDS
 from webhook.scheduler.nodes import NodeSet, union
@@ -37,6 +38,21 @@ def used_by(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
         yield GROUP
 
 
+def left_out(pod: Raw) -> Iterator[str]:
+    """Yield what a raw Pod uses and the dump that it is from does not have: fields that every Pod has are absent."""
+    spec = as_mapping(pod.get("spec"))
+    containers = [as_mapping(container) for container in as_list(spec.get("containers"))]
+    if not all(container.get("image") for container in containers):
+        yield "images"
+    ports = [as_mapping(port) for container in containers for port in as_list(container.get("ports"))]
+    if any(port.get("hostPort") and not port.get("containerPort") for port in ports):
+        yield "host ports"
+    affinity = as_mapping(spec.get("affinity"))
+    of_pods = [as_mapping(affinity.get(kind)) for kind in (POD_AFFINITY, POD_ANTI_AFFINITY)]
+    if any({} in as_list(terms) for kind in of_pods for terms in kind.values()):
+        yield "affinity to other Pods"
+
+
 def in_words(gaps: Sequence[str]) -> str:
     """Return a sentence without its end, such as `volumes and preemption are not judged`."""
     *others, last = gaps
@@ -46,14 +62,14 @@ def in_words(gaps: Sequence[str]) -> str:
 
 def gaps(cycle: Cycle, feasibility: Feasibility, uses: Sequence[str], name: str) -> tuple[str, ...]:
     """Return what is not computed of an attempt for a Pod of this name, which `uses` these features."""
-    return (*uses, *cycle.profile.unmodelled, *_of_cluster(cycle, feasibility, name))
+    return (*uses, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_of_cluster(cycle, feasibility, name))
 
 
 def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
     """Return what is not simulated of Pods that `use` these features; preemption only matters if some of them wait."""
     lower = any(priority < cycle.pod.priority for priority in cycle.snapshot.priorities.values())
     preempting = (PREEMPTION,) if lower and cycle.pod.preempts else ()
-    return (*uses, *cycle.profile.unmodelled, *_of_nodes(cycle, ""), *preempting)
+    return (*uses, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_of_nodes(cycle, ""), *preempting)
 
 
 def _of_cluster(cycle: Cycle, feasibility: Feasibility, name: str) -> Iterator[str]:

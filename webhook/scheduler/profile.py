@@ -18,6 +18,7 @@ from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.fit import CPU, MEMORY, USUAL_SCORING, ScoringStrategy, heeded
 from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.resources import is_extended
 from webhook.scheduler.snapshot import Snapshot
 
 NODE_NAME, NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeName", "NodeUnschedulable", "TaintToleration"
@@ -95,10 +96,12 @@ class Cycle:
 
     @cached_property
     def of_devices(self) -> frozenset[str]:
-        """The extended resources that the Pod requests and that a DeviceClass gives out."""
-        if not (self.snapshot.device_resources and self.features.extended_resources_of_devices):
+        """The extended resources that the Pod requests and that a DeviceClass gives out, or may give out."""
+        given_out = self.snapshot.device_resources
+        if given_out == frozenset() or not self.features.extended_resources_of_devices:
             return frozenset()
-        return self.snapshot.device_resources & {name for name, _ in self.pod.requests.scalars}
+        requested = frozenset([name for name, _ in self.pod.requests.scalars if is_extended(name)])
+        return requested if given_out is None else requested & given_out
 
     @cached_property
     def requests(self) -> Requests:

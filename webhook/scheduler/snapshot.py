@@ -111,8 +111,9 @@ class Snapshot:
 
     `terminating` are the Pods that are being deleted, `affine` the number of Pods with these terms by the name of the
     node, `ports` that of Pods with a host port, and `priorities` the lowest priority of a Pod, both by node.
-    `device_resources` are the extended resources that a DeviceClass gives out, `nominated` the Pods that wait for a
-    node on which room is made for them.  The webhook reads none of these.
+    `device_resources` are the extended resources that a DeviceClass gives out, None where that may not be read;
+    `nominated` are the Pods that wait for a node on which room is made for them.  The webhook reads none of these.
+    `unread` is what the source of the objects has left out, in a few words each.
     """
 
     nodes: Nodes = field(default_factory=Nodes)
@@ -125,8 +126,9 @@ class Snapshot:
     affine: Mapping[PodAffinity, Mapping[str, int]] = field(default_factory=dict)
     ports: Mapping[str, Mapping[HostPort, int]] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
-    device_resources: frozenset[str] = frozenset()
+    device_resources: frozenset[str] | None = frozenset()
     nominated: tuple[NominatedPod, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
