@@ -167,7 +167,10 @@ FORMS = {
         f"admit -f {EXAMPLES}/default.yaml --cluster {EXAMPLES}/cluster.yaml",
     ],
     "certs inspect": ["certs inspect {folder}/tls.crt"],
-    "Explanation": [f"explain pod/web-7d4b9c-x2x5p -n shop --cluster {EXAMPLES}/waiting/cluster.yaml"],
+    "Explanation": [
+        f"explain pod/web-7d4b9c-x2x5p -n shop --cluster {EXAMPLES}/waiting/cluster.yaml",
+        f"explain deployment/web -n shop --cluster {EXAMPLES}/waiting/neighbours.yaml",
+    ],
     "KindList": ["kinds"],
     "PendingList": [f"pending -A --cluster {EXAMPLES}/waiting/cluster.yaml"],
     "PolicyTestResults": [f"policy test {EXAMPLES}/failing-test.yaml"],
