@@ -416,3 +416,41 @@ def test_classes_that_may_not_be_listed_are_named_where_they_matter(run, command
 
     assert ["priorityclasses", "limitranges"] == noted
     assert "cannot be listed" not in run("explain pod/web-9 -n shop --cluster dump", dump=dump).out
+
+
+CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+
+
+def test_where_a_node_passes_and_not_all_is_judged_the_heading_says_so_first(run):
+    asking = pod(name="web-9", spec={"containers": requesting(), "volumes": [CLAIM]})
+    code, out, err = explain(run, "pod/web-9", listed(*NODES, asking))
+
+    assert (3, "") == (code, err)
+    assert (
+        "Pod shop/web-9 is Pending: 2 of 3 nodes pass what evenkeel judges; volumes are not judged."
+        == out.splitlines()[0]
+    )
+
+
+def test_where_no_node_passes_the_exit_code_says_that(run):
+    asking = pod(name="web-9", spec={"containers": requesting("64"), "volumes": [CLAIM]})
+    code, out, _ = explain(run, "pod/web-9", listed(*NODES, asking))
+
+    assert 1 == code
+    assert out.startswith("Pod shop/web-9 is Pending: no node passes; volumes are not judged.")
+
+
+def test_pods_in_the_way_are_named_in_whatever_namespace_they_are(run):
+    term = {"topologyKey": ZONE, "namespaceSelector": {}, "labelSelector": {"matchLabels": {"app": "web"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    ledger = pod(name="ledger-0", uid="l", spec={"nodeName": "a1", "affinity": apart})
+    ledger["metadata"]["namespace"] = "pay"
+    asking = pod(name="web-9", spec={"containers": requesting()})
+    code, out, _ = explain(run, "pod/web-9", listed(*NODES, ledger, asking))
+
+    assert 0 == code
+    line = f"podAntiAffinity of other Pods app=web per {ZONE}: met by pay/ledger-0; refuses a1"
+    assert f"  {line}" in out.splitlines()
+    (obstacle,) = json.loads(explain(run, "pod/web-9 -o json", listed(*NODES, ledger, asking)).out)["obstacles"]
+    assert ["pay/ledger-0"] == obstacle["pods"]
+    assert ["a1"] == obstacle["nodes"]

@@ -119,3 +119,14 @@ def test_what_cannot_be_judged_is_in_the_json(run, monkeypatch):
     assert ["services cannot be listed: is forbidden"] == json.loads(run("pending -A -o json --cluster dump").out)[
         "notes"
     ]
+
+
+def test_what_is_not_judged_is_named_and_fails_only_where_that_is_asked_for(pending):
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    asking = waiting("db-0", spec={"volumes": [claim]})
+    cluster = [node("n1", taints=[INFRA]), asking]
+    code, out, _ = pending("-A --fail-on not-judged", cluster)
+
+    assert (1, True) == (code, "  volumes are not judged" in out.splitlines())
+    assert ["volumes"] == json.loads(pending("-A -o json", cluster).out)["groups"][0]["notJudged"]
+    assert 0 == pending("-A --fail-on not-judged").code

@@ -12,7 +12,7 @@ import pytest
 from tests.support import ROOT
 from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
-from tests.support.simulated import deployment, nodes, owned, stateful
+from tests.support.simulated import deployment, nodes, owned, pod, stateful
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 
@@ -63,9 +63,9 @@ def test_as_json(simulate):
 def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     """As `evenkeel explain` and `report` have it; without, kube-scheduler's own defaults would be."""
     made = [without_constraints(one) for one in deployment(on=["a1", "b1", "c1"])]
-    for pod in made:
-        if pod["kind"] == "Pod":
-            pod["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
+    for raw in made:
+        if raw["kind"] == "Pod":
+            raw["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
     asked = "deployment/web -n shop -o json scale=4"
     ungiven = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
     for pod in made:
@@ -166,3 +166,14 @@ def test_the_same_dump_seed_and_version_give_the_same_bytes_in_any_process(tmp_p
 
     assert len(found) == 1
     assert b'"runs": 40' in found.pop()
+
+
+def test_what_is_not_simulated_fails_only_where_that_is_asked_for(simulate):
+    """Preemption does not matter where no Pod waits."""
+    low = pod("ReplicaSet/other-1", 0, "a1", spec={"priority": -10})
+    cluster = [*nodes("a=1 b=1"), *deployment(replicas=1, on=["b1"]), low]
+    full = [unroomy("a1", **{ZONE: "a"}), *deployment(replicas=1), low]
+
+    assert 0 == simulate("deployment/web -n shop scale=2 --fail-on not-judged", cluster=cluster).code
+    code, out, _ = simulate("deployment/web -n shop scale=2 --fail-on not-judged", cluster=full)
+    assert (1, True) == (code, "Not simulated: preemption." in out)

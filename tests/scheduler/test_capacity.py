@@ -142,3 +142,30 @@ def filled(cycle, objects, wanted, choose):
 @pytest.mark.parametrize("wanted", [1, 200])
 def test_the_bound_is_no_larger_than_what_is_wanted(wanted):
     assert bounded(attempted(*ZONES, constraints=[spread(HOSTNAME, maxSkew=300)]), wanted).number <= wanted
+
+
+def test_nodes_that_anti_affinity_of_pods_closes_take_none():
+    off = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": ZONE, **SELECTING}]}}
+    there = running("a1")
+    there["spec"]["affinity"] = off
+    found = bounded(attempted(node("a1", "a", pods="9"), node("b1", "b", pods="3"), there))
+
+    assert (3, 0b01) == (found.number, found.kept_off)
+
+
+SELECTING = {"labelSelector": {"matchLabels": {"app": "web"}}}
+
+
+def test_a_node_takes_one_pod_with_a_host_port():
+    containers = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    there = running("a1")
+    there["spec"]["containers"] = containers
+
+    assert 1 == bounded(attempted(*ZONES[:2], there, containers=containers)).number
+
+
+@pytest.mark.parametrize(("minor", "number"), [(35, 0), (36, 9)])
+def test_a_device_that_a_device_class_may_give_out_lacks_nowhere(minor, number):
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"example.com/gpu": "1"}}}]
+
+    assert number == bounded(attempted(*ZONES, minor=minor, containers=containers)).number

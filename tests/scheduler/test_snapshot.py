@@ -11,7 +11,7 @@ from webhook.objects.references import Owner
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node
 from webhook.scheduler.selectors import EVERYTHING
-from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, read_object
+from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects, read_object
 
 
 def raw(kind, api_version="apps/v1", name="web", spec=None, **metadata):
@@ -370,3 +370,59 @@ def test_an_error_is_one_line_whatever_the_name_is():
         snapshot(service("we\nb", {"app": []}))
 
     assert str(caught.value).isprintable()
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+APART = {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}]}}
+PORTS = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+
+
+def demanding(name, **spec):
+    return pod(name=name, uid=name, spec={"nodeName": "n1", "containers": PORTS, "affinity": APART, **spec})
+
+
+def test_what_pods_demand_of_others_is_counted_by_node():
+    found = snapshot(demanding("a", priority=5), demanding("b", priority=-5), features=LATEST)
+    (affinity,), (port,) = found.affine, found.ports["n1"]
+
+    assert ("zone", 80) == (affinity.anti_affinity[0].topology_key, port.port)
+    assert ({"n1": 2}, 2, {"n1": -5}) == (found.affine[affinity], found.ports["n1"][port], found.priorities)
+
+
+def test_a_pod_that_is_being_deleted_is_counted_apart():
+    leaving = pod(uid="u", labels={"app": "web"}, spec={"nodeName": "n1"}, deletionTimestamp="2026-01-01T00:00:00Z")
+    found = snapshot(leaving, features=LATEST)
+
+    assert ({}, {"n1": 1}) == (found.pods.get("shop", {}), found.terminating["shop"][(("app", "web"),)].nodes)
+
+
+def test_a_pod_with_a_nominated_node_is_kept_and_is_on_no_node():
+    waiting = pod(name="web-9", spec={"priority": 7}) | {"status": {"nominatedNodeName": "n1"}}
+    found = snapshot(waiting, features=LATEST)
+    (nominated,) = found.nominated
+
+    assert ("shop", "web-9", "n1", 7) == (
+        nominated.namespace,
+        nominated.name,
+        nominated.pod.node,
+        nominated.pod.priority,
+    )
+    assert ({}, {}) == (found.pods, found.usage)
+
+
+def test_a_device_class_gives_out_its_own_resource_and_that_which_it_names():
+    of_class = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}
+    named = {**of_class, "spec": {"extendedResourceName": "example.com/gpu"}}
+
+    assert {"deviceclass.resource.kubernetes.io/gpu"} == snapshot(of_class, features=LATEST).device_resources
+    assert {"deviceclass.resource.kubernetes.io/gpu", "example.com/gpu"} == (
+        snapshot(named, features=LATEST).device_resources
+    )
+
+
+def test_the_webhook_reads_none_of_it():
+    """It looks at no images either; what a Pod of negative priority requests is there for others to take."""
+    found = from_objects([demanding("a"), demanding("b", priority=-5)], LATEST, whole=False)
+
+    assert ({}, {}, {}, ()) == (found.affine, found.ports, found.priorities, found.nominated)
+    assert 1 == found.usage["n1"].pods

@@ -55,7 +55,7 @@ def test_a_pod_whose_owner_is_not_known_is_made_as_it_was():
     raw = pod("CloneSet/x", 0, "a1", spec={"priority": 7})
     ((found,),) = plan([*nodes(), *deployment(), raw], "drain=a1").start.by_node.values()
 
-    assert 7 == found.maker.of_class.priority
+    assert 7 == found.maker.of_class.pod.priority
 
 
 def test_each_workload_has_what_its_own_newest_pod_was_given():
@@ -88,7 +88,7 @@ def test_a_stateful_set_amid_a_rollout_has_two_revisions():
     before, now = (one.maker for one in found.named.sets)
 
     assert [0, 0, 1] == [found.start.by_node[name][0].revision for name in ("a1", "b1", "c1")]
-    assert (7, 0) == (before.of_class.priority, now.of_class.priority)
+    assert (7, 0) == (before.of_class.pod.priority, now.of_class.pod.priority)
     assert ["old", "new"] == [one.of_class.pod.labels["controller-revision-hash"] for one in (before, now)]
     assert before.stateful and now.stateful
 
@@ -108,4 +108,4 @@ def test_pods_that_are_made_have_what_kube_apiserver_adds():
     classes = (priority_class("high", 1000), runtime_class("sandboxed", None, {"sandbox": "yes"}))
     of_class = plan([*nodes(), made, *rest, *classes], "scale=9").named.sets[0].maker.of_class
 
-    assert (1000, {"yes"}) == (of_class.priority, of_class.pod.affinity.values("sandbox"))
+    assert (1000, {"yes"}) == (of_class.pod.priority, of_class.pod.affinity.values("sandbox"))

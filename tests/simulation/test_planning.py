@@ -119,7 +119,7 @@ def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
 
     assert ({}, 0) == (found.plan.makers, found.plan.start.by_node["a1"][0].revision)
     assert [(7, "old"), (0, "new")] == [
-        (one.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
+        (one.pod.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
     ]
     assert ("What the StatefulSet's template was is not known: applying it replaces its Pods.",) == found.notes
 

@@ -113,3 +113,22 @@ def test_pods_of_others_that_wait_count_too():
     rollouts = simulated_rollouts(changes, cycle, workload(situation()), there, most_placements=1_000)
 
     assert {0} == {rollout.runs for rollout in rollouts if rollout is not None}
+
+
+def test_a_term_that_is_preferred_rolls_out_and_selects_by_the_new_revision():
+    """One Pod a node by a required term with matchLabelKeys; the third has no node."""
+    term = {
+        "topologyKey": HOSTNAME,
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["pod-template-hash"],
+    }
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spread = constraint(whenUnsatisfiable="ScheduleAnyway")
+    made = deployment(spread, replicas=3, on=["a1", "b1"], affinity=apart)
+    stored = {**term, "labelSelector": {"matchLabels": {"app": "web", "pod-template-hash": "1"}}}
+    wanting = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [stored]}}
+    there = [{**one, "spec": {**one["spec"], "affinity": wanting}} for one in made if one["kind"] == "Pod"]
+    objects = [*nodes("a=1 b=1"), *(one for one in made if one["kind"] != "Pod"), *there]
+    found = simulate(objects, waiting(topologySpreadConstraints=[spread], affinity=wanting), workload(objects))
+
+    assert 1.0 == found[f"podAntiAffinity per {HOSTNAME} preferred, not required"].finishes

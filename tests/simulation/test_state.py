@@ -6,6 +6,9 @@ from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node, running
 from tests.support.simulated import NOW, SOFT, maker, nodes, pod_class, state
 from webhook.scheduler.counts import Requests, label_set
+from webhook.scheduler.host_ports import HostPort
+from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
+from webhook.scheduler.selectors import EVERYTHING, NOTHING
 from webhook.scheduler.taints import TOLERATION_EXISTS, Toleration
 from webhook.simulation.node_changes import after
 from webhook.simulation.pod import InitialPod, Maker
@@ -220,3 +223,34 @@ def test_a_snapshot_does_not_change_with_the_run():
     run.schedule_next()
 
     assert (counted, usage) == ({labels: group.nodes for labels, group in before.pods["shop"].items()}, before.usage)
+
+
+def test_a_snapshot_has_what_the_pods_of_a_run_demand():
+    """A Pod that terminates keeps others off until it is gone."""
+    port, term = HostPort("0.0.0.0", "TCP", 80), PodTerm("zone", EVERYTHING, frozenset({"pay"}), NOTHING)
+    run, apart = state(*nodes("a=1")), PodAffinity(anti_affinity=(term,))
+    pod = placed(run, maker(requests=TENTH, pod_affinity=apart, ports=(port,)))
+    there = run.snapshot()
+    run.delete(pod)
+    leaving = run.snapshot()
+    run.finish()
+    gone = run.snapshot()
+
+    assert ({"a1": 1}, {port: 1}, {}) == (there.affine[apart], there.ports["a1"], there.terminating)
+    assert ({"a1": 1}, {port: 1}) == (leaving.affine[apart], leaving.ports["a1"])
+    assert {"a1": 1} == leaving.terminating["shop"][WEB].nodes
+    assert ({}, {}, {}) == (gone.affine[apart], gone.ports["a1"], gone.terminating["shop"][WEB].nodes)
+
+
+def test_two_pods_that_keep_each_other_off_do_not_share_a_node_and_the_second_waits_until_the_first_is_gone():
+    apart = PodAffinity(anti_affinity=(PodTerm(HOSTNAME, EVERYTHING, frozenset({"shop"}), NOTHING),))
+    alone = maker(requests=TENTH, pod_affinity=apart)
+    run = state(*nodes("a=1"))
+    first = placed(run, alone)
+    run.make(alone)
+    assert not run.schedule_next()
+    run.delete(first)
+    assert not run.schedule_next()
+    run.finish()
+
+    assert run.schedule_next()

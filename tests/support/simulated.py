@@ -163,8 +163,8 @@ def ends(result, index=0):
 
 def pod_class(*constraints, priority=0, minor=33, **fields):
     """Pods of the application web."""
-    incoming = IncomingPod("shop", {"app": "web"}, **fields)
-    return PodClass(incoming, parse_constraints(list(constraints), {"app": "web"}, features(minor)), priority=priority)
+    incoming = IncomingPod("shop", {"app": "web"}, priority=priority, **fields)
+    return PodClass(incoming, parse_constraints(list(constraints), {"app": "web"}, features(minor)))
 
 
 def state(*objects, found=None, waiting=(), minor=33, ties=UNIFORM, seed=1):

@@ -430,13 +430,18 @@ def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
 
 
 def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
-    """Yield one required term after the other preferred."""
+    """Yield one required term after the other preferred, as the Pods of its template will have it, too."""
     affinity, kind = cycle.pod.pod_affinity or NO_TERMS, POD_ANTI_AFFINITY if apart else POD_AFFINITY
     terms = affinity.anti_affinity if apart else affinity.affinity
     for index, term in enumerate(terms):
         which = f" (term {index})" if len(terms) > 1 else ""
-        pod = replace(cycle.pod, pod_affinity=preferring(affinity, index, apart=apart))
-        yield Variant(f"{kind}{which} per {term.topology_key} preferred, not required", replace(cycle, pod=pod))
+        softer, there = preferring(affinity, index, apart=apart), cycle.snapshot.affine
+        others = {terms: nodes for terms, nodes in there.items() if terms != affinity}
+        softened = {**others, softer: there[affinity]} if affinity in there else there
+        changed = replace(cycle.snapshot, affine=softened)
+        pod = replace(cycle.pod, pod_affinity=softer)
+        words = f"{kind}{which} per {term.topology_key} preferred, not required"
+        yield Variant(words, replace(cycle, pod=pod, snapshot=changed))
 
 
 def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:

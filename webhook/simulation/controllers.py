@@ -142,7 +142,6 @@ class Controllers:
             tuple(tried.cycle.constraints),
             tried.cycle.system_defaults,
             usual,
-            subject.pod.priority,
             _waits(subject.pod, subject.scheduler if profile is None else ""),
             read_limited_tolerations(subject.pod.spec),
             subject.unmodelled,

@@ -27,7 +27,6 @@ class PodClass:
     constraints: tuple[Constraint, ...]
     system_defaults: bool = False
     profile: Profile = USUAL_PROFILE
-    priority: int = 0
     waits: str = ""
     tolerations: LimitedTolerations = ()
     unmodelled: tuple[str, ...] = ()

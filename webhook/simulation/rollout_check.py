@@ -18,6 +18,7 @@ from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy
 from webhook.scheduler.pod_affinity import PodAffinity, preferring
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
+from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
 from webhook.simulation.pod import PodClass
@@ -72,8 +73,7 @@ def simulated_rollouts(
     except StepError:
         return nothing
     starting = [
-        remedy.where == IN_TEMPLATE and remedy.cycle.snapshot is cycle.snapshot  # else it is made in the cluster, too
-        for remedy in remedies
+        remedy.where == IN_TEMPLATE and _is_of_template(remedy.cycle.snapshot, cycle.snapshot) for remedy in remedies
     ]
     runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
     share = most_placements // max(1, sum(starting))
@@ -81,6 +81,11 @@ def simulated_rollouts(
         _rolled_out(plan, cycle, remedy.cycle, runs, share) if starts else None
         for remedy, starts in zip(remedies, starting, strict=True)
     )
+
+
+def _is_of_template(changed: Snapshot, before: Snapshot) -> bool:
+    """Return whether a change leaves the cluster as it is, but for the terms of the Pods of the template."""
+    return all(getattr(changed, part) is getattr(before, part) for part in ("nodes", "pods", "usage", "ports"))
 
 
 def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, placements: int) -> Rollout:

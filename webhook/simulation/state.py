@@ -131,7 +131,7 @@ class State:
 
     def wait(self, pod: Pod) -> None:
         """Let a Pod of the cluster wait for a node from the start."""
-        insort(self.waiting, (-_class_of(pod).priority, pod.serial, pod))
+        insort(self.waiting, (-_class_of(pod).pod.priority, pod.serial, pod))
 
     def start(self, initial: InitialPod) -> None:
         """Start a Pod that is fixed to its node."""
@@ -158,7 +158,7 @@ class State:
         self.version += 1
         if not pod.node:
             pod.terminating = True
-            self.waiting.remove((-_class_of(pod).priority, pod.serial, pod))
+            self.waiting.remove((-_class_of(pod).pod.priority, pod.serial, pod))
             return
         self._leave(pod)
         self.terminating.append(pod)
