@@ -68,9 +68,9 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
             raw["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
     asked = "deployment/web -n shop -o json scale=4"
     ungiven = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
-    for pod in made:
-        if pod["kind"] == "Pod":
-            pod["metadata"]["annotations"] = {"evenkeel.dev/defaulted-by": "policy"}
+    for raw in made:
+        if raw["kind"] == "Pod":
+            raw["metadata"]["annotations"] = {"evenkeel.dev/defaulted-by": "policy"}
     given = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
 
     assert [[3, 5], [2]] == [[one["maxSkew"] for one in found["now"]["constraints"]] for found in (ungiven, given)]

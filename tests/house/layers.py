@@ -104,8 +104,8 @@ simulation.sampling · simulation.step
 simulation
 placement.pending
 placement.inferred_defaults · placement.remedies
-placement.explanation · placement.subject
-placement.created_pods · placement.gaps · placement.obstacles · placement.pods · placement.room
+placement.affinity_changes · placement.explanation · placement.subject
+placement.created_pods · placement.gaps · placement.obstacles · placement.pods · placement.room · placement.variants
 placement
 scheduler.capacity
 scheduler.configured_profiles · scheduler.framework

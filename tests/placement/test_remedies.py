@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
+from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
 from webhook.placement import remedies as module
 from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, remedies
 from webhook.scheduler.framework import feasible_nodes, find_feasible
@@ -259,62 +259,3 @@ def test_nothing_is_asked_of_a_resource_that_the_profile_ignores():
     cycle = replace(attempted(node("a1", "a", cpu="1"), containers=containers), profile=profile)
 
     assert {(IN_TEMPLATE, "requests smaller by 1 of cpu")} == {one for one in found(cycle) if "requests" in one[1]}
-
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-SERVING = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
-
-
-def terms(app, key=ZONE, kind="podAntiAffinity"):
-    return {kind: {REQUIRED: [{"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}]}}
-
-
-def having(on, labels=None, **spec):
-    raw = running(on, labels=labels)
-    return {**raw, "spec": {**raw["spec"], **spec}}
-
-
-def test_a_port_that_is_taken_everywhere():
-    pods = [having(on, containers=SERVING) for on in ("a1", "b1")]
-    cycle = attempted(node("a1"), node("b1"), *pods, containers=SERVING)
-
-    assert {
-        (NOW, "move what has host port 80/TCP off a1"): {"a1"},
-        (NOW, "a node more"): {"a new node"},
-        (IN_TEMPLATE, "host port 81 in place of 80/TCP"): {"a1", "b1"},
-    } == found(cycle)
-
-
-def test_anti_affinity_of_its_own():
-    pods = [having("a1"), having("b1")]
-
-    assert {
-        (NOW, "a node in another zone"): {"a new node"},
-        (IN_TEMPLATE, f"podAntiAffinity per {ZONE} preferred, not required"): {"a1", "b1"},
-    } == found(attempted(node("a1", "a"), node("b1", "b"), *pods, affinity=terms("web")))
-
-
-def test_anti_affinity_of_others_in_the_domain_with_the_fewest_of_them():
-    off = {"affinity": terms("web")}
-    pods = [having(on, {"app": "db"}, **off) for on in ("a1", "a2", "b1")]
-    cycle = attempted(node("a1", "a"), node("a2", "a"), node("b1", "b"), *pods)
-
-    assert {
-        (NOW, "move the Pods whose anti-affinity selects it away from zone b"): {"b1"},
-        (NOW, "a node in another zone"): {"a new node"},
-    } == found(cycle)
-
-
-def test_affinity_that_no_pod_meets():
-    assert {(IN_TEMPLATE, f"podAffinity per {ZONE} preferred, not required"): {"a1"}} == found(
-        attempted(node("a1", "a"), affinity=terms("cache", kind="podAffinity"))
-    )
-
-
-def test_of_several_terms_the_one_that_refuses_is_named():
-    both = terms("db", HOSTNAME)
-    both["podAntiAffinity"][REQUIRED] += terms("web")["podAntiAffinity"][REQUIRED]
-
-    changes = found(attempted(node("a1", "a"), having("a1"), affinity=both))
-
-    assert (IN_TEMPLATE, f"podAntiAffinity (term 1) per {ZONE} preferred, not required") in changes

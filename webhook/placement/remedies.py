@@ -7,15 +7,17 @@ Changes under which a node would take a Pod that no node takes now: each was tri
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from webhook.objects.names import HOSTNAME, POD_AFFINITY, POD_ANTI_AFFINITY
+from webhook.objects.names import HOSTNAME
+from webhook.placement import affinity_changes
 from webhook.placement.pods import with_fewer
 from webhook.placement.room import at_most, freed, in_words, lowered, share
+from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, refused
 from webhook.scheduler.affinity import ANY_NODE
 from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
 from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Usage
@@ -23,14 +25,9 @@ from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.domains import carrying_every_key
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible
-from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
-from webhook.scheduler.plugins.inter_pod_affinity import NO_TERMS
-from webhook.scheduler.pod_affinity import PodTerm, preferring
 from webhook.scheduler.profile import (
-    INTER_POD_AFFINITY,
     NODE_AFFINITY,
-    NODE_PORTS,
     NODE_RESOURCES_FIT,
     NODE_UNSCHEDULABLE,
     TAINT_TOLERATION,
@@ -48,12 +45,10 @@ from webhook.scheduler.taints import (
 )
 
 NOW, IN_TEMPLATE = "now", "template"
-MOST_REMEDIES = 8
 ALIKE = 2  # Domains in which Pods may be fewer: others are no better.
 REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
 NODES_TRIED = 500_000
-LAST_PORT = 65_535
 NEW_NODE = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
 
 
@@ -71,16 +66,7 @@ class Remedy(NamedTuple):
     cycle: Cycle
 
 
-class Variant(NamedTuple):
-    """The attempt as it would be after a change, in words."""
-
-    change: str
-    cycle: Cycle
-
-
 Change = tuple[str, dict[str, Any]]  # Fields of a constraint as they are written, and as they are read.
-# Variants of an attempt, the smallest change first.
-Finder = Callable[[Cycle], Iterator[Variant]]
 
 
 def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
@@ -166,27 +152,24 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     nodes = cycle.snapshot.nodes
     key = _first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
-    shut = _refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
-    for domain, members in islice(_largest_first(by_domain, shut), MOST_REMEDIES):
-        yield partial(_opened, which=members & shut, place=_place(key, domain))
+    shut = refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
+    for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES):
+        yield partial(_opened, which=members & shut, place=place_name(key, domain))
     lost = union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
-    for domain, members in islice(_largest_first(by_domain, lost), MOST_REMEDIES):
-        yield partial(_without_nodes, which=members & lost, place=_place(key, domain))
+    for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
+        yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))
     for counts in feasibility.spread.domains:
         for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
             yield partial(_with_fewer_pods, counts=counts, domain=domain)
-    if _refused(feasibility, NODE_RESOURCES_FIT):
+    if refused(feasibility, NODE_RESOURCES_FIT):
         yield _with_room
     if feasibility.spread.unlabelled:
         for constraint in _hard(cycle):
             yield partial(_labelled, key=constraint.topology_key)
-    if cycle.pod.ports and _refused(feasibility, NODE_PORTS):
-        yield partial(_without_ports, which=_refused(feasibility, NODE_PORTS))
-    for term, pods in islice(_selecting(cycle), MOST_REMEDIES if _refused(feasibility, INTER_POD_AFFINITY) else 0):
-        yield partial(_without_terms, term=term, pods=pods)
-    for domain, members in islice(_largest_first(by_domain, nodes.all), MOST_REMEDIES):
-        yield partial(_with_node, like=members, place=_place(key, domain))
-    for other in dict.fromkeys((key, *_keys_apart(cycle, feasibility))):
+    yield from affinity_changes.now(cycle, feasibility)
+    for domain, members in islice(largest_first(by_domain, nodes.all), MOST_REMEDIES):
+        yield partial(_with_node, like=members, place=place_name(key, domain))
+    for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
         if other:
             yield partial(_with_domain, key=other)
 
@@ -200,15 +183,11 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         yield partial(_with_larger_skew, counts=counts)
     for taint in islice(_untolerated(cycle), MOST_REMEDIES):
         yield partial(_tolerating, taint=taint)
-    if _refused(feasibility, NODE_RESOURCES_FIT):
+    if refused(feasibility, NODE_RESOURCES_FIT):
         yield _requesting_less
-    if _refused(feasibility, NODE_AFFINITY) or feasibility.rejected:
+    if refused(feasibility, NODE_AFFINITY) or feasibility.rejected:
         yield _without_affinity
-    if cycle.pod.pod_affinity is not None and _refused(feasibility, INTER_POD_AFFINITY):
-        yield partial(_preferring, apart=True)
-        yield partial(_preferring, apart=False)
-    if _refused(feasibility, NODE_PORTS):
-        yield _with_other_ports
+    yield from affinity_changes.template(cycle, feasibility)
     for constraint in _hard(cycle):
         soften = ("whenUnsatisfiable: ScheduleAnyway", {"when_unsatisfiable": SOFT})
         yield partial(_with_constraint, constraint=constraint, changes=[soften])
@@ -224,21 +203,6 @@ def _first_key(constraints: Sequence[Constraint]) -> str:
     """Return the topology key by which places are named: that of the first hard constraint that is not of nodes."""
     keys = [constraint.topology_key for constraint in constraints if constraint.hard]
     return next((key for key in keys if key != HOSTNAME), "")
-
-
-def _place(key: str, domain: str) -> str:
-    """Return a place in words such as `zone a`; "" where places are not named."""
-    return f"{key.rpartition('/')[2]} {domain}" if key else ""
-
-
-def _refused(feasibility: Feasibility, *plugins: str) -> NodeSet:
-    return union(refusal.nodes for refusal in feasibility.refusals if refusal.plugin in plugins)
-
-
-def _largest_first(by_domain: Mapping[str, NodeSet], which: NodeSet) -> list[tuple[str, NodeSet]]:
-    """Return the domains that have such nodes, by how many they have."""
-    having = [(domain, members) for domain, members in by_domain.items() if members & which]
-    return sorted(having, key=lambda domain: (-(domain[1] & which).bit_count(), domain[0]))
 
 
 def _with_changed(cycle: Cycle, *changed: Node) -> Cycle:
@@ -288,7 +252,7 @@ def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iter
     constraint = counts.constraint
     least = counts.skew(domain, counts.min_match_num) - constraint.max_skew
     key = constraint.topology_key
-    place = f"on {domain}" if key == HOSTNAME else f"in {_place(key, domain)}"
+    place = f"on {domain}" if key == HOSTNAME else f"in {place_name(key, domain)}"
     nodes = cycle.snapshot.nodes
     counted = cycle.reach.eligible(constraint, carrying_every_key(nodes, _hard(cycle)))
     on = frozenset(nodes.names(counted & nodes.domains(constraint.topology_key)[domain]))
@@ -427,93 +391,6 @@ def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
 def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
     pod = replace(cycle.pod, affinity=ANY_NODE)
     yield Variant("no nodeSelector and no required node affinity", replace(cycle, pod=pod))
-
-
-def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
-    """Yield one required term after the other preferred, as the Pods of its template will have it, too."""
-    affinity, kind = cycle.pod.pod_affinity or NO_TERMS, POD_ANTI_AFFINITY if apart else POD_AFFINITY
-    terms = affinity.anti_affinity if apart else affinity.affinity
-    for index, term in enumerate(terms):
-        which = f" (term {index})" if len(terms) > 1 else ""
-        softer, there = preferring(affinity, index, apart=apart), cycle.snapshot.affine
-        others = {terms: nodes for terms, nodes in there.items() if terms != affinity}
-        softened = {**others, softer: there[affinity]} if affinity in there else there
-        changed = replace(cycle.snapshot, affine=softened)
-        pod = replace(cycle.pod, pod_affinity=softer)
-        words = f"{kind}{which} per {term.topology_key} preferred, not required"
-        yield Variant(words, replace(cycle, pod=pod, snapshot=changed))
-
-
-def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:
-    """Yield another number for each host port that a Pod has somewhere: the next one that no Pod has."""
-    taken = {port.port for ports in cycle.snapshot.ports.values() for port in ports}
-    changed, words = list[HostPort](), list[str]()
-    for port in cycle.pod.ports:
-        number = port.port
-        while number in taken:
-            number += 1
-        if number != port.port:
-            taken.add(number)
-            words.append(f"host port {number} in place of {port}")
-        changed.append(port._replace(port=number))
-    if words and all(port.port <= LAST_PORT for port in changed):
-        yield Variant(" and ".join(words), replace(cycle, pod=replace(cycle.pod, ports=tuple(changed))))
-
-
-def _without_ports(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
-    """Yield a node on which the Pods with the ports are no more; they would give back their room, too."""
-    snapshot = cycle.snapshot
-    for name in islice(snapshot.nodes.names(which), MOST_REMEDIES):
-        ports = snapshot.ports[name]
-        left = {port: number for port, number in ports.items() if not _conflicts(port, cycle)}
-        taken = ", ".join(str(port) for port in ports if port not in left)
-        changed = replace(cycle, snapshot=replace(snapshot, ports={**snapshot.ports, name: left}))
-        yield Variant(f"move what has host port {taken} off {name}", changed)
-
-
-def _conflicts(port: HostPort, cycle: Cycle) -> bool:
-    return any(port.conflicts(wanted) for wanted in cycle.pod.ports)
-
-
-def _selecting(cycle: Cycle) -> Iterator[tuple[PodTerm, frozenset[str]]]:
-    """Yield the terms of anti-affinity of other Pods that select the Pod, with the nodes of these Pods."""
-    pod, namespaces = cycle.pod, cycle.snapshot.namespaces
-    labels = namespaces.get(pod.namespace, {})
-    nodes: dict[PodTerm, frozenset[str]] = {}
-    for affinity, by_node in cycle.snapshot.affine.items():
-        for term in affinity.anti_affinity:
-            if term.selects(pod.namespace, pod.labels, labels):
-                nodes[term] = nodes.get(term, frozenset()) | by_node.keys()
-    yield from nodes.items()
-
-
-def _without_terms(cycle: Cycle, *, term: PodTerm, pods: frozenset[str]) -> Iterator[Variant]:
-    """Yield a domain that the Pods with a term that selects the Pod have left, that with the fewest of them first."""
-    snapshot, key = cycle.snapshot, term.topology_key
-    there = snapshot.nodes.named(pods)
-    domains = sorted(
-        _largest_first(snapshot.nodes.domains(key), there), key=lambda domain: (domain[1] & there).bit_count()
-    )
-    for domain, members in islice(domains, MOST_REMEDIES):
-        names = frozenset(snapshot.nodes.names(members))
-        affine = {
-            affinity: {node: number for node, number in nodes.items() if node not in names}
-            if term in affinity.anti_affinity
-            else nodes
-            for affinity, nodes in snapshot.affine.items()
-        }
-        place = domain if key == HOSTNAME else _place(key, domain)
-        changed = replace(cycle, snapshot=replace(snapshot, affine=affine))
-        yield Variant(f"move the Pods whose anti-affinity selects it away from {place}", changed)
-
-
-def _keys_apart(cycle: Cycle, feasibility: Feasibility) -> Iterator[str]:
-    """Yield the topology keys, but for that of nodes, of anti-affinity that refuses a node."""
-    if _refused(feasibility, INTER_POD_AFFINITY):
-        own = cycle.pod.pod_affinity.anti_affinity if cycle.pod.pod_affinity is not None else ()
-        for term in (*own, *[term for term, _ in _selecting(cycle)]):
-            if term.topology_key != HOSTNAME:
-                yield term.topology_key
 
 
 def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Variant]:

@@ -1,0 +1,124 @@
+"""Changes against what refuses a Pod because of other Pods: affinity between Pods, and host ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+
+from webhook.objects.names import HOSTNAME, POD_AFFINITY, POD_ANTI_AFFINITY
+from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, refused
+from webhook.scheduler.framework import Feasibility
+from webhook.scheduler.host_ports import HostPort
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.plugins.inter_pod_affinity import NO_TERMS
+from webhook.scheduler.pod_affinity import PodTerm, preferring
+from webhook.scheduler.profile import INTER_POD_AFFINITY, NODE_PORTS, Cycle
+
+LAST_PORT = 65_535
+
+
+def now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
+    """Yield the functions that find changes in the cluster."""
+    if cycle.pod.ports and (taken := refused(feasibility, NODE_PORTS)):
+        yield partial(_without_ports, which=taken)
+    if refused(feasibility, INTER_POD_AFFINITY):
+        for term, pods in islice(_selecting(cycle), MOST_REMEDIES):
+            yield partial(_without_terms, term=term, pods=pods)
+
+
+def template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
+    """Yield the functions that find changes in the Pod's template."""
+    if cycle.pod.pod_affinity is not None and refused(feasibility, INTER_POD_AFFINITY):
+        yield partial(_preferring, apart=True)
+        yield partial(_preferring, apart=False)
+    if refused(feasibility, NODE_PORTS):
+        yield _with_other_ports
+
+
+def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
+    """Yield one required term after the other preferred, as the Pods of its template will have it, too."""
+    affinity, kind = cycle.pod.pod_affinity or NO_TERMS, POD_ANTI_AFFINITY if apart else POD_AFFINITY
+    terms = affinity.anti_affinity if apart else affinity.affinity
+    for index, term in enumerate(terms):
+        which = f" (term {index})" if len(terms) > 1 else ""
+        softer, there = preferring(affinity, index, apart=apart), cycle.snapshot.affine
+        others = {terms: nodes for terms, nodes in there.items() if terms != affinity}
+        softened = {**others, softer: there[affinity]} if affinity in there else there
+        changed = replace(cycle.snapshot, affine=softened)
+        pod = replace(cycle.pod, pod_affinity=softer)
+        words = f"{kind}{which} per {term.topology_key} preferred, not required"
+        yield Variant(words, replace(cycle, pod=pod, snapshot=changed))
+
+
+def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:
+    """Yield another number for each host port that a Pod has somewhere: the next one that no Pod has."""
+    taken = {port.port for ports in cycle.snapshot.ports.values() for port in ports}
+    changed, words = list[HostPort](), list[str]()
+    for port in cycle.pod.ports:
+        number = port.port
+        while number in taken:
+            number += 1
+        if number != port.port:
+            taken.add(number)
+            words.append(f"host port {number} in place of {port}")
+        changed.append(port._replace(port=number))
+    if words and all(port.port <= LAST_PORT for port in changed):
+        yield Variant(" and ".join(words), replace(cycle, pod=replace(cycle.pod, ports=tuple(changed))))
+
+
+def _without_ports(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
+    """Yield a node on which the Pods with the ports are no more; they would give back their room, too."""
+    snapshot = cycle.snapshot
+    for name in islice(snapshot.nodes.names(which), MOST_REMEDIES):
+        ports = snapshot.ports[name]
+        left = {port: number for port, number in ports.items() if not _conflicts(port, cycle)}
+        taken = ", ".join(str(port) for port in ports if port not in left)
+        changed = replace(cycle, snapshot=replace(snapshot, ports={**snapshot.ports, name: left}))
+        yield Variant(f"move what has host port {taken} off {name}", changed)
+
+
+def _conflicts(port: HostPort, cycle: Cycle) -> bool:
+    return any(port.conflicts(wanted) for wanted in cycle.pod.ports)
+
+
+def _selecting(cycle: Cycle) -> Iterator[tuple[PodTerm, frozenset[str]]]:
+    """Yield the terms of anti-affinity of other Pods that select the Pod, with the nodes of these Pods."""
+    pod, namespaces = cycle.pod, cycle.snapshot.namespaces
+    labels = namespaces.get(pod.namespace, {})
+    nodes: dict[PodTerm, frozenset[str]] = {}
+    for affinity, by_node in cycle.snapshot.affine.items():
+        for term in affinity.anti_affinity:
+            if term.selects(pod.namespace, pod.labels, labels):
+                nodes[term] = nodes.get(term, frozenset()) | by_node.keys()
+    yield from nodes.items()
+
+
+def _without_terms(cycle: Cycle, *, term: PodTerm, pods: frozenset[str]) -> Iterator[Variant]:
+    """Yield a domain that the Pods with a term that selects the Pod have left, that with the fewest of them first."""
+    snapshot, key = cycle.snapshot, term.topology_key
+    there = snapshot.nodes.named(pods)
+    domains = sorted(
+        largest_first(snapshot.nodes.domains(key), there), key=lambda domain: (domain[1] & there).bit_count()
+    )
+    for domain, members in islice(domains, MOST_REMEDIES):
+        names = frozenset(snapshot.nodes.names(members))
+        affine = {
+            affinity: {node: number for node, number in nodes.items() if node not in names}
+            if term in affinity.anti_affinity
+            else nodes
+            for affinity, nodes in snapshot.affine.items()
+        }
+        place = domain if key == HOSTNAME else place_name(key, domain)
+        changed = replace(cycle, snapshot=replace(snapshot, affine=affine))
+        yield Variant(f"move the Pods whose anti-affinity selects it away from {place}", changed)
+
+
+def keys_apart(cycle: Cycle, feasibility: Feasibility) -> Iterator[str]:
+    """Yield the topology keys, but for that of nodes, of anti-affinity that refuses a node."""
+    if refused(feasibility, INTER_POD_AFFINITY):
+        own = cycle.pod.pod_affinity.anti_affinity if cycle.pod.pod_affinity is not None else ()
+        for term in (*own, *[term for term, _ in _selecting(cycle)]):
+            if term.topology_key != HOSTNAME:
+                yield term.topology_key
