@@ -373,3 +373,12 @@ def test_classes_of_the_wrong_type_give_nothing():
 )
 def test_what_a_pod_says_itself_needs_no_class(spec, expected):
     assert expected == list(heeded_classes({**pod(), "spec": spec}))
+
+
+def test_mount_options_are_dropped_as_by_an_api_server_without_their_gate():
+    mounts = [{"name": "data", "mountPath": "/data", "bindMountOptions": ["noexec"]}, {"name": "tmp"}]
+    spec = {"containers": [{"name": "c", "volumeMounts": mounts}, {"name": "d", "volumeMounts": [{"name": "tmp"}]}]}
+    found = created({**pod(), "spec": spec}, creation()).raw["spec"]["containers"]
+
+    assert [{"name": "data", "mountPath": "/data"}, {"name": "tmp"}] == found[0]["volumeMounts"]
+    assert [{"name": "tmp"}] == found[1]["volumeMounts"]

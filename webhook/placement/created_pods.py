@@ -198,7 +198,7 @@ def created(pod: Raw, creation: PodCreation) -> CreatedPod:
     level = {"resources": spec["resources"]} if "resources" in spec else {}
     last = creation.features.minor >= _DEFAULTS_POD_LAST
     admitted: Raw = {name: value for name, value in spec.items() if name != "resources"} if last else spec
-    admitted = _with_host_ports(with_default_requests(admitted))
+    admitted = _with_host_ports(with_default_requests(_without_mount_options(admitted)))
     namespace = texts_at(pod, "metadata.namespace")[0]
     for plugin in _ADMISSION_PLUGINS:
         step = plugin(admitted, namespace, creation)
@@ -221,6 +221,25 @@ def _each_container(spec: Raw, change: Callable[[object], object]) -> Raw:
                 change(container) if isinstance(container, dict) else container for container in containers
             ]
     return changed
+
+
+def _without_mount_options(spec: Raw) -> Raw:
+    """
+    Return the spec without bindMountOptions, a field of the feature gate VolumeBindMountOptions, which is off.
+
+    upstream: util.go:dropDisabledFields (v1.37)
+    """
+    return _each_container(spec, _without_options)
+
+
+def _without_options(container: object) -> object:
+    mounts = as_list(value_at(container, ("volumeMounts",)))
+    if not any("bindMountOptions" in as_mapping(mount) for mount in mounts):
+        return container
+    left = [
+        {name: value for name, value in as_mapping(mount).items() if name != "bindMountOptions"} for mount in mounts
+    ]
+    return with_value(container, ("volumeMounts",), left)
 
 
 def _with_host_ports(spec: Raw) -> Raw:
