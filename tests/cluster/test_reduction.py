@@ -28,7 +28,8 @@ image name ports[].containerPort ports[].hostIP ports[].hostPort ports[].protoco
 resources.limits resources.requests restartPolicy restartPolicyRules[].action volumeMounts[].bindMountOptions[]
 """
 VOLUME = """
-awsElasticBlockStore azureDisk cinder csi ephemeral gcePersistentDisk image.reference iscsi persistentVolumeClaim rbd
+awsElasticBlockStore azureDisk azureFile cinder ephemeral gcePersistentDisk image.reference iscsi
+persistentVolumeClaim portworxVolume rbd vsphereVolume
 """
 
 
@@ -218,7 +219,7 @@ def test_what_is_read_is_the_same(obj):
 
 @pytest.mark.parametrize(
     "obj",
-    [{"spec": 3}, {"spec": {"containers": {}}}, {"metadata": {"annotations": []}}, {"spec": {"volumes": [{"csi": 1}]}}],
+    [{"spec": 3}, {"spec": {"containers": {}}}, {"metadata": {"annotations": []}}, {"spec": {"volumes": [{"rbd": 1}]}}],
     ids=str,
 )
 def test_what_has_another_form_is_an_error(obj):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.build import pod
-from tests.support.placing import INFRA, attempted, node, running
+from tests.support.placing import INFRA, attempted, node, requesting, running
 from webhook.placement.gaps import gaps, gaps_of_runs, in_words, left_out, used_by
 from webhook.scheduler.framework import find_feasible
 from webhook.scheduler.profile import USUAL_PROFILE
@@ -26,8 +26,8 @@ def of(*objects, name="", uses=(), minor=37, **spec):
     return gaps(cycle, find_feasible(cycle), uses, name)
 
 
-def nominated(name, to, priority=0):
-    raw = pod(name=name, spec={"priority": priority})
+def nominated(name, to, priority=0, cpu="1"):
+    raw = pod(name=name, spec={"priority": priority, "containers": requesting(cpu)})
     return {**raw, "status": {"phase": "Pending", "nominatedNodeName": to}}
 
 
@@ -57,13 +57,27 @@ def test_what_a_pod_and_its_profile_use_is_always_named():
     assert ("volumes", "extenders") == gaps(configured, find_feasible(configured), ["volumes"], "")
 
 
-def test_a_nominated_pod_matters_on_a_node_that_the_pod_could_use():
-    closed = node("n2", taints=[INFRA])
+def test_a_nominated_pod_matters_where_it_takes_the_room_of_a_node_that_the_pod_could_use():
+    small, closed = node("n1", cpu="1"), node("n2", cpu="1", taints=[INFRA])
 
-    assert ("nominated Pods",) == of(node("n1"), closed, nominated("other", "n1"))
-    assert () == of(node("n1"), closed, nominated("other", "n2"))
-    assert () == of(node("n1"), closed, nominated("other", "n1", priority=-1))
-    assert ("nominated Pods",) == of(node("n1"), closed, nominated("itself", "n2"), name="itself")
+    assert ("nominated Pods",) == of(small, closed, nominated("other", "n1"))
+    assert () == of(small, closed, nominated("other", "n1", cpu="500m"))
+    assert () == of(small, closed, nominated("other", "n2"))
+    assert () == of(small, closed, nominated("other", "n1", priority=-1))
+
+
+def test_a_nominated_pod_matters_where_it_changes_the_reason():
+    full = node("n1", cpu="1", pods="1")
+
+    assert ("nominated Pods",) == of(full, running("n1"), nominated("other", "n1"))
+    assert () == of(full, running("n1"), nominated("other", "n1", cpu="0"))
+
+
+def test_a_pod_tries_the_node_first_to_which_it_is_nominated_itself():
+    nodes = [node("n1"), node("n2")]
+
+    assert ("nominated Pods",) == of(*nodes, nominated("itself", "n2"), name="itself")
+    assert () == of(nodes[0], node("n2", taints=[INFRA]), nominated("itself", "n1"), name="itself")
 
 
 def test_preemption_matters_where_no_node_passes_and_pods_of_lower_priority_are_in_the_way():
@@ -77,9 +91,10 @@ def test_preemption_matters_where_no_node_passes_and_pods_of_lower_priority_are_
     assert () == of(node("n1", cpu="1", taints=[INFRA]), placeholder)
 
 
+@pytest.mark.parametrize("resource", ["example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"])
 @pytest.mark.parametrize(("minor", "named"), [(35, ()), (37, ("devices of DeviceClasses",))])
-def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(minor, named):
-    containers = [{"name": "c", "image": "i", "resources": {"requests": {"example.com/gpu": "1"}}}]
+def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(minor, named, resource):
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {resource: "1"}}}]
     cycle = attempted(node("n1"), DEVICE_CLASS, minor=minor, containers=containers)
 
     assert named == gaps(cycle, find_feasible(cycle), (), "")

@@ -87,6 +87,11 @@ class Kinds(tuple[Kind, ...]):
     """A tuple of kinds, with an index that is built once."""
 
     @cached_property
+    def addable(self) -> frozenset[str]:
+        """The label keys that any of their controllers adds, or may add."""
+        return frozenset[str]().union(*[kind.addable for kind in self])
+
+    @cached_property
     def by_name(self) -> Mapping[tuple[str, str], Sequence[Kind]]:
         """The kinds by (apiVersion, kind); those of the policy replace a built-in one without an operator."""
         kinds_by_name: dict[tuple[str, str], list[Kind]] = {}

@@ -14,6 +14,8 @@ HOSTNAME = "kubernetes.io/hostname"
 POD_AFFINITY, POD_ANTI_AFFINITY = "podAffinity", "podAntiAffinity"  # in `spec.affinity` of a Pod
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 TOPOLOGY_LABELS = frozenset({ZONE, REGION})  # Which a bound Pod gets from its node, since 1.35.
+# Of a DeviceClass that names no extended resource this is the one that Pods request, with its name.
+DEVICE_PREFIX = "deviceclass.resource.kubernetes.io/"
 DEFAULT_SCHEDULER = "default-scheduler"
 SCHEDULER_CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 TEMPLATE_HASH = "pod-template-hash"  # The label by which the Pods of a Deployment's ReplicaSets are told apart,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 
+from webhook.objects.kinds import KINDS
 from webhook.objects.names import HOSTNAME, POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, refused
 from webhook.scheduler.framework import Feasibility
@@ -21,10 +23,14 @@ LAST_PORT = 65_535
 
 def now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     """Yield the functions that find changes in the cluster."""
-    if cycle.pod.ports and (taken := refused(feasibility, NODE_PORTS)):
+    own = cycle.pod.pod_affinity or NO_TERMS
+    if own.affinity:
+        return  # The Pods that are moved away may be those that it wants nearby.
+    if taken := refused(feasibility, NODE_PORTS):
         yield partial(_without_ports, which=taken)
     if refused(feasibility, INTER_POD_AFFINITY):
-        for term, pods in islice(_selecting(cycle), MOST_REMEDIES):
+        others = ((term, pods) for term, pods in _selecting(cycle) if term not in own.anti_affinity)
+        for term, pods in islice(others, MOST_REMEDIES):
             yield partial(_without_terms, term=term, pods=pods)
 
 
@@ -43,22 +49,36 @@ def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
     terms = affinity.anti_affinity if apart else affinity.affinity
     for index, term in enumerate(terms):
         which = f" (term {index})" if len(terms) > 1 else ""
-        softer, there = preferring(affinity, index, apart=apart), cycle.snapshot.affine
-        others = {terms: nodes for terms, nodes in there.items() if terms != affinity}
-        softened = {**others, softer: there[affinity]} if affinity in there else there
-        changed = replace(cycle.snapshot, affine=softened)
+        softer, affine = preferring(affinity, index, apart=apart), cycle.snapshot.affine
+        if affinity in affine and _are_alike(cycle, affine[affinity]):
+            others = {terms: nodes for terms, nodes in affine.items() if terms != affinity}
+            affine = {**others, softer: affine[affinity]}
+        changed = replace(cycle.snapshot, affine=affine)
         pod = replace(cycle.pod, pod_affinity=softer)
         words = f"{kind}{which} per {term.topology_key} preferred, not required"
         yield Variant(words, replace(cycle, pod=pod, snapshot=changed))
 
 
+def _are_alike(cycle: Cycle, pods: Mapping[str, int]) -> bool:
+    """Return whether Pods with the Pod's terms, by node, are those of its template, as far as labels tell."""
+    pod, snapshot = cycle.pod, cycle.snapshot
+    of_template = {item for item in pod.labels.items() if item[0] not in KINDS.addable}
+    alike = Counter[str]()
+    for there in (snapshot.pods, snapshot.terminating):
+        for group in there.get(pod.namespace, {}).values():
+            if of_template <= group.labels.items():
+                alike.update(group.nodes)
+    return all(number <= alike[node] for node, number in pods.items())
+
+
 def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:
     """Yield another number for each host port that a Pod has somewhere: the next one that no Pod has."""
     taken = {port.port for ports in cycle.snapshot.ports.values() for port in ports}
+    own = {port.port for port in cycle.pod.ports}
     changed, words = list[HostPort](), list[str]()
     for port in cycle.pod.ports:
         number = port.port
-        while number in taken:
+        while number in taken or (number in own and number != port.port):
             number += 1
         if number != port.port:
             taken.add(number)

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
-from webhook.scheduler.framework import Feasibility, usable_nodes
+from webhook.scheduler.counts import NO_REQUESTS, UNUSED
+from webhook.scheduler.framework import Feasibility, Framework, message, usable_nodes
 from webhook.scheduler.incoming import VOLUME_KINDS
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
@@ -69,36 +70,80 @@ def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
     """Return what is not simulated of Pods that `use` these features; preemption only matters if some of them wait."""
     lower = any(priority < cycle.pod.priority for priority in cycle.snapshot.priorities.values())
     preempting = (PREEMPTION,) if lower and cycle.pod.preempts else ()
-    return (*uses, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_of_nodes(cycle, ""), *preempting)
+    nominated = (NOMINATED,) if _nominated(cycle, "") else ()
+    return (*uses, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_devices(cycle), *nominated, *preempting)
 
 
 def _of_cluster(cycle: Cycle, feasibility: Feasibility, name: str) -> Iterator[str]:
-    yield from _of_nodes(cycle, name)
+    yield from _devices(cycle)
+    if _tries_its_own_node(cycle, feasibility, name) or _nominated_decide(cycle, feasibility, name):
+        yield NOMINATED
     if not feasibility.feasible and _may_preempt(cycle, feasibility):
         yield PREEMPTION
 
 
-def _of_nodes(cycle: Cycle, name: str) -> Iterator[str]:
+def _devices(cycle: Cycle) -> Iterator[str]:
     if cycle.of_devices and any(_lacks_any(cycle, node.allocatable.scalars) for node in cycle.snapshot.nodes):
         yield DEVICES
-    if any(_matters(cycle, nominated, name) for nominated in cycle.snapshot.nominated):
-        yield NOMINATED
 
 
 def _lacks_any(cycle: Cycle, scalars: Sequence[tuple[str, int]]) -> bool:
     return not cycle.of_devices <= {resource for resource, amount in scalars if amount}
 
 
-def _matters(cycle: Cycle, nominated: NominatedPod, name: str) -> bool:
+def _tries_its_own_node(cycle: Cycle, feasibility: Feasibility, name: str) -> bool:
     """
-    Return whether a nominated Pod may keep the Pod off its node, or is the Pod itself.
+    Return whether the Pod goes to its own nominated node before others, whatever they score.
+
+    upstream: schedule_one.go:Scheduler.findNodesThatFitPod (v1.37)
+    """
+    several = feasibility.feasible.bit_count() > 1
+    own = [nominated for nominated in cycle.snapshot.nominated if _is_named(nominated, cycle, name)]
+    return several and any(
+        cycle.snapshot.nodes.named((nominated.pod.node,)) & feasibility.feasible for nominated in own
+    )
+
+
+def _is_named(nominated: NominatedPod, cycle: Cycle, name: str) -> bool:
+    return (nominated.namespace, nominated.name) == (cycle.pod.namespace, name)
+
+
+def _nominated(cycle: Cycle, name: str) -> list[NominatedPod]:
+    """
+    Return the nominated Pods for which room is kept on nodes that the Pod could use.
 
     upstream: framework.go:addGENominatedPods (v1.37)
     """
-    snapshot, pod = cycle.snapshot, nominated.pod
-    if (nominated.namespace, nominated.name) == (cycle.pod.namespace, name):
-        return True
-    return pod.priority >= cycle.pod.priority and bool(snapshot.nodes.named((pod.node,)) & usable_nodes(cycle))
+    if not cycle.snapshot.nominated:
+        return []
+    usable = set(cycle.snapshot.nodes.names(usable_nodes(cycle)))
+    return [
+        nominated
+        for nominated in cycle.snapshot.nominated
+        if nominated.pod.priority >= cycle.pod.priority
+        and nominated.pod.node in usable
+        and not _is_named(nominated, cycle, name)
+    ]
+
+
+def _nominated_decide(cycle: Cycle, feasibility: Feasibility, name: str) -> bool:
+    """
+    Return whether another node would pass, or another reason refuse one, if nominated Pods were on their nodes.
+
+    upstream: framework.go:RunFilterPluginsWithNominatedPods (v1.37)
+    """
+    nominated = _nominated(cycle, name)
+    if not nominated:
+        return False
+    framework, usage = Framework(cycle), dict(cycle.snapshot.usage)
+    for kept in nominated:
+        node, requests = kept.pod.node, kept.pod.requests or NO_REQUESTS
+        usage[node] = usage.get(node, UNUSED).plus(requests)
+        framework.add_pods(kept.pod.info(kept.namespace), node, 1)
+        framework.set_usage(node, usage[node])
+    placed = framework.feasibility()
+    passing = placed.feasible & feasibility.feasible
+    return passing != feasibility.feasible or message(cycle, placed) != message(cycle, feasibility)
 
 
 def _may_preempt(cycle: Cycle, feasibility: Feasibility) -> bool:

@@ -62,11 +62,13 @@ def named_pods(pods: Iterable[Raw], features: Features, but: str) -> Iterator[Na
 
 class Obstacle(NamedTuple):
     """
-    A term or a port for which nodes are refused, and the Pods that it meets there; a term of podAffinity meets none.
+    A port or terms for which nodes are refused, and the Pods that these meet there.
+
+    No Pod near the nodes meets the terms of podAffinity: one Pod has to meet all of them.
     """
 
     sort: str
-    what: PodTerm | HostPort
+    what: tuple[PodTerm, ...] | HostPort
     pods: tuple[str, ...]
     nodes: NodeSet
 
@@ -96,9 +98,8 @@ def _ports(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator
 
 
 def _unmet(cycle: Cycle, refused: NodeSet) -> Iterator[Obstacle]:
-    terms = cycle.pod.pod_affinity.affinity if cycle.pod.pod_affinity is not None else ()
-    for term in terms if refused else ():
-        yield Obstacle(POD_AFFINITY, term, (), refused)
+    if refused and cycle.pod.pod_affinity is not None:
+        yield Obstacle(POD_AFFINITY, cycle.pod.pod_affinity.affinity, (), refused)
 
 
 def _unwanted(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:
@@ -127,12 +128,12 @@ def _met_by(sort: str, term: PodTerm, pods: Sequence[NamedPod], refused: NodeSet
     def around(pod: NamedPod) -> NodeSet:
         return domains[placed[pod.pod.node]] if pod.pod.node in placed else 0
 
-    yield from _met(sort, term, pods, refused, around)
+    yield from _met(sort, (term,), pods, refused, around)
 
 
 def _met(
     sort: str,
-    what: PodTerm | HostPort,
+    what: tuple[PodTerm, ...] | HostPort,
     pods: Sequence[NamedPod],
     refused: NodeSet,
     around: Callable[[NamedPod], NodeSet],

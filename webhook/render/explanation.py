@@ -87,20 +87,22 @@ def headline(explained: Explained) -> str:
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
     nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else "no node passes"
-    if explanation.gaps:
-        nodes += f"{' what evenkeel judges' if passing else ''}; {in_words(explanation.gaps)}"
+    unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
+    if unknown and passing:
+        nodes += " what evenkeel judges"
     name = one_line(str(subject.ref), LINE_LIMIT)
     if not subject.exists:
-        return f"{name} as it would be placed now: {nodes}." if subject.is_pod else f"The next Pod of {name}: {nodes}."
+        what = f"{name} as it would be placed now" if subject.is_pod else f"The next Pod of {name}"
+        return f"{what}: {nodes}{unknown}."
     made_by = f" ({one_line(subject.workload, LINE_LIMIT)})" if subject.workload else ""
     if not subject.node:
-        return f"{name}{made_by} is {subject.phase}: {nodes}."
+        return f"{name}{made_by} is {subject.phase}: {nodes}{unknown}."
     own = explanation.nodes.named((subject.node,))
     still = "its own among them" if own & explanation.feasibility.feasible else f"but not {subject.node}"
     where = f"{nodes}, {still}" if passing and own else nodes
     if not own:
         where += f"; {subject.node} is no node of the cluster"
-    return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}."
+    return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}{unknown}."
 
 
 def obstacle_lines(explained: Explained) -> Iterator[str]:
@@ -108,16 +110,19 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
     nodes = explained.explanation.nodes
     for obstacle in explained.obstacles[:MOST_ROWS]:
         refused = list(nodes.names(obstacle.nodes))
-        met = f"met by {_some(obstacle.pods)}" if obstacle.pods else "no Pod meets it on these nodes"
+        nobody = "no Pod nearby that all of them select" if " and " in _asked(obstacle) else "no Pod nearby"
+        met = f"met by {_some(obstacle.pods)}" if obstacle.pods else nobody
         yield one_line(f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {_some(refused)}", 4 * LINE_LIMIT)
     if more := len(explained.obstacles[MOST_ROWS:]):
         yield f"{more} more terms or ports refuse nodes"
 
 
 def _asked(obstacle: Obstacle) -> str:
-    """Return a port, or a term with the Pods that it selects and its topology key."""
+    """Return a port, or terms with the Pods that they select and their topology keys."""
     what = obstacle.what
-    return str(what) if isinstance(what, HostPort) else f"{selector_text(what.selector)} per {what.topology_key}"
+    if isinstance(what, HostPort):
+        return str(what)
+    return " and ".join(f"{selector_text(term.selector)} per {term.topology_key}" for term in what)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -17,8 +17,9 @@ from webhook.scheduler.nodes import NodeSet
 
 if TYPE_CHECKING:
     from webhook.scheduler.capacity import Bound
+    from webhook.scheduler.snapshot import Snapshot
 
-MOST_REPLICAS_TRIED, MOST_TERMS = 200, 4
+MOST_REPLICAS_TRIED = 200
 
 
 @rule(
@@ -95,9 +96,10 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
 
     The finding is certain: in no order can the scheduler place more of the replicas.  Those that run are counted where
     they are; nothing is said where the strategy Recreate may take them away first, or where preemption may make room:
-    if the Pod has a priority, or Pods of negative priority run.  For evenkeel lint, an autoscaler of the workload among
-    the manifests counts by its minimum.  What an autoscaler of nodes would add is not known.  No node is taken to lack
-    a device that dynamic resource allocation may give out.  More than 200 replicas are not judged.  That fewer domains
+    if the Pod has a priority, or Pods of a lower one than the default run.  The webhook takes that to be 0, and gives
+    the room of Pods of negative priority to others.  For evenkeel lint, an autoscaler of the workload among the
+    manifests counts by its minimum.  What an autoscaler of nodes would add is not known.  No node is taken to lack a
+    device that dynamic resource allocation may give out.  More than 200 replicas are not judged.  That fewer domains
     are there than minDomains is no more than an info while nodes may join in others.
     """
     workload = subject.workload
@@ -117,6 +119,7 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     from webhook.scheduler.capacity import bound  # Only needed where Pods are known.
     from webhook.scheduler.profile import Cycle
 
+    there = _surely_selecting(subject, there)
     most = bound(Cycle(_with_labels(subject), tuple(subject.hard), there, subject.features), wanted)
     if most.number < wanted:
         yield _cause(subject, most, running)
@@ -125,9 +128,9 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
 def _may_preempt(subject: Subject) -> bool:
     """Return whether Pods of lower priority may be taken away for it, as far as priorities are known."""
     spec, there = subject.workload.pod_spec or {}, subject.snapshot
-    if spec.get("preemptionPolicy") == "Never":
+    if spec.get("preemptionPolicy") == "Never" or there is None:
         return False
-    lower = there is not None and any(priority < 0 for priority in there.priorities.values())
+    lower = any(priority < there.default_priority for priority in there.priorities.values())
     return lower or bool(spec.get("priorityClassName") or spec.get("priority"))
 
 
@@ -146,17 +149,29 @@ def _new_revision(subject: Subject) -> bool:
 
 
 def _with_labels(subject: Subject) -> IncomingPod:
-    """Return the next replica, with what it requests, its ports, and its affinity to other Pods."""
+    """
+    Return the next replica, with what it requests and its host ports.
+
+    Its own affinity to other Pods refuses it more nodes; to look at all Pods for that takes too long here.
+    """
     from webhook.scheduler.incoming import read_incoming_pod
     from webhook.scheduler.resources import with_default_requests  # Only needed where Pods are known.
 
     spec, namespace = with_default_requests(subject.workload.pod_spec or {}), subject.workload.namespace
     raw = {"metadata": {"namespace": namespace}, "spec": spec}
     pod = read_incoming_pod(Reader(), raw, subject.features)
-    apart = pod.pod_affinity.anti_affinity if pod.pod_affinity is not None else ()
-    few = pod.pod_affinity if len(apart) <= MOST_TERMS else None  # Each is held against all Pods that there are.
-    labels = subject.workload.pods_labels()
-    return replace(subject.pod, requests=pod.requests, ports=pod.ports, pod_affinity=few, labels=labels)
+    return replace(subject.pod, requests=pod.requests, ports=pod.ports, labels=subject.workload.pods_labels())
+
+
+def _surely_selecting(subject: Subject, there: Snapshot) -> Snapshot:
+    """Return the snapshot with the terms only that no label decides which a controller may add to the Pod."""
+    addable = subject.workload.addable
+    affine = {
+        affinity: nodes
+        for affinity, nodes in there.affine.items()
+        if all(term.selector.keys.isdisjoint(addable) for term in affinity.anti_affinity)
+    }
+    return replace(there, affine=affine)
 
 
 def _scarce(subject: Subject, most: Bound) -> NodeSet:

@@ -15,7 +15,7 @@ from webhook.scheduler.fit import asked_of_node
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.nodes import Allocatable, NodeSet
 from webhook.scheduler.profile import Cycle
-from webhook.scheduler.resources import is_extended
+from webhook.scheduler.resources import is_of_devices
 
 
 class Bound(NamedTuple):
@@ -91,7 +91,7 @@ class _Room:
         self._most = 1 if cycle.pod.ports else wanted  # A second Pod would want the same ports.
         self._requests, self._of_devices = cycle.requests, frozenset[str]()
         if cycle.features.extended_resources_of_devices:  # DeviceClasses may not have been read.
-            self._of_devices = frozenset([name for name, _ in self._requests.scalars if is_extended(name)])
+            self._of_devices = frozenset([name for name, _ in self._requests.scalars if is_of_devices(name)])
         self._by_node: dict[str, int] = {}
         self._known = any(node.allocatable.pods for node in self.snapshot.nodes)
 

@@ -32,8 +32,8 @@ MOST_PLACING_VALUES = 200
 # The volumes that bind a Pod to nodes, or of which a node takes only so many.
 VOLUME_KINDS = frozenset(
     {
-        *("awsElasticBlockStore", "azureDisk", "cinder", "csi", "ephemeral", "gcePersistentDisk", "iscsi"),
-        *("persistentVolumeClaim", "rbd"),
+        *("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "ephemeral", "gcePersistentDisk", "iscsi"),
+        *("persistentVolumeClaim", "portworxVolume", "rbd", "vsphereVolume"),
     }
 )
 

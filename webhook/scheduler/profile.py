@@ -18,7 +18,7 @@ from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.fit import CPU, MEMORY, USUAL_SCORING, ScoringStrategy, heeded
 from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.resources import is_extended
+from webhook.scheduler.resources import is_of_devices
 from webhook.scheduler.snapshot import Snapshot
 
 NODE_NAME, NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeName", "NodeUnschedulable", "TaintToleration"
@@ -100,8 +100,8 @@ class Cycle:
         given_out = self.snapshot.device_resources
         if given_out == frozenset() or not self.features.extended_resources_of_devices:
             return frozenset()
-        requested = frozenset([name for name, _ in self.pod.requests.scalars if is_extended(name)])
-        return requested if given_out is None else requested & given_out
+        requested = [name for name, _ in self.pod.requests.scalars if is_of_devices(name)]
+        return frozenset(requested if given_out is None else given_out.intersection(requested))
 
     @cached_property
     def requests(self) -> Requests:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 
 from webhook.objects.fields import FieldError, FieldPath, as_list, as_mapping, value_at, with_value
 from webhook.objects.labels import LONGEST_KEPT, label_key_errors
+from webhook.objects.names import DEVICE_PREFIX
 from webhook.objects.quantities import MILLI, NANOS, read_quantity, thousandths, whole
 from webhook.objects.reading import Reader
 from webhook.scheduler.counts import Requests, in_order
@@ -162,6 +163,15 @@ def is_extended(name: str) -> bool:
     """
     native = "/" not in name or NATIVE in name
     return not native and not name.startswith("requests.") and not label_key_errors(f"requests.{name}")
+
+
+def is_of_devices(name: str) -> bool:
+    """
+    Return whether a resource is one that a DeviceClass may give out.
+
+    upstream: fit.go:shouldDelegateResourceToDRA (v1.37)
+    """
+    return is_extended(name) or name.startswith(DEVICE_PREFIX)
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from webhook.objects.fields import as_list, as_mapping, integer, path_text, texts_at
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.labels import Labels
-from webhook.objects.names import NAMESPACE_NAME
+from webhook.objects.names import DEVICE_PREFIX, NAMESPACE_NAME
 from webhook.objects.reading import Reader, brief, printable
 from webhook.objects.references import ObjectRef, Owner
 from webhook.scheduler.affinity import has_pod_affinity
@@ -52,9 +52,7 @@ CONTROLLER_KINDS = frozenset(
 # Whoever may create Services could otherwise fill the memory of all replicas with a hundred of them.
 LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
 READ_KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
-DEVICE_CLASS = "DeviceClass"
-# Of a DeviceClass that names no resource this is the one that Pods request, with its name.
-IMPLICIT_RESOURCE = "deviceclass.resource.kubernetes.io/"
+DEVICE_CLASS, PRIORITY_CLASS = "DeviceClass", "PriorityClass"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,8 @@ class Snapshot:
     node, `ports` that of Pods with a host port, and `priorities` the lowest priority of a Pod, both by node.
     `device_resources` are the extended resources that a DeviceClass gives out, None where that may not be read;
     `nominated` are the Pods that wait for a node on which room is made for them.  The webhook reads none of these.
-    `unread` is what the source of the objects has left out, in a few words each.
+    `unread` is what the source of the objects has left out, in a few words each.  `default_priority` is that of a new
+    Pod that names no PriorityClass.
     """
 
     nodes: Nodes = field(default_factory=Nodes)
@@ -129,6 +128,7 @@ class Snapshot:
     device_resources: frozenset[str] | None = frozenset()
     nominated: tuple[NominatedPod, ...] = ()
     unread: tuple[str, ...] = ()
+    default_priority: int = 0
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
@@ -182,12 +182,14 @@ def from_objects(
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
     pods = _BoundPods(whole and features is not None)
-    nominated: list[NominatedPod] = []
+    nominated, default_priorities = list[NominatedPod](), list[int]()
     device_resources: set[str] = set()
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if kind == DEVICE_CLASS and whole:
             device_resources |= set(_device_resources(raw))
+        if kind == PRIORITY_CLASS and whole and raw.get("globalDefault") is True:
+            default_priorities.append(integer(raw.get("value")) or 0)
         if not any((api_version, kind) == known for known in READ_KINDS):
             continue
         namespace, _, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
@@ -216,6 +218,7 @@ def from_objects(
         pods.priorities,
         frozenset(device_resources),
         tuple(nominated),
+        default_priority=min(default_priorities, default=0),
     )
 
 
@@ -245,7 +248,7 @@ def _device_resources(raw: Mapping[str, object]) -> tuple[str, ...]:
     upstream: extendeddeviceresource.go:ExtendedResourceCache.updateMapping (v1.37)
     """
     name, resource = texts_at(raw, "metadata.name", "spec.extendedResourceName")
-    return (f"{IMPLICIT_RESOURCE}{name}", resource) if resource else (f"{IMPLICIT_RESOURCE}{name}",)
+    return (f"{DEVICE_PREFIX}{name}", resource) if resource else (f"{DEVICE_PREFIX}{name}",)
 
 
 def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
