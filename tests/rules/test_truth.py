@@ -13,7 +13,7 @@ IN_ZONE_A = {"nodeSelector": {ZONE: "a"}}
 def found(obj, *objects, rule):
     """The findings of one rule on the only workload of an object."""
     (parsed,) = parse_workloads(obj)
-    findings = evaluate(parsed, DEFAULT_SETTINGS, snapshot(*objects), FEATURES).findings
+    findings = evaluate(parsed, DEFAULT_SETTINGS, snapshot(*objects, features=FEATURES), FEATURES).findings
     return [finding for finding in findings if finding.rule == rule]
 
 
@@ -88,3 +88,61 @@ def test_the_labels_that_a_selector_asks_for_are_shown_and_what_a_cron_job_can_s
 def test_hostname_is_still_reported_where_a_zone_is_pinned():
     """Within the zone each node is a domain of its own."""
     assert found(stateful(constraint(topologyKey=HOSTNAME), pod_spec=IN_ZONE_A), rule="counts-tainted-nodes")
+
+
+ALLOCATABLE = {"status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "1"}}}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def running(on, **spec):
+    return pod(name=f"other-{on}", labels={"app": "other"}, spec={"nodeName": on, **spec}, uid=f"u-{on}")
+
+
+def unschedulable(*objects, pod_spec=None):
+    made = stateful(honoring(), replicas=2, pod_spec=pod_spec)
+    return [one.message for one in found(made, *objects, rule="unschedulable")]
+
+
+def priority_class(name, value, **fields):
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+    } | (fields)
+
+
+def test_a_replica_that_may_preempt_is_not_said_to_fit_nowhere():
+    """It takes the room of Pods of lower priority: by its own priority, by that of its class, or by the default one."""
+    full = [{**node("n1"), **ALLOCATABLE}, running("n1")]
+    placeholder = [full[0], running("n1", priority=-10)]
+    default = priority_class("usual", 1000, globalDefault=True)
+
+    assert ["replica 1 of 2 fits no node now: no room"] == unschedulable(*full)
+    assert [] == unschedulable(*placeholder)
+    assert [] == unschedulable(*full, pod_spec={"priorityClassName": "high"})
+    assert [] == unschedulable(*full, default)
+    assert 1 == len(unschedulable(*placeholder, pod_spec={"preemptionPolicy": "Never"}))
+
+
+def test_pods_of_others_bar_nodes_by_anti_affinity_that_surely_selects_the_replica():
+    def apart(**selector):
+        terms = [{"topologyKey": HOSTNAME, "labelSelector": selector}]
+        return {"podAntiAffinity": {REQUIRED: terms}}
+
+    of_label = running("n1", affinity=apart(matchLabels={"app": "web"}))
+    unsure = {"key": "controller-revision-hash", "operator": "NotIn", "values": ["1"]}
+    of_revision = running("n1", affinity=apart(matchExpressions=[unsure]))
+    roomy = {**node("n1"), "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "9"}}}
+
+    assert ["replica 1 of 2 fits no node now: anti-affinity or host ports bar 1 node, and others have no room"] == (
+        unschedulable(roomy, of_label)
+    )
+    assert [] == unschedulable(roomy, of_revision)
+
+
+def test_a_device_that_may_be_given_out_is_not_said_to_be_scarce():
+    roomy = {**node("n1"), "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "9"}}}
+    gpu = {"containers": [{"name": "c", "resources": {"requests": {"deviceclass.resource.kubernetes.io/gpu": "1"}}}]}
+
+    assert [] == unschedulable(roomy, running("n1"), pod_spec=gpu)
