@@ -105,7 +105,8 @@ simulation
 placement.pending
 placement.inferred_defaults · placement.remedies
 placement.affinity_changes · placement.explanation · placement.subject
-placement.created_pods · placement.gaps · placement.obstacles · placement.pods · placement.room · placement.variants
+placement.created_pods · placement.gaps · placement.obstacles
+placement.pods · placement.room · placement.variants
 placement
 scheduler.capacity
 scheduler.configured_profiles · scheduler.framework

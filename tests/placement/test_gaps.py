@@ -89,6 +89,7 @@ def test_preemption_matters_where_no_node_passes_and_pods_of_lower_priority_are_
     assert () == of(full, placeholder, preemptionPolicy="Never")
     assert () == of(full, prioritized("n1", 0, cpu="1"))
     assert () == of(node("n1", cpu="1", taints=[INFRA]), placeholder)
+    assert () == of(full, placeholder, cpu="2")  # which it would lack on the empty node, too
 
 
 @pytest.mark.parametrize("resource", ["example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.placing import node, running
-from webhook.placement.pods import with_fewer, without_pod
+from webhook.placement.pods import with_fewer, without_pod, without_pods_on
 from webhook.scheduler.counts import UNUSED
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.selectors import selecting
@@ -37,6 +37,20 @@ def test_a_pod_that_is_being_deleted_only_gives_back_its_room():
     left = without_pod(snapshot, "shop", read_object(going, "v1", "Pod", LATEST)[2])
 
     assert ({"n1": 1}, 1) == (on(left.pods["shop"]), left.usage["n1"].pods)
+
+
+def test_a_node_without_its_pods_is_as_if_they_had_never_been():
+    apart = {"topologyKey": "zone", "labelSelector": {}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    demanding = running("n1")
+    demanding["spec"] |= {"affinity": affinity, "containers": [{"name": "c", "ports": [{"hostPort": 80}]}]}
+    going = running("n1", deletionTimestamp="2026-01-01T00:00:00Z")
+    left = without_pods_on(from_objects([running("n1"), running("n2"), demanding, going], LATEST), "n1")
+    never = from_objects([running("n2")], LATEST)
+
+    assert (on(never.pods["shop"]), never.usage, never.ports) == (on(left.pods["shop"]), left.usage, left.ports)
+    assert [{}] == list(left.affine.values())
+    assert {} == on(left.terminating["shop"])
 
 
 def test_fewer_pods_where_the_most_are():

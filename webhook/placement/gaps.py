@@ -7,11 +7,13 @@ What kube-scheduler heeds and is not computed here, where it may change what is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
+from webhook.placement.pods import without_pods_on
 from webhook.scheduler.counts import NO_REQUESTS, UNUSED
-from webhook.scheduler.framework import Feasibility, Framework, message, usable_nodes
+from webhook.scheduler.framework import Feasibility, Framework, feasible_nodes, message, usable_nodes
 from webhook.scheduler.incoming import VOLUME_KINDS
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
@@ -22,6 +24,7 @@ VOLUMES, DYNAMIC_RESOURCES, GROUP = "volumes", "dynamic resources", "its schedul
 DEVICES, NOMINATED, PREEMPTION = "devices of DeviceClasses", "nominated Pods", "preemption"
 SINGLE, PLUGIN = (GROUP, PREEMPTION), "the plugin "
 # Plugins whose refusals other Pods make, so that they may end when Pods are preempted.
+MOST_EMPTIED = 20  # Nodes that are looked at one by one.
 MADE_BY_PODS = (NODE_PORTS, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY)
 
 
@@ -156,7 +159,16 @@ def _may_preempt(cycle: Cycle, feasibility: Feasibility) -> bool:
     if not pod.preempts or feasibility.rejected:
         return False
     with_lower = [name for name, priority in snapshot.priorities.items() if priority < pod.priority]
-    return bool(snapshot.nodes.named(with_lower) & _refused_by_pods(feasibility))
+    nodes = snapshot.nodes.named(with_lower) & _refused_by_pods(feasibility)
+    if nodes.bit_count() > MOST_EMPTIED or (pod.pod_affinity is not None and pod.pod_affinity.affinity):
+        return bool(nodes)  # A Pod that goes may be one that the Pod wants nearby.
+    return any(_passes_empty(cycle, name) for name in snapshot.nodes.names(nodes))
+
+
+def _passes_empty(cycle: Cycle, node: str) -> bool:
+    """Return whether a node would take the Pod if it had no Pods at all."""
+    empty = replace(cycle, snapshot=without_pods_on(cycle.snapshot, node))
+    return bool(feasible_nodes(empty) & cycle.snapshot.nodes.named((node,)))
 
 
 def _refused_by_pods(feasibility: Feasibility) -> NodeSet:

@@ -12,6 +12,7 @@ from webhook.scheduler.snapshot import Snapshot
 
 Groups = Mapping[LabelSet, PodGroup]
 KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 
 
 def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
@@ -37,6 +38,23 @@ def _without(pods: Mapping[str, Groups], namespace: str, pod: BoundPod) -> Mappi
     if pod.labels not in groups:
         return pods
     return {**pods, namespace: _with_nodes(groups, {pod.labels: _one_fewer(groups[pod.labels].nodes, pod.node)})}
+
+
+def without_pods_on(snapshot: Snapshot, node: str) -> Snapshot:
+    """Return a copy in which a node has no Pods."""
+    counted, terminating = (
+        {
+            namespace: {
+                labels: PodGroup(group.labels, _without_key(group.nodes, node)) if node in group.nodes else group
+                for labels, group in groups.items()
+            }
+            for namespace, groups in pods.items()
+        }
+        for pods in (snapshot.pods, snapshot.terminating)
+    )
+    affine = {affinity: _without_key(nodes, node) for affinity, nodes in snapshot.affine.items()}
+    ports, usage = _without_key(snapshot.ports, node), _without_key(snapshot.usage, node)
+    return replace(snapshot, pods=counted, terminating=terminating, affine=affine, ports=ports, usage=usage)
 
 
 def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: int) -> Groups:
@@ -68,6 +86,10 @@ def _with_nodes(groups: Groups, changed: Mapping[LabelSet, Mapping[str, int]]) -
         else:
             del left[labels]
     return left
+
+
+def _without_key(values: Mapping[str, ValueT], key: str) -> Mapping[str, ValueT]:
+    return {other: value for other, value in values.items() if other != key} if key in values else values
 
 
 def _one_fewer(numbers: Mapping[KeyT, int], key: KeyT) -> Mapping[KeyT, int]:

@@ -225,6 +225,8 @@ def _remarks(pod: PodObject) -> Iterator[str]:
     if pod.scheduling_gates:
         gates = ", ".join(pod.scheduling_gates)
         yield f"The scheduler does not look at it before its scheduling gates are taken off: {gates}."
+    if pod.spec.get("schedulingGroup"):
+        yield "It waits until there is room for all Pods of its scheduling group."
     if pod.nominated_node:
         yield f"Node {pod.nominated_node} is nominated for it: Pods of lower priority are being removed there."
     if pod.priority > 0 and not pod.node and not pod.preempts:
