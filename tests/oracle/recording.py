@@ -43,7 +43,7 @@ def main(arguments: Sequence[str], data: Path = DATA) -> int:
         oracle = program(version)
         for kind in KINDS:
             cases = inputs(data, kind)
-            print(record(data, version.folder, kind, cases, ask(oracle, kind, cases)), flush=True)
+            print(record(data, version.folder, kind, cases, ask(oracle, KINDS[kind], cases)), flush=True)
     except (ValueError, MissingError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -106,12 +106,12 @@ def inputs(data: Path, kind: str) -> list[Case]:
     return [{name: value for name, value in case.items() if name != "expected"} for case in read(newest)]
 
 
-def ask(oracle: Path, kind: str, cases: Sequence[Case]) -> list[object]:
+def ask(oracle: Path, mode: str, cases: Sequence[Case]) -> list[object]:
     """A decision on each case."""
     given = "".join(json.dumps(case) + "\n" for case in cases)
-    done = subprocess.run(["nice", oracle, KINDS[kind]], input=given, capture_output=True, text=True)
+    done = subprocess.run(["nice", oracle, mode], input=given, capture_output=True, text=True)
     if done.returncode:
-        raise MissingError(f"{oracle} {kind}: {done.stderr.strip()}")
+        raise MissingError(f"{oracle} {mode}: {done.stderr.strip()}")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -42,7 +42,12 @@ class Reader:
         if value is None:
             return ()
         items = self.array(value, (*path, *field))
-        return tuple([self.string(item, path, *field, i) or "" for i, item in enumerate(items)])
+        return tuple(
+            [
+                text if isinstance(text, str) else self.string(text, path, *field, i) or ""
+                for i, text in enumerate(items)
+            ]
+        )
 
     def string_map(self, value: object, path: FieldPath) -> Mapping[str, str]:
         """Return an object whose values are strings; a null value is ""."""
@@ -51,7 +56,8 @@ class Reader:
     def mappings(self, value: object, path: FieldPath) -> Iterator[tuple[Mapping[str, object], FieldPath]]:
         """Yield each object of an array, with its path; a null element is an empty object."""
         for i, item in enumerate(self.array(value, path)):
-            yield self.mapping(item, (*path, i)), (*path, i)
+            at = (*path, i)
+            yield self.mapping(item, at), at
 
     def mapping(self, value: object, path: FieldPath) -> Mapping[str, object]:
         """Return an object, or an empty one if it is null or has a wrong type."""

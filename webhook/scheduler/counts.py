@@ -8,7 +8,7 @@ The number of Pods by namespace, label set and node, as the scheduler counts the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -98,8 +98,7 @@ def in_order(amounts: Mapping[str, int]) -> Scalars:
     return tuple(sorted([(name, amount) for name, amount in amounts.items() if amount]))
 
 
-@dataclass(frozen=True, slots=True)
-class BoundPod:
+class BoundPod(NamedTuple):
     """
     A Pod that is bound to `node` and has not finished; `requests` is None where they are not read.
 
@@ -165,7 +164,7 @@ class PodCounts:
             count = self._counts[pod.labels] = _Count(pod.labels)
         nodes = self._own(count)
         nodes[pod.node] = nodes.get(pod.node, 0) + 1
-        return pod if pod.labels is count.labels else replace(pod, labels=count.labels)
+        return pod if pod.labels is count.labels else pod._replace(labels=count.labels)
 
     def remove(self, pod: BoundPod) -> None:
         """Stop counting a Pod that was added before."""
@@ -220,7 +219,7 @@ class NodeUsage:
         shared = self._requests.setdefault(pod.requests, pod.requests)
         self._numbers[shared] = self._numbers.get(shared, 0) + 1
         self._change(pod.node, shared, 1)
-        return pod if pod.requests is shared else replace(pod, requests=shared)
+        return pod if pod.requests is shared else pod._replace(requests=shared)
 
     def remove(self, pod: BoundPod) -> None:
         """Take away what a Pod requests that was added before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -222,10 +223,10 @@ class Nodes:
 
         upstream: cache.go:cacheImpl.addNodeImageStates (v1.37)
         """
-        positions: dict[NodeImage, list[int]] = {}  # Most nodes report the same images, in order of the nodes.
+        positions: dict[NodeImage, list[int]] = defaultdict(list)  # Most nodes report the same ones, in their order.
         for position, node in enumerate(self._nodes):
             for image in node.images:
-                positions.setdefault(image, []).append(position)
+                positions[image].append(position)
         states: dict[str, ImageState] = {}
         for image in sorted(positions, key=lambda image: positions[image][0]):
             nodes = _at(positions[image])

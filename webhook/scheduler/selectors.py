@@ -126,7 +126,10 @@ class Selector:
 
         upstream: selector.go:internalSelector.Matches (v1.37)
         """
-        return not self.matches_nothing and all(requirement.matches(labels) for requirement in self.requirements)
+        for requirement in self.requirements:
+            if not requirement.matches(labels):
+                return False
+        return not self.matches_nothing
 
     def match(self, labels: Labels, addable: Collection[str] = (), added: Collection[str] = ()) -> Match:
         """Match as `matches` does, but UNKNOWN where labels that may be added decide it; see `Requirement.match`."""

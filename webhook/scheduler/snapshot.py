@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from webhook.objects.fields import as_list, as_mapping, integer, path_text, texts_at
@@ -51,7 +52,8 @@ CONTROLLER_KINDS = frozenset(
 # Bytes that labels or a selector may take, some 90 labels; those of a real object take some hundred to two thousand.
 # Whoever may create Services could otherwise fill the memory of all replicas with a hundred of them.
 LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
-READ_KINDS = CONTROLLER_KINDS | {(CORE, kind) for kind in ("Node", "Namespace", "Service", "Pod")}
+# No set, since what an object gives as its kind need not be hashable.
+READ_KINDS = (*[(CORE, kind) for kind in ("Pod", "Node", "Namespace", "Service")], *CONTROLLER_KINDS)
 DEVICE_CLASS, PRIORITY_CLASS = "DeviceClass", "PriorityClass"
 
 
@@ -190,7 +192,7 @@ def from_objects(
             device_resources |= set(_device_resources(raw))
         if kind == PRIORITY_CLASS and whole and raw.get("globalDefault") is True:
             default_priorities.append(integer(raw.get("value")) or 0)
-        if not any((api_version, kind) == known for known in READ_KINDS):
+        if (api_version, kind) not in READ_KINDS:
             continue
         namespace, _, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
         if isinstance(kept, Node):
@@ -236,7 +238,8 @@ class _BoundPods:
         self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))
         if not self.whole:
             return
-        self.demands.add(pod.info(namespace), pod.node, 1)
+        if pod.affinity is not None or pod.ports or not pod.spreads:
+            self.demands.add(pod.info(namespace), pod.node, 1)
         if (lowest := self.priorities.get(pod.node)) is None or pod.priority < lowest:
             self.priorities[pod.node] = pod.priority
 
@@ -294,11 +297,11 @@ class _Object:
     def _string(self, raw: Mapping[str, object], parent: str, name: str) -> str:
         return self.reader.string(raw.get(name), (parent,), name) or ""
 
-    @property
+    @cached_property
     def spec(self) -> Mapping[str, object]:
         return self.reader.mapping(self.raw.get("spec"), ("spec",))
 
-    @property
+    @cached_property
     def status(self) -> Mapping[str, object]:
         return self.reader.mapping(self.raw.get("status"), ("status",))
 
@@ -381,8 +384,7 @@ class _Object:
         return read_pod_affinity(self.reader, written, self.namespace)
 
     def _ports(self) -> tuple[HostPort, ...]:
-        containers = (*as_list(self.spec.get("containers")), *as_list(self.spec.get("initContainers")))
-        if not any(as_mapping(container).get("ports") for container in containers):
+        if not _has_host_port(self.spec):
             return ()
         from webhook.scheduler.host_ports import read_host_ports
 
@@ -403,6 +405,16 @@ class _Object:
             where = printable(f"{ref}: {path_text(error.path)}")
             message = f"{where}: found {brief(error.value)}, {error.detail}"
             raise SnapshotError(message, None if self.reader.errors else kept)
+
+
+def _has_host_port(spec: Mapping[str, object]) -> bool:
+    """Return whether any container has one: most have ports, but few one of the node."""
+    for name in ("containers", "initContainers"):
+        for container in as_list(spec.get(name)):
+            for port in as_list(as_mapping(container).get("ports")):
+                if as_mapping(port).get("hostPort"):
+                    return True
+    return False
 
 
 def _is_large(selector: Selector) -> bool:

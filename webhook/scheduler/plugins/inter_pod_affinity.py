@@ -60,18 +60,30 @@ class InterPodAffinity(Plugin):
         self._selecting: dict[PodAffinity, _Selecting] = {}
         self._wanted, self._unwanted, self._keeping_off = (TopologyCounts(self.nodes) for _ in range(3))
         self._preferences: TopologyCounts | None = None
-        for selected, pods in self._of_own_terms() if self._own.affinity or self._own.anti_affinity else ():
+        self._there = list(self._selected_there()) if self._own != NO_TERMS else []
+        self._selecting_there = list(self._with_terms_for_it())
+        for selected, pods in self._there:
             self._require(selected, pods)
-        for affinity, pods in cycle.snapshot.affine.items():
-            self._heed(self._selecting_by(affinity), pods)
+        for selecting, pods in self._selecting_there:
+            self._heed(selecting, pods)
 
-    def _of_own_terms(self) -> Iterator[tuple[_Selected, Mapping[str, int]]]:
-        """Yield the Pods that are there, terminating ones too, by node, with the terms of the Pod that select them."""
-        snapshot = self.cycle.snapshot
+    def _selected_there(self) -> Iterator[tuple[_Selected, Mapping[str, int]]]:
+        """Yield the Pods that terms of the Pod select, terminating ones too, by node; with these terms."""
+        own, snapshot = self._own, self.cycle.snapshot
+        every = (*own.affinity, *own.anti_affinity, *[preference.term for preference in own.preferred])
+        selectors = {term.selector for term in every}  # Mostly one, and most Pods match none.
         for namespace, groups in chain(snapshot.pods.items(), snapshot.terminating.items()):
             terms = self._looking_at(namespace)
             for group in groups.values() if terms != NO_TERMS else ():
-                yield self._by_labels(terms, group.labels), group.nodes
+                labels = group.labels
+                if any(selector.matches(labels) for selector in selectors):
+                    yield self._by_labels(terms, labels), group.nodes
+
+    def _with_terms_for_it(self) -> Iterator[tuple[_Selecting, Mapping[str, int]]]:
+        """Yield the Pods whose terms select the Pod, by node; with these terms."""
+        for affinity, pods in self.cycle.snapshot.affine.items():
+            if any(selecting := self._select_it(affinity)):
+                yield selecting, pods
 
     def _looking_at(self, namespace: str) -> PodAffinity:
         """Return the Pod's own terms that look at a namespace; of required affinity all or none."""
@@ -86,28 +98,25 @@ class InterPodAffinity(Plugin):
         """Return which of the terms, which look at the namespace, select Pods with these labels."""
         affinity = terms.affinity
         return _Selected(
-            _keys(affinity) if all(term.selector.matches(labels) for term in affinity) else (),
-            _keys(term for term in terms.anti_affinity if term.selector.matches(labels)),
+            _keys(affinity) if affinity and all(term.selector.matches(labels) for term in affinity) else (),
+            _keys([term for term in terms.anti_affinity if term.selector.matches(labels)]),
             tuple([(term.topology_key, weight) for weight, term in terms.preferred if term.selector.matches(labels)]),
         )
 
-    def _selecting_by(self, affinity: PodAffinity) -> _Selecting:
+    def _select_it(self, affinity: PodAffinity) -> _Selecting:
         """Return which terms of other Pods select the Pod: for the score their required affinity counts, too."""
-        selecting = self._selecting.get(affinity)
-        if selecting is None:
-            weight = self.cycle.profile.hard_pod_affinity_weight
-            required = [(weight, term) for term in affinity.affinity] if weight else []
-            selecting = self._selecting[affinity] = _Selecting(
-                _keys(filter(self._is_selected, affinity.anti_affinity)),
-                tuple(
-                    [
-                        (term.topology_key, weight)
-                        for weight, term in (*required, *affinity.preferred)
-                        if self._is_selected(term)
-                    ]
-                ),
-            )
-        return selecting
+        weight = self.cycle.profile.hard_pod_affinity_weight
+        required = [(weight, term) for term in affinity.affinity] if weight else []
+        return _Selecting(
+            _keys([term for term in affinity.anti_affinity if self._is_selected(term)]),
+            tuple(
+                [
+                    (term.topology_key, weight)
+                    for weight, term in (*required, *affinity.preferred)
+                    if self._is_selected(term)
+                ]
+            ),
+        )
 
     def _is_selected(self, term: PodTerm) -> bool:
         pod, namespaces = self.cycle.pod, self.cycle.snapshot.namespaces
@@ -179,10 +188,10 @@ class InterPodAffinity(Plugin):
         """
         if self._preferences is None:
             self._preferences = TopologyCounts(self.nodes)
-            for selected, pods in self._of_own_terms() if self._own.preferred else ():
+            for selected, pods in self._there:
                 self._weigh(selected.weights, pods)
-            for affinity, pods in self.cycle.snapshot.affine.items():
-                self._weigh(self._selecting_by(affinity).weights, pods)
+            for selecting, pods in self._selecting_there:
+                self._weigh(selecting.weights, pods)
         return self._preferences
 
     def _weigh(self, weights: Weights, pods: Mapping[str, int]) -> None:
@@ -222,7 +231,9 @@ class InterPodAffinity(Plugin):
             self._require(selected, pods)
             self._weigh(selected.weights, pods)
         if info.affinity is not None:
-            selecting = self._selecting_by(info.affinity)
+            selecting = self._selecting.get(info.affinity)
+            if selecting is None:
+                selecting = self._selecting[info.affinity] = self._select_it(info.affinity)
             self._heed(selecting, pods)
             self._weigh(selecting.weights, pods)
 
@@ -230,6 +241,7 @@ class InterPodAffinity(Plugin):
         new = InterPodAffinity.__new__(InterPodAffinity)
         Plugin.__init__(new, self.cycle)
         new._own, new._selected, new._selecting = self._own, self._selected, self._selecting
+        new._there, new._selecting_there = self._there, self._selecting_there
         new._wanted, new._unwanted, new._keeping_off = (
             self._wanted.copy(),
             self._unwanted.copy(),

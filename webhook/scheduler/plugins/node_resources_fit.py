@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from webhook.scheduler.counts import Usage
 from webhook.scheduler.fit import allocation, asked_of_node, shortages
@@ -21,12 +22,16 @@ class NodeResourcesFit(Plugin):
 
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
-        requests, of_devices = cycle.requests, cycle.of_devices
+        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(cycle.snapshot, self._shortages())
 
-        def shortages_of(allocatable: Allocatable, usage: Usage) -> tuple[str, ...]:
-            return shortages(asked_of_node(requests, of_devices, allocatable), allocatable, usage)
-
-        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(cycle.snapshot, shortages_of)
+    def _shortages(self) -> Callable[[Allocatable, Usage], tuple[str, ...]]:
+        """Return what says why a node has no room; it is asked of each node."""
+        requests, of_devices = self.cycle.requests, self.cycle.of_devices
+        if not of_devices:
+            return partial(shortages, requests)
+        return lambda allocatable, usage: shortages(
+            asked_of_node(requests, of_devices, allocatable), allocatable, usage
+        )
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
