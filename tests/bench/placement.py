@@ -1,9 +1,12 @@
 """
-`make bench`, its fourth part: what placing a Pod costs, beside the scheduler's own plugin PodTopologySpread.
+`make bench`, its fourth part: what placing a Pod costs, beside the scheduler's own plugins PodTopologySpread and
+InterPodAffinity.
 
     5,000 nodes, 150,000 Pods ──> evenkeel: view, counts, filter, score, normalise; on one CPU
                               ──> kube-scheduler's plugin, in Go (tests/oracle): PreFilter and Filter; PreScore, Score
                                   and NormalizeScore; of all nodes, on all CPUs
+
+For InterPodAffinity, 10,000 of the Pods have terms.
 
 Both must find the same: how many nodes pass, and the sum of all scores.
 """
@@ -29,11 +32,15 @@ from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.incoming import read_incoming_pod
-from webhook.scheduler.snapshot import read_object
+from webhook.scheduler.plugins.inter_pod_affinity import InterPodAffinity
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.snapshot import from_objects, read_object
 
 ROUNDS, CHANGED = 201, 100
-KEYS = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+KEYS = ZONE, HOST = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+AFFINE, AFFINE_PODS = 500, 20  # Workloads with terms, and how many Pods of each have them.
+BOUND = 3_000  # µs
 
 
 def node(i):
@@ -98,26 +105,116 @@ class Decisions:
         return taken, passing.bit_count(), sum(one.normalized * one.nodes.bit_count() for one in scores)
 
 
+def selecting(workload, key, **more):
+    """A term that selects the Pods of a workload."""
+    app = labels_of(workload)["app"]
+    return {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key, **more}
+
+
+def apart(required, *preferred):
+    """The anti-affinity of these terms."""
+    weighed = [{"weight": 100, "podAffinityTerm": term} for term in preferred]
+    return {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [required],
+            "preferredDuringSchedulingIgnoredDuringExecution": weighed,
+        }
+    }
+
+
+def affine_pods(pods):
+    """The same Pods, 20 of each of 500 workloads with terms: a fifth by zone, half with preferred ones, too."""
+    for i, one in enumerate(pods):
+        workload, number = i % 2_000, i // 2_000
+        if workload >= AFFINE or number >= AFFINE_PODS:
+            yield one
+            continue
+        everywhere = {"namespaceSelector": {}} if workload % 50 == 1 else {}
+        required = selecting(workload, HOST if workload % 5 else ZONE)
+        preferred = [selecting(workload, ZONE, **everywhere)] if workload % 2 else []
+        yield {**one, "spec": {**one["spec"], "affinity": apart(required, *preferred)}}
+
+
+def affine(workload, affinity):
+    """The next Pod of a workload."""
+    metadata = {"name": "incoming", "namespace": f"team-{workload % NAMESPACES}", "labels": labels_of(workload)}
+    spec = {"affinity": affinity, "containers": [{"name": "c", "image": "i"}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+AFFINE_INCOMING = {
+    "no terms, and no Pod's terms select it": affine(1_007, {}),
+    "no terms, and those of 20 Pods select it": affine(7, {}),
+    "apart by node, rather apart by zone": affine(7, apart(selecting(7, HOST), selecting(7, ZONE))),
+    "the same, in all namespaces": affine(
+        7, apart(selecting(7, HOST, namespaceSelector={}), selecting(7, ZONE, namespaceSelector={}))
+    ),
+}
+
+
+def judge(raw, snapshot):
+    """Microseconds that InterPodAffinity takes for a Pod, and what it finds."""
+    cycle = Cycle(read_incoming_pod(Reader(), raw, LATEST), (), snapshot, LATEST)
+    begun = time.perf_counter()
+    plugin = InterPodAffinity(cycle)
+    passing, scores = plugin.passing(snapshot.nodes.all), plugin.scores(snapshot.nodes.all) or ()
+    taken = (time.perf_counter() - begun) * 1e6
+    return taken, passing.bit_count(), sum(score * nodes.bit_count() for nodes, score in scores)
+
+
 def rows() -> Iterator[str]:
     nodes = [node(i) for i in range(NODES)]
     pods = [pod(i, (i * 7) % NODES) for i in range(PODS)]
-    decisions = Decisions(nodes, pods)
+    yield from rows_of_constraints(nodes, pods)
+    yield ""
+    yield from rows_of_terms(nodes, list(affine_pods(pods)))
+
+
+def theirs(plugin, asking, nodes, pods, namespaces=()):
+    """What kube-scheduler's plugin takes for each of the Pods that ask, and what it finds."""
     config = {"defaultingType": "List", "defaultConstraints": []}
-    case = {"id": "bench", "config": config, "pod": incoming(7), "nodes": nodes, "pods": pods}
-    (go,) = ask(program(NEWEST), "measure", [case])
+    cluster = {"nodes": nodes, "pods": pods, "namespaces": list(namespaces)}
+    (found,) = ask(program(NEWEST), "measure", [{"plugin": plugin, "asking": asking, "config": config, **cluster}])
+    return found
+
+
+def rows_of_constraints(nodes, pods) -> Iterator[str]:
+    decisions = Decisions(nodes, pods)
+    (go,) = theirs("PodTopologySpread", [incoming(7)], nodes, pods)
     agree = (decisions.decide(7, HARD)[1], decisions.decide(7, SOFT)[2])
     assert agree == (go["passing"], go["scores"]), (agree, go)
     yield "| a Pod with two constraints | evenkeel, µs | longest | kube-scheduler's plugin, µs | ratio |"
     yield "| --- | --- | --- | --- | --- |"
-    for name, action in (("hard", HARD), ("soft", SOFT)):
+    for name, action, of_go in (("hard", HARD, go["filter"]), ("soft", SOFT, go["score"])):
         for changed in (0, CHANGED):
             taken = []
             for _ in range(ROUNDS):
                 decisions.change(changed)
                 taken.append(decisions.decide(decisions.random.randrange(2_000), action)[0])
             what = f"{name}, {changed} Pods changed since the last" if changed else name
-            theirs = go[name]
-            yield f"| {what} | {median(taken):.0f} | {max(taken):.0f} | {theirs} | {theirs / median(taken):.0f} |"
+            yield f"| {what} | {compared(taken, of_go)} |"
+
+
+def rows_of_terms(nodes, pods) -> Iterator[str]:
+    namespaces = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"team-{i}"}} for i in range(NAMESPACES)
+    ]
+    go = theirs("InterPodAffinity", list(AFFINE_INCOMING.values()), nodes, pods, namespaces)
+    snapshot = from_objects([*nodes, *pods, *namespaces], LATEST)
+    yield (
+        f"| a Pod where {AFFINE * AFFINE_PODS:,} have terms | evenkeel, µs (bound: {BOUND:,}) | longest "
+        "| kube-scheduler's plugin, µs | ratio |"
+    )
+    yield "| --- | --- | --- | --- | --- |"
+    for (what, raw), found in zip(AFFINE_INCOMING.items(), go, strict=True):
+        judged = [judge(raw, snapshot) for _ in range(ROUNDS)]
+        assert {one[1:] for one in judged} == {(found["passing"], found["scores"])}, (what, judged[0], found)
+        yield f"| {what} | {compared([one[0] for one in judged], found['filter'] + found['score'])} |"
+
+
+def compared(taken, of_go):
+    """The last columns of a row."""
+    return f"{median(taken):.0f} | {max(taken):.0f} | {of_go} | {of_go / median(taken):.0f}"
 
 
 def main() -> None:

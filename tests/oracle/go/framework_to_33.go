@@ -7,14 +7,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 )
 
 type nodeInfo = *framework.NodeInfo
 
 func preFilter(
 	ctx context.Context,
-	plugin *podtopologyspread.PodTopologySpread,
+	plugin filtering,
 	state *framework.CycleState,
 	pod *v1.Pod,
 	nodes []nodeInfo,

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
@@ -32,7 +33,11 @@ type placed struct {
 
 func placement(line []byte) (any, error) {
 	ctx, state := context.Background(), framework.NewCycleState()
-	given, factory, plugin, nodes, err := alone(ctx, line)
+	given, err := read(line)
+	if err != nil {
+		return nil, err
+	}
+	plugin, factory, nodes, err := alone(ctx, given, podtopologyspread.Name, given.arguments())
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +98,7 @@ func placement(line []byte) (any, error) {
 		scores = append(scores, nodeScore{Name: node.Node().Name, Score: raw})
 		found.RawScore[node.Node().Name] = raw
 	}
-	if status := plugin.NormalizeScore(ctx, state, pod, scores); !status.IsSuccess() {
+	if status := plugin.ScoreExtensions().NormalizeScore(ctx, state, pod, scores); !status.IsSuccess() {
 		return nil, status.AsError()
 	}
 	for _, one := range scores {
@@ -102,44 +107,41 @@ func placement(line []byte) (any, error) {
 	return found, nil
 }
 
-// alone is the plugin in the cluster of a case, with the case, what selects Pods there, and the nodes.
-func alone(ctx context.Context, line []byte) (
-	*cluster, informers.SharedInformerFactory, *podtopologyspread.PodTopologySpread, []nodeInfo, error,
+// alone is a plugin in the cluster of a case, with what selects Pods there, and the nodes.
+func alone(ctx context.Context, given *cluster, name string, arguments apiruntime.Object) (
+	judging, informers.SharedInformerFactory, []nodeInfo, error,
 ) {
-	given, err := read(line)
-	if err != nil {
-		return nil, nil, nil, nil, err
-	}
 	factory, _, err := given.informers()
 	if err != nil {
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, err
 	}
 	snapshot := cache.NewSnapshot(given.Pods, given.Nodes)
-	plugin, err := pluginAlone(ctx, given.arguments(), snapshot, factory)
+	plugin, err := pluginAlone(ctx, name, arguments, snapshot, factory)
 	if err != nil {
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, err
 	}
 	nodes, err := snapshot.List()
-	return given, factory, plugin, nodes, err
+	return plugin, factory, nodes, err
 }
 
 func pluginAlone(
 	ctx context.Context,
-	arguments *config.PodTopologySpreadArgs,
+	name string,
+	arguments apiruntime.Object,
 	snapshot *cache.Snapshot,
 	factory informers.SharedInformerFactory,
-) (*podtopologyspread.PodTopologySpread, error) {
+) (judging, error) {
 	handle, err := runtime.NewFramework(
 		ctx, nil, nil, runtime.WithSnapshotSharedLister(snapshot), runtime.WithInformerFactory(factory),
 	)
 	if err != nil {
 		return nil, err
 	}
-	plugin, err := plugins.NewInTreeRegistry()[podtopologyspread.Name](ctx, arguments, handle)
+	plugin, err := plugins.NewInTreeRegistry()[name](ctx, arguments, handle)
 	if err != nil {
 		return nil, err
 	}
-	return plugin.(*podtopologyspread.PodTopologySpread), nil
+	return plugin.(judging), nil
 }
 
 // defaultSelector is that of Services and controllers; a plugin without default constraints has no use for one.
