@@ -83,7 +83,7 @@ def test_without_the_right_to_list_all_pods_those_of_the_namespace_are_read(clus
     found = read(namespace="shop")
 
     assert (1, 1) == (found.snapshot.usage["n1"].pods, len(found.pods))
-    assert "nodes may have less room" in found.notes[0]
+    assert "they may take room and ports" in found.notes[0]
 
 
 def test_without_the_right_to_list_nodes_nothing_can_be_judged(cluster):

@@ -29,7 +29,7 @@ def test_a_port_that_is_taken_everywhere():
     cycle = attempted(node("a1"), node("b1"), *pods, containers=SERVING)
 
     assert {
-        (NOW, "move what has host port 80/TCP off a1"): {"a1"},
+        (NOW, "move the Pod with host port 80/TCP off a1"): {"a1"},
         (NOW, "a node more"): {"a new node"},
         (IN_TEMPLATE, "host port 81 in place of 80/TCP"): {"a1", "b1"},
     } == found(cycle)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.build import pod
-from tests.support.placing import INFRA, attempted, node, requesting, running
+from tests.support.placing import INFRA, attempted, node, requesting, running, spread
 from webhook.placement.gaps import gaps, gaps_of_runs, in_words, left_out, used_by
 from webhook.scheduler.framework import find_feasible
 from webhook.scheduler.profile import USUAL_PROFILE
@@ -111,9 +111,12 @@ def test_runs_are_said_not_to_preempt_where_any_pod_has_a_lower_priority():
     ("named", "words"),
     [
         (("volumes",), "volumes are not judged"),
-        (("preemption",), "preemption is not judged"),
+        (("preemption",), "preemption, which may make room, is not judged"),
         (("the plugin X",), "the plugin X is not judged"),
-        (("volumes", "extenders", "preemption"), "volumes, extenders and preemption are not judged"),
+        (
+            ("volumes", "extenders", "preemption"),
+            "volumes, extenders and preemption, which may make room, are not judged",
+        ),
     ],
 )
 def test_gaps_are_one_sentence(named, words):
@@ -148,3 +151,11 @@ def test_device_classes_that_may_not_be_read_may_give_out_any_extended_resource(
     unread = replace(cycle, snapshot=replace(cycle.snapshot, device_resources=None, unread=("images",)))
 
     assert ("images", "devices of DeviceClasses") == gaps(unread, find_feasible(unread), (), "")
+
+
+def test_each_nominated_pod_is_on_its_own_node_and_no_other_then():
+    """Both together would even each other out."""
+    nodes = [node("a1", "a"), node("b1", "b")]
+    cycle = attempted(*nodes, nominated("x", "a1"), nominated("y", "b1"), constraints=[spread()])
+
+    assert ("nominated Pods",) == gaps(cycle, find_feasible(cycle), (), "")

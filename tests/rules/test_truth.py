@@ -135,9 +135,9 @@ def test_pods_of_others_bar_nodes_by_anti_affinity_that_surely_selects_the_repli
     of_revision = running("n1", affinity=apart(matchExpressions=[unsure]))
     roomy = {**node("n1"), "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "9"}}}
 
-    assert ["replica 1 of 2 fits no node now: anti-affinity or host ports bar 1 node, and others have no room"] == (
-        unschedulable(roomy, of_label)
-    )
+    assert [
+        "replica 1 of 2 fits no node now: anti-affinity or host ports of Pods bar 1 node, and no other has room"
+    ] == (unschedulable(roomy, of_label))
     assert [] == unschedulable(roomy, of_revision)
 
 

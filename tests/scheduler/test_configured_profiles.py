@@ -211,3 +211,30 @@ FIELDS = [
     ("NodeResourcesBalancedAllocation", "resources"),
     ("PodTopologySpread", "defaultConstraints"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [
+        (plugins(multiPoint="-*+PrioritySort+DefaultBinder+NodeResourcesFit"), ()),
+        (plugins(filter="+VolumeBinding"), ()),
+        (plugins(permit="+Coscheduling"), ("the plugin Coscheduling",)),
+        (plugins(multiPoint="+Mine", score="+Mine+Yours"), ("the plugin Mine", "the plugin Yours")),
+    ],
+)
+def test_plugins_that_are_not_known_are_named_wherever_they_run(wanted, named):
+    assert named == only(configuration(profile(plugins=wanted))).unmodelled
+
+
+def test_extenders_are_named():
+    raw = json.loads(configuration(profile()))
+
+    assert ("extenders",) == only(json.dumps({**raw, "extenders": [{"urlPrefix": "http://a"}]})).unmodelled
+
+
+def test_arguments_of_pod_affinity():
+    given = args("InterPodAffinity", hardPodAffinityWeight=7, ignorePreferredTermsOfExistingPods=True)
+    found = only(configuration(profile(**given)))
+
+    assert (7, True) == (found.hard_pod_affinity_weight, found.ignores_preferences_of_others)
+    assert 1 == only(configuration(profile())).hard_pod_affinity_weight

@@ -8,7 +8,7 @@ from tests.support.build import HOSTNAME, constraint
 from tests.support.placing import INFRA, node
 from tests.support.simulated import cluster, deployment, nodes, owned, pod, stateful, template, workload
 from webhook.objects.fields import texts_at
-from webhook.placement.remedies import remedies
+from webhook.placement.remedies import IN_TEMPLATE, remedies
 from webhook.placement.subject import attempt, of_pod
 from webhook.scheduler.framework import find_feasible
 from webhook.simulation.rollout_check import simulated_rollouts
@@ -132,3 +132,15 @@ def test_a_term_that_is_preferred_rolls_out_and_selects_by_the_new_revision():
     found = simulate(objects, waiting(topologySpreadConstraints=[spread], affinity=wanting), workload(objects))
 
     assert 1.0 == found[f"podAntiAffinity per {HOSTNAME} preferred, not required"].finishes
+
+
+def test_a_change_of_which_half_is_made_in_the_cluster_starts_no_rollout_that_can_be_simulated():
+    objects, asking = situation(), waiting()
+    there = cluster(*objects, asking)
+    cycle = attempt(of_pod(asking, there.others), there.snapshot, there.features).cycle
+    one = next(one for one in remedies(cycle, find_feasible(cycle)) if one.where == IN_TEMPLATE)
+    both = [one, one._replace(also_now=True)]
+
+    assert [True, False] == [
+        rollout is not None for rollout in simulated_rollouts(both, cycle, workload(objects), there)
+    ]

@@ -32,6 +32,7 @@ class Store:
         self._objects: dict[Gvk, dict[str, dict[str, SnapshotObject]]] = {}
         self._pods: dict[str, PodCounts] = {}
         self._usage = NodeUsage()
+        self._prioritized = 0  # Pods by whose priority PriorityClasses are in use.
         self._changed: set[tuple[Gvk, str]] = set()
         self._changed_pods: set[str] = set()  # The namespaces whose Pods changed.
         self._shared: set[tuple[Gvk, str]] = set()  # In use by a view; copy before changing.
@@ -87,6 +88,7 @@ class Store:
             if isinstance(before, BoundPod):
                 counts.remove(before)
                 self._usage.remove(before)
+            self._prioritized += _is_prioritized(kept) - _is_prioritized(before)
         if kept is None:
             del objects[name]
         else:
@@ -124,7 +126,9 @@ class Store:
                 pods.pop(namespace, None)
             if not self._objects[_POD_KIND][namespace]:
                 del self._objects[_POD_KIND][namespace], self._pods[namespace]
-        return {"pods": pods, "usage": self._usage.by_node()}
+        # Of PriorityClasses none is read: where any is in use, one may be the default.
+        default_priority = None if self._prioritized else 0
+        return {"pods": pods, "usage": self._usage.by_node(), "default_priority": default_priority}
 
     def _part(self, kind: Gvk, namespace: str, objects: Any) -> tuple[str, object, object]:
         """Return the field of the view that holds these objects, the key in it, and the value."""
@@ -133,3 +137,7 @@ class Store:
         if objects:
             self._shared.add((kind, namespace))
         return "controllers", (namespace, *kind), objects
+
+
+def _is_prioritized(kept: SnapshotObject | None) -> bool:
+    return isinstance(kept, BoundPod) and kept.prioritized

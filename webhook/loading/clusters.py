@@ -86,7 +86,8 @@ def read(
         contents = inputs.contents(source, namespace, kinds)
         known = _read(contents, version, wanted, given, through, where)
         known = known._replace(
-            notes=("Pods of other namespaces cannot be listed: nodes may have less room than it says here.",)
+            snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
+            notes=("Pods of other namespaces cannot be listed: they may take room and ports, and keep others off.",),
         )
     missing = contents.missing
     if "pods" in missing and not (known.others or known.snapshot.nodes):

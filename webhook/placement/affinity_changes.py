@@ -21,7 +21,7 @@ from webhook.scheduler.profile import INTER_POD_AFFINITY, NODE_PORTS, Cycle
 LAST_PORT = 65_535
 
 
-def now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
+def in_cluster(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     """Yield the functions that find changes in the cluster."""
     own = cycle.pod.pod_affinity or NO_TERMS
     if own.affinity:
@@ -34,7 +34,7 @@ def now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
             yield partial(_without_terms, term=term, pods=pods)
 
 
-def template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
+def in_template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     """Yield the functions that find changes in the Pod's template."""
     if cycle.pod.pod_affinity is not None and refused(feasibility, INTER_POD_AFFINITY):
         yield partial(_preferring, apart=True)
@@ -96,7 +96,7 @@ def _without_ports(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
         left = {port: number for port, number in ports.items() if not _conflicts(port, cycle)}
         taken = ", ".join(str(port) for port in ports if port not in left)
         changed = replace(cycle, snapshot=replace(snapshot, ports={**snapshot.ports, name: left}))
-        yield Variant(f"move what has host port {taken} off {name}", changed)
+        yield Variant(f"move the Pod with host port {taken} off {name}", changed)
 
 
 def _conflicts(port: HostPort, cycle: Cycle) -> bool:

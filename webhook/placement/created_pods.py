@@ -311,6 +311,10 @@ def _priority(spec: Raw, namespace: str, creation: PodCreation) -> _Admitted:
     if stated is not None and stated != of.value:
         detail = f"wanted {of.value}, that of its PriorityClass, or none; {_REFUSED}"
         return _Admitted(spec, errors=[FieldError(FORBIDDEN, ("spec", "priority"), stated, detail)])
+    policy = texts_at(spec, "preemptionPolicy")[0]
+    if policy not in ("", of.preemption_policy):
+        detail = f"wanted {of.preemption_policy}, that of its PriorityClass, or none; {_REFUSED}"
+        return _Admitted(spec, errors=[FieldError(FORBIDDEN, ("spec", "preemptionPolicy"), policy, detail)])
     completed = {**spec, "priority": of.value, "preemptionPolicy": of.preemption_policy}
     if not of.name:
         return _Admitted(completed)

@@ -13,7 +13,7 @@ from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.placement.pods import without_pods_on
 from webhook.scheduler.counts import NO_REQUESTS, UNUSED
-from webhook.scheduler.framework import Feasibility, Framework, feasible_nodes, message, usable_nodes
+from webhook.scheduler.framework import Feasibility, Framework, feasible_nodes, usable_nodes
 from webhook.scheduler.incoming import VOLUME_KINDS
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
@@ -23,8 +23,8 @@ from webhook.scheduler.snapshot import NominatedPod
 VOLUMES, DYNAMIC_RESOURCES, GROUP = "volumes", "dynamic resources", "its scheduling group"
 DEVICES, NOMINATED, PREEMPTION = "devices of DeviceClasses", "nominated Pods", "preemption"
 SINGLE, PLUGIN = (GROUP, PREEMPTION), "the plugin "
-# Plugins whose refusals other Pods make, so that they may end when Pods are preempted.
 MOST_EMPTIED = 20  # Nodes that are looked at one by one.
+# Plugins whose refusals other Pods make, so that they may end when Pods are preempted.
 MADE_BY_PODS = (NODE_PORTS, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY)
 
 
@@ -61,7 +61,8 @@ def in_words(gaps: Sequence[str]) -> str:
     """Return a sentence without its end, such as `volumes and preemption are not judged`."""
     *others, last = gaps
     single = not others and (last in SINGLE or last.startswith(PLUGIN))
-    return f"{', '.join(others)}{' and ' * bool(others)}{last} {'is' if single else 'are'} not judged"
+    hint = ", which may make room," if last == PREEMPTION else ""
+    return f"{', '.join(others)}{' and ' * bool(others)}{last}{hint} {'is' if single else 'are'} not judged"
 
 
 def gaps(cycle: Cycle, feasibility: Feasibility, uses: Sequence[str], name: str) -> tuple[str, ...]:
@@ -135,18 +136,28 @@ def _nominated_decide(cycle: Cycle, feasibility: Feasibility, name: str) -> bool
 
     upstream: framework.go:RunFilterPluginsWithNominatedPods (v1.37)
     """
-    nominated = _nominated(cycle, name)
-    if not nominated:
-        return False
-    framework, usage = Framework(cycle), dict(cycle.snapshot.usage)
+    by_node: dict[str, list[NominatedPod]] = {}
+    for nominated in _nominated(cycle, name):
+        by_node.setdefault(nominated.pod.node, []).append(nominated)
+    return any(_refuse(cycle, feasibility, node, nominated) for node, nominated in by_node.items())
+
+
+def _refuse(cycle: Cycle, feasibility: Feasibility, node: str, nominated: Sequence[NominatedPod]) -> bool:
+    """Return whether the nominated Pods of a node would keep the Pod off it, or give another reason for that."""
+    framework, usage = Framework(cycle), cycle.snapshot.usage.get(node, UNUSED)
     for kept in nominated:
-        node, requests = kept.pod.node, kept.pod.requests or NO_REQUESTS
-        usage[node] = usage.get(node, UNUSED).plus(requests)
+        usage = usage.plus(kept.pod.requests or NO_REQUESTS)
         framework.add_pods(kept.pod.info(kept.namespace), node, 1)
-        framework.set_usage(node, usage[node])
-    placed = framework.feasibility()
-    passing = placed.feasible & feasibility.feasible
-    return passing != feasibility.feasible or message(cycle, placed) != message(cycle, feasibility)
+        framework.set_usage(node, usage)
+    before, after = (
+        _reasons(of, cycle.snapshot.nodes.named_one(node)) for of in (feasibility, framework.feasibility())
+    )
+    return bool(after) and (before != after)
+
+
+def _reasons(feasibility: Feasibility, node: NodeSet) -> tuple[str, ...]:
+    """Return what refuses a node, nothing where it passes."""
+    return tuple([reason for refusal in feasibility.refusals if refusal.nodes & node for reason in refusal.reasons])
 
 
 def _may_preempt(cycle: Cycle, feasibility: Feasibility) -> bool:

@@ -141,5 +141,5 @@ def _met(
     """Yield an obstacle that these Pods make on the nodes `around` each of them, as far as those are refused."""
     making = [pod for pod in pods if around(pod) & refused]
     if making:
-        names = sorted({f"{pod.namespace}/{pod.name}" for pod in making})
+        names = sorted({f"{pod.namespace}/{pod.name}{'' if pod.pod.spreads else ' (being deleted)'}" for pod in making})
         yield Obstacle(sort, what, tuple(names), refused & union(around(pod) for pod in making))

@@ -56,14 +56,15 @@ class Remedy(NamedTuple):
     """
     A change under which a node takes the Pod; `nodes` are those that then do.
 
-    `where` is NOW for one that is made in the cluster, IN_TEMPLATE for one that rolls out the workload.  `cycle` is the
-    attempt as it would be after the change.
+    `where` is NOW for one that is made in the cluster, IN_TEMPLATE for one that rolls out the workload; one of two
+    changes may be made `also_now`.  `cycle` is the attempt as it would be after the change.
     """
 
     change: str
     where: str
     nodes: tuple[str, ...]
     cycle: Cycle
+    also_now: bool = False
 
 
 Change = tuple[str, dict[str, Any]]  # Fields of a constraint as they are written, and as they are read.
@@ -133,7 +134,7 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
             for other_where, other in _hopeful(first.cycle, others):
                 both = IN_TEMPLATE if IN_TEMPLATE in (where, other_where) else NOW
                 if remedy := tries.first(both, other(first.cycle), PAIR_TRIES, f"{first.change}, and "):
-                    yield remedy
+                    yield remedy._replace(also_now=both == IN_TEMPLATE and NOW in (where, other_where))
 
 
 def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
@@ -166,7 +167,7 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     if feasibility.spread.unlabelled:
         for constraint in _hard(cycle):
             yield partial(_labelled, key=constraint.topology_key)
-    yield from affinity_changes.now(cycle, feasibility)
+    yield from affinity_changes.in_cluster(cycle, feasibility)
     for domain, members in islice(largest_first(by_domain, nodes.all), MOST_REMEDIES):
         yield partial(_with_node, like=members, place=place_name(key, domain))
     for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
@@ -187,7 +188,7 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         yield _requesting_less
     if refused(feasibility, NODE_AFFINITY) or feasibility.rejected:
         yield _without_affinity
-    yield from affinity_changes.template(cycle, feasibility)
+    yield from affinity_changes.in_template(cycle, feasibility)
     for constraint in _hard(cycle):
         soften = ("whenUnsatisfiable: ScheduleAnyway", {"when_unsatisfiable": SOFT})
         yield partial(_with_constraint, constraint=constraint, changes=[soften])

@@ -110,7 +110,8 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
     nodes = explained.explanation.nodes
     for obstacle in explained.obstacles[:MOST_ROWS]:
         refused = list(nodes.names(obstacle.nodes))
-        nobody = "no Pod nearby that all of them select" if " and " in _asked(obstacle) else "no Pod nearby"
+        several = not isinstance(obstacle.what, HostPort) and len(obstacle.what) > 1
+        nobody = "no Pod nearby that all of them select" if several else "no Pod nearby"
         met = f"met by {_some(obstacle.pods)}" if obstacle.pods else nobody
         yield one_line(f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {_some(refused)}", 4 * LINE_LIMIT)
     if more := len(explained.obstacles[MOST_ROWS:]):

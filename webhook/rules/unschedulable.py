@@ -96,11 +96,12 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
 
     The finding is certain: in no order can the scheduler place more of the replicas.  Those that run are counted where
     they are; nothing is said where the strategy Recreate may take them away first, or where preemption may make room:
-    if the Pod has a priority, or Pods of a lower one than the default run.  The webhook takes that to be 0, and gives
-    the room of Pods of negative priority to others.  For evenkeel lint, an autoscaler of the workload among the
-    manifests counts by its minimum.  What an autoscaler of nodes would add is not known.  No node is taken to lack a
-    device that dynamic resource allocation may give out.  More than 200 replicas are not judged.  That fewer domains
-    are there than minDomains is no more than an info while nodes may join in others.
+    if the Pod has a priority, or Pods of a lower one than the default run.  The webhook, which reads no
+    PriorityClasses, says nothing where any is in use, and gives the room of Pods of negative priority to others.  For
+    evenkeel lint, an autoscaler of the workload among the manifests counts by its minimum.  What an autoscaler of nodes
+    would add is not known.  No node is taken to lack a device that dynamic resource allocation may give out.  More than
+    200 replicas are not judged.  That fewer domains are there than minDomains is no more than an info while nodes may
+    join in others.
     """
     workload = subject.workload
     if (
@@ -130,7 +131,8 @@ def _may_preempt(subject: Subject) -> bool:
     spec, there = subject.workload.pod_spec or {}, subject.snapshot
     if spec.get("preemptionPolicy") == "Never" or there is None:
         return False
-    lower = any(priority < there.default_priority for priority in there.priorities.values())
+    default = there.default_priority
+    lower = default is None or any(priority < default for priority in there.priorities.values())
     return lower or bool(spec.get("priorityClassName") or spec.get("priority"))
 
 
@@ -205,7 +207,7 @@ def _cause(subject: Subject, most: Bound, running: int) -> Cause:
     if constraint.node_taints_policy != HONOR and not subject.reach.usable & _scarce(subject, most):
         path, policy = subject.at(constraint, "nodeTaintsPolicy"), constraint.node_taints_policy
         return Cause(path, f"{which}: {place} counts, and taints or cordons bar it", policy, HONOR)
-    message = f"{which}: {place} takes only {most.takes} more"
+    message = f"{which}: {place} takes {f'only {most.takes}' if most.takes else 'no'} more"
     wanted = f"room in {place}, or maxSkew of more than {constraint.max_skew}"
     return Cause(
         subject.at(constraint, "maxSkew"), message, f"{constraint.max_skew}", wanted, fix=f"make room in {place}"
@@ -225,5 +227,5 @@ def _without_room(subject: Subject, most: Bound, which: str, fitting: int) -> Ca
     value, wanted = f"room for {fitting} replica{'s'[: fitting != 1]}", f"room for {subject.workload.replicas}"
     fix, why = "free room, add nodes, or request less", "no room"
     if number := most.kept_off.bit_count():
-        why = f"anti-affinity or host ports bar {number} node{'s'[: number != 1]}, and others have no room"
+        why = f"anti-affinity or host ports of Pods bar {number} node{'s'[: number != 1]}, and no other has room"
     return Cause(subject.at(subject.hard[0]), f"{which}: {why}", value, wanted, fix=fix)

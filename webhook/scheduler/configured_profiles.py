@@ -58,13 +58,16 @@ from webhook.scheduler.validation import in_one_line
 
 # The plugins that are modelled, in the order in which they filter, with their weights.
 USUAL_PLUGINS = {name: WEIGHTS.get(name, 0) for name in dict.fromkeys((*FILTERS, *WEIGHTS))}
-# Those, and the others of the default profile: that these are not computed is said of Pods that they concern.
-COMPUTED = frozenset(
-    {*USUAL_PLUGINS, "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "DynamicResources"}
-)
 HIGHEST_SCORE = 10  # of a point of a shape
 # Those without which kube-scheduler does not start, by where they run.
 NEEDED = {QUEUE_SORT: "PrioritySort", BIND: "DefaultBinder"}
+# Those, and the others of the default profile, of which something is said where they concern a Pod.
+KNOWN_PLUGINS = frozenset(
+    {
+        *(*USUAL_PLUGINS, *NEEDED.values(), "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
+        *("DynamicResources", "DefaultPreemption", "SchedulingGates", "GangScheduling"),
+    }
+)
 # Where a plugin can run, of those that are known here.
 EXTENDS: Mapping[str, frozenset[str]] = {
     **{name: frozenset({point}) for point, name in NEEDED.items()},
@@ -262,7 +265,8 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
     spec, reader = _affinity(args.get(NODE_AFFINITY, {}))
     fit, spread = args.get(NODE_RESOURCES_FIT, {}), args.get(POD_TOPOLOGY_SPREAD, {})
     between_pods = args.get(INTER_POD_AFFINITY, {})
-    running = enabled(profile, FILTER, USUAL_PLUGINS).keys() | enabled(profile, SCORE, USUAL_PLUGINS).keys()
+    plugins = as_mapping(profile.get("plugins"))
+    named = {plugin for point in (MULTI_POINT, *POINTS) for plugin in _named(plugins, point)}
     balanced = _resources(args.get(BALANCED_ALLOCATION, {}).get("resources"))
     system = (spread.get("defaultingType") or SYSTEM) == SYSTEM
     return Profile(
@@ -279,7 +283,7 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
         None if system else tuple(map(as_mapping, as_list(spread.get("defaultConstraints")))),
         1 if (weight := between_pods.get("hardPodAffinityWeight")) is None else _number(weight),
         between_pods.get("ignorePreferredTermsOfExistingPods") is True,
-        tuple([f"the plugin {plugin}" for plugin in sorted(running - COMPUTED)]),
+        tuple([f"the plugin {plugin}" for plugin in sorted(named - KNOWN_PLUGINS)]),
     )
 
 

@@ -22,6 +22,7 @@ KeyT = TypeVar("KeyT")
 LabelSet = tuple[tuple[str, str], ...]  # in the order of the keys
 Scalars = tuple[tuple[str, int], ...]  # Extended resources, hugepages and the like, in the order of their names.
 FINISHED = ("Succeeded", "Failed")
+HIGHEST_USER_PRIORITY = 1_000_000_000  # scheduling.HighestUserDefinablePriority
 
 
 class PodInfo(NamedTuple):
@@ -113,6 +114,11 @@ class BoundPod(NamedTuple):
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
     priority: int = 0
+
+    @property
+    def prioritized(self) -> bool:
+        """Whether a PriorityClass that is not one of the system's gives it its priority."""
+        return 0 < self.priority <= HIGHEST_USER_PRIORITY
 
     def info(self, namespace: str) -> PodInfo:
         """Return what other Pods have to heed of it."""

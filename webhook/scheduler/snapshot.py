@@ -114,7 +114,7 @@ class Snapshot:
     `device_resources` are the extended resources that a DeviceClass gives out, None where that may not be read;
     `nominated` are the Pods that wait for a node on which room is made for them.  The webhook reads none of these.
     `unread` is what the source of the objects has left out, in a few words each.  `default_priority` is that of a new
-    Pod that names no PriorityClass.
+    Pod that names no PriorityClass, None where that may be any.
     """
 
     nodes: Nodes = field(default_factory=Nodes)
@@ -130,7 +130,7 @@ class Snapshot:
     device_resources: frozenset[str] | None = frozenset()
     nominated: tuple[NominatedPod, ...] = ()
     unread: tuple[str, ...] = ()
-    default_priority: int = 0
+    default_priority: int | None = 0
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
@@ -220,7 +220,7 @@ def from_objects(
         pods.priorities,
         frozenset(device_resources),
         tuple(nominated),
-        default_priority=min(default_priorities, default=0),
+        default_priority=min(default_priorities, default=0) if whole or not pods.prioritized else None,
     )
 
 
@@ -228,7 +228,7 @@ class _BoundPods:
     """The Pods of a cluster, while they are read, by what Pods that are to be placed have to heed of them."""
 
     def __init__(self, whole: bool) -> None:
-        self.whole = whole
+        self.whole, self.prioritized = whole, False
         self.counted: dict[str, PodCounts] = {}
         self.usage, self.demands = NodeUsage(), Demands({}, {}, {})
         self.priorities: dict[str, int] = {}
@@ -236,6 +236,7 @@ class _BoundPods:
     def add(self, namespace: str, pod: BoundPod) -> None:
         """Count a Pod."""
         self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))
+        self.prioritized |= pod.prioritized
         if not self.whole:
             return
         if pod.affinity is not None or pod.ports or not pod.spreads:
@@ -372,7 +373,7 @@ class _Object:
             return BoundPod(written, node)
         spreads, priority = not (leaving or large), integer(self.spec.get("priority")) or 0
         if not self.whole:  # A Pod of priority 0 takes the room of one of negative priority, if it needs that.
-            return BoundPod(written, node, requests if priority >= 0 else None, spreads)
+            return BoundPod(written, node, requests if priority >= 0 else None, spreads, priority=priority)
         return BoundPod(written, node, requests, spreads, self._affinity(), self._ports(), priority)
 
     def _affinity(self) -> PodAffinity | None:

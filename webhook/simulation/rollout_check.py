@@ -18,7 +18,6 @@ from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy
 from webhook.scheduler.pod_affinity import PodAffinity, preferring
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
-from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
 from webhook.simulation.pod import PodClass
@@ -72,20 +71,13 @@ def simulated_rollouts(
         plan = planned(raw, cluster, [Step(ROLLOUT, ROLLOUT)], kinds, profiles=profiles, defaults=defaults).plan
     except StepError:
         return nothing
-    starting = [
-        remedy.where == IN_TEMPLATE and _is_of_template(remedy.cycle.snapshot, cycle.snapshot) for remedy in remedies
-    ]
+    starting = [remedy.where == IN_TEMPLATE and not remedy.also_now for remedy in remedies]
     runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
     share = most_placements // max(1, sum(starting))
     return tuple(
         _rolled_out(plan, cycle, remedy.cycle, runs, share) if starts else None
         for remedy, starts in zip(remedies, starting, strict=True)
     )
-
-
-def _is_of_template(changed: Snapshot, before: Snapshot) -> bool:
-    """Return whether a change leaves the cluster as it is, but for the terms of the Pods of the template."""
-    return all(getattr(changed, part) is getattr(before, part) for part in ("nodes", "pods", "usage", "ports"))
 
 
 def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, placements: int) -> Rollout:
