@@ -42,6 +42,10 @@ CHANGES = {
     "scores_balance_gained": (
         "NodeResourcesBalancedAllocation scores what the Pod does to the balance, not the balance that is then there",
     ),
+    "affinity_keys_merge": (
+        "the API server merges `matchLabelKeys` and `mismatchLabelKeys` of a Pod's affinity into its selectors",
+    ),
+    "pod_defaults_last": ("a Pod as a whole is given its requests after its containers were",),
     "matches_unlabelled_namespaces": (
         "a `namespaceSelector` of a Pod's own affinity that no label need meet selects every namespace",
         "such a `namespaceSelector` selects the namespaces whose labels meet it",

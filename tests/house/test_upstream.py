@@ -15,9 +15,9 @@ affinity.NodeTerm.values affinity.RequiredNodeAffinity.values affinity.has_pod_a
 configuration.checked configuration.names_in configuration.profiles_of configured_profiles.parse_profiles
 configured_profiles.read_profiles constraint.Reading.merges constraint.Reading.parsed constraint.Reading.topology_keys
 constraint.Reading.unmerged constraint.Reading.words constraint.read_constraints constraint.read_selector
-constraint.same counts.BoundPod.info counts.Demands.add counts.Demands.terminating counts.NodeUsage.add
-counts.NodeUsage.by_node counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove
-counts.in_order counts.label_set domain_counts.DomainCounts.add domain_counts.DomainCounts.copy
+constraint.same counts.BoundPod.info counts.BoundPod.prioritized counts.Demands.add counts.Demands.terminating
+counts.NodeUsage.add counts.NodeUsage.by_node counts.NodeUsage.remove counts.PodCounts.add counts.PodCounts.groups
+counts.PodCounts.remove counts.in_order counts.label_set domain_counts.DomainCounts.add domain_counts.DomainCounts.copy
 domain_counts.DomainCounts.largest_skew domain_counts.DomainCounts.match_num domain_counts.DomainCounts.nodes_by_number
 domain_counts.DomainCounts.refused domain_counts.DomainCounts.refused_nodes domain_counts.DomainCounts.skew
 domain_counts.counted_by domains.Reach.affine domains.Reach.cordoned domains.Reach.open domains.Reach.tolerated
@@ -41,16 +41,16 @@ plugin.Plugin.passing plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plu
 plugin.Plugin.set_usage pod_affinity.preferring pod_topology_spread.PodTopologySpread.add_pods
 pod_topology_spread.PodTopologySpread.copy pod_topology_spread.PodTopologySpread.hard
 pod_topology_spread.PodTopologySpread.passing pod_topology_spread.PodTopologySpread.soft
-pod_topology_spread.PodTopologySpread.verdicts profile.Cycle.of_devices profile.Cycle.reach profile.Cycle.requests
-profile.Profile.heeds resources.with_default_requests scoring.SoftConstraints.copy scoring.domain_counting_unlabelled
-scoring.number_of_domains_counting_unlabelled scoring.rounded selectors.LabelSelector.keys selectors.Requirement.implies
-selectors.Requirement.match selectors.Selector.implies selectors.Selector.keys selectors.Selector.match
-selectors.as_label_selector selectors.equals selectors.selecting snapshot.Service.selects snapshot.Snapshot.controller
-snapshot.Snapshot.with_controller snapshot.Snapshot.with_namespace snapshot.by_rarest_label snapshot.from_objects
-snapshot.read_object taints.read_taints topology_counts.TopologyCounts.add topology_counts.TopologyCounts.copy
-topology_counts.TopologyCounts.keys topology_counts.TopologyCounts.nodes_by_weight
-topology_counts.TopologyCounts.reached validation.errors_in validation.in_one_line validation.on_stored_pod
-validation.shown_path
+pod_topology_spread.PodTopologySpread.verdicts profile.Cycle.is_selected_by profile.Cycle.of_devices profile.Cycle.reach
+profile.Cycle.requests profile.Profile.heeds resources.with_default_requests scoring.SoftConstraints.copy
+scoring.domain_counting_unlabelled scoring.number_of_domains_counting_unlabelled scoring.rounded
+selectors.LabelSelector.keys selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies
+selectors.Selector.keys selectors.Selector.match selectors.as_label_selector selectors.equals selectors.selecting
+snapshot.Service.selects snapshot.Snapshot.controller snapshot.Snapshot.with_controller snapshot.Snapshot.with_namespace
+snapshot.by_rarest_label snapshot.from_objects snapshot.read_object taints.read_taints
+topology_counts.TopologyCounts.add topology_counts.TopologyCounts.copy topology_counts.TopologyCounts.keys
+topology_counts.TopologyCounts.nodes_by_weight topology_counts.TopologyCounts.reached validation.errors_in
+validation.in_one_line validation.on_stored_pod validation.shown_path
 """
 
 

@@ -13,13 +13,17 @@ CAME = {
     26: {"node_inclusion_policies"},
     27: {"min_domains", "match_label_keys", "selector_validation", "prefixed_job_labels"},
     28: {"null_selector_warning", "skips_unconstrained"},
+    31: {"affinity_keys_merge"},
     33: {"allocated_resources", "skips_best_effort"},
     34: {"selector_merge", "pod_level_resources", "matches_unlabelled_namespaces"},
     35: {"topology_labels", "lengths_in_bytes", "breaks_ties_by_heap"},
     36: {
         *("pod_allocated_resources", "scores_balance_gained", "scores_image_volumes", "extended_resources_of_devices"),
     },
-    37: {"greatest_of_sums", "node_name_in_pre_filter", "stateful_set_max_unavailable", "counts_image_volumes"},
+    37: {
+        *("greatest_of_sums", "node_name_in_pre_filter", "stateful_set_max_unavailable", "counts_image_volumes"),
+        "pod_defaults_last",
+    },
     38: {"empty_selector_counts"},
 }
 # The first minor that has it no longer.

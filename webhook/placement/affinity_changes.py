@@ -105,12 +105,10 @@ def _conflicts(port: HostPort, cycle: Cycle) -> bool:
 
 def _selecting(cycle: Cycle) -> Iterator[tuple[PodTerm, frozenset[str]]]:
     """Yield the terms of anti-affinity of other Pods that select the Pod, with the nodes of these Pods."""
-    pod, namespaces = cycle.pod, cycle.snapshot.namespaces
-    labels = namespaces.get(pod.namespace, {})
     nodes: dict[PodTerm, frozenset[str]] = {}
     for affinity, by_node in cycle.snapshot.affine.items():
         for term in affinity.anti_affinity:
-            if term.selects(pod.namespace, pod.labels, labels):
+            if cycle.is_selected_by(term):
                 nodes[term] = nodes.get(term, frozenset()) | by_node.keys()
     yield from nodes.items()
 

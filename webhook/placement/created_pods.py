@@ -48,8 +48,6 @@ CONTAINER_FIELDS = ("containers", "initContainers")
 PRIORITY_CLASSES, RUNTIME_CLASSES, LIMIT_RANGES = "priorityclasses", "runtimeclasses", "limitranges"
 PREEMPTS = "PreemptLowerPriority"
 _REFUSED = "kube-apiserver would refuse the Pod"
-_MERGES_LABEL_KEYS = 31  # From this minor version on MatchLabelKeysInPodAffinity is on.
-_DEFAULTS_POD_LAST = 37  # And PodLevelResourcesFixDefaulting: the Pod as a whole comes after its containers.
 
 
 class PriorityClass(NamedTuple):
@@ -196,7 +194,7 @@ def created(pod: Raw, creation: PodCreation) -> CreatedPod:
     if not isinstance(spec, dict):
         return CreatedPod(pod)
     level = {"resources": spec["resources"]} if "resources" in spec else {}
-    last = creation.features.minor >= _DEFAULTS_POD_LAST
+    last = creation.features.pod_defaults_last
     admitted: Raw = {name: value for name, value in spec.items() if name != "resources"} if last else spec
     admitted = _with_host_ports(with_default_requests(_without_mount_options(admitted)))
     namespace = texts_at(pod, "metadata.namespace")[0]
@@ -207,7 +205,7 @@ def created(pod: Raw, creation: PodCreation) -> CreatedPod:
         errors += step.errors
     if level and last:
         admitted = with_default_requests({**admitted, **level})
-    if creation.features.minor >= _MERGES_LABEL_KEYS and not read_pod(pod).stored:
+    if creation.features.affinity_keys_merge and not read_pod(pod).stored:
         admitted = _with_merged_label_keys(admitted, labels_in(pod))
     return CreatedPod({**pod, "spec": admitted}, tuple(added), tuple(errors))
 

@@ -112,11 +112,10 @@ def _unwanted(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Itera
 
 
 def _keeping_off(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:
-    pod, namespaces = cycle.pod, cycle.snapshot.namespaces
     meeting: dict[PodTerm, list[NamedPod]] = {}
     for other in pods if refused else ():
         for term in other.pod.affinity.anti_affinity if other.pod.affinity is not None else ():
-            if term.selects(pod.namespace, pod.labels, namespaces.get(pod.namespace, {})):
+            if cycle.is_selected_by(term):
                 meeting.setdefault(term, []).append(other)
     for term, others in meeting.items():
         yield from _met_by(OF_OTHERS, term, others, refused, cycle.snapshot.nodes)

@@ -31,6 +31,8 @@ class Features(NamedTuple):
     greatest_of_sums: bool  # of what is requested and allocated the greatest sum counts, not the sum of the greatest
     skips_best_effort: bool  # NodeResourcesBalancedAllocation skips a Pod without requests (kubernetes#129138)
     scores_balance_gained: bool  # it scores what the Pod does to the balance, not the balance that is then there
+    affinity_keys_merge: bool  # MatchLabelKeysInPodAffinity: merged into the selectors of a Pod's affinity
+    pod_defaults_last: bool  # PodLevelResourcesFixDefaulting: a Pod as a whole gets its requests after its containers
     matches_unlabelled_namespaces: bool  # a namespaceSelector that matches no labels matches every namespace
     scores_image_volumes: bool  # ImageLocality adds up the sizes of image volumes, too
     counts_image_volumes: bool  # and has them among the images of which it takes the share
@@ -62,6 +64,8 @@ def features(minor: int) -> Features:
         greatest_of_sums=minor >= 37,
         skips_best_effort=minor >= 33,
         scores_balance_gained=minor >= 36,
+        affinity_keys_merge=minor >= 31,
+        pod_defaults_last=minor >= 37,
         matches_unlabelled_namespaces=34 <= minor <= 36,
         scores_image_volumes=minor >= 36,
         counts_image_volumes=minor >= 37,

@@ -18,6 +18,7 @@ from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.fit import CPU, MEMORY, USUAL_SCORING, ScoringStrategy, heeded
 from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.pod_affinity import PodTerm
 from webhook.scheduler.resources import is_of_devices
 from webhook.scheduler.snapshot import Snapshot
 
@@ -107,6 +108,11 @@ class Cycle:
     def requests(self) -> Requests:
         """The requests at which NodeResourcesFit looks."""
         return heeded(self.pod.requests, self.profile.ignored, self.profile.ignored_groups)
+
+    def is_selected_by(self, term: PodTerm) -> bool:
+        """Return whether a term of another Pod selects the Pod."""
+        pod, namespaces = self.pod, self.snapshot.namespaces
+        return term.selects(pod.namespace, pod.labels, namespaces.get(pod.namespace, {}))
 
     @cached_property
     def reach(self) -> Reach:

@@ -105,22 +105,18 @@ class InterPodAffinity(Plugin):
 
     def _select_it(self, affinity: PodAffinity) -> _Selecting:
         """Return which terms of other Pods select the Pod: for the score their required affinity counts, too."""
-        weight = self.cycle.profile.hard_pod_affinity_weight
-        required = [(weight, term) for term in affinity.affinity] if weight else []
+        is_selected_by, hard_weight = self.cycle.is_selected_by, self.cycle.profile.hard_pod_affinity_weight
+        required = [(hard_weight, term) for term in affinity.affinity] if hard_weight else []
         return _Selecting(
-            _keys([term for term in affinity.anti_affinity if self._is_selected(term)]),
+            _keys([term for term in affinity.anti_affinity if is_selected_by(term)]),
             tuple(
                 [
                     (term.topology_key, weight)
                     for weight, term in (*required, *affinity.preferred)
-                    if self._is_selected(term)
+                    if is_selected_by(term)
                 ]
             ),
         )
-
-    def _is_selected(self, term: PodTerm) -> bool:
-        pod, namespaces = self.cycle.pod, self.cycle.snapshot.namespaces
-        return term.selects(pod.namespace, pod.labels, namespaces.get(pod.namespace, {}))
 
     def _require(self, selected: _Selected, pods: Mapping[str, int]) -> None:
         """
