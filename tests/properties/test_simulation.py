@@ -17,14 +17,15 @@ from tests.support.simulated import budget, cluster, deployment, nodes, pod, sta
 from webhook.objects.fields import with_value
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.scheduler.configured_profiles import parse_profiles
+from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.features import features
 from webhook.scheduler.framework import Framework, total
 from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.profile import USUAL_PROFILES
-from webhook.scheduler.snapshot import SnapshotError
+from webhook.scheduler.snapshot import SnapshotError, read_object
 from webhook.simulation.node_changes import LOST, after, first_ground
 from webhook.simulation.planning import planned
-from webhook.simulation.pod import Maker, PodClass
+from webhook.simulation.pod import InitialPod, Maker, PodClass
 from webhook.simulation.results import results
 from webhook.simulation.run import run
 from webhook.simulation.state import Start, State
@@ -38,15 +39,28 @@ def cases(minor, mode="profile"):
     return [case for i, case in enumerate(read(DATA / minor / f"{mode}.jsonl.gz")) if i % PART == 0]
 
 
-def begun(case, known):
-    """A run in a recorded cluster, and what makes Pods like the recorded one."""
+def recorded_pods(case, known):
+    """The Pods of a recorded cluster by their node, so that a run can take them away."""
+    by_node = {}
+    for raw in case["pods"]:
+        namespace, _, kept = read_object(raw, "v1", "Pod", known, whole=True)
+        if isinstance(kept, BoundPod):
+            demanded = {"spreads": kept.spreads, "affinity": kept.affinity, "ports": kept.ports}
+            initial = InitialPod(namespace, kept.labels, kept.node, kept.requests, **demanded)
+            by_node.setdefault(kept.node, []).append(initial)
+    return {node: tuple(pods) for node, pods in by_node.items()}
+
+
+def begun(case, known, *, movable=False):
+    """A run in a recorded cluster, and what makes Pods like the recorded one; its own Pods may go if `movable`."""
     profiles, _ = parse_profiles(json.dumps(case["configuration"])) if "configuration" in case else (USUAL_PROFILES, ())
     profile = profiles[DEFAULT_SCHEDULER]
     snapshot = read_snapshot(case, known)
     pod = replace(read_pod(case, known), node_name="")
     constraints = tuple(one for one in in_force(case, known)[1] if profile.heeds(one))
     of_class = PodClass(pod, constraints, system_defaults(case), profile)
-    start = Start(snapshot, first_ground(snapshot.nodes), {}, (), known, UNIFORM, 0.0, {})
+    there = recorded_pods(case, known) if movable else {}
+    start = Start(snapshot, first_ground(snapshot.nodes), there, (), known, UNIFORM, 0.0, {})
     return State(start, random.Random(case["id"])), Maker(of_class)
 
 
@@ -73,12 +87,16 @@ def refusals(framework):
     return found.feasible, {(one.plugin, one.reasons): one.nodes for one in found.refusals}
 
 
-@pytest.mark.parametrize(("minor", "mode"), [("1.33", "profile"), ("1.37", "profile"), ("1.37", "configured")])
+RECORDED = ("1.33 profile", "1.37 profile", "1.37 configured", "1.33 whole_profile", "1.37 whole_profile")
+
+
+@pytest.mark.parametrize(("minor", "mode"), [one.split() for one in RECORDED], ids=RECORDED)
 def test_plugins_that_follow_pods_say_what_they_say_of_the_cluster_as_it_is(minor, mode):
     known, compared = features(int(minor.partition(".")[2])), 0
     for case in cases(minor, mode):
-        state, maker = begun(case, known)
-        mine, others = [], [replace(maker.of_class, constraints=()), maker.of_class]
+        state, maker = begun(case, known, movable=True)
+        mine = [pod for node in state.begun.by_node for pod in state.on(node) if pod.active]
+        others = [replace(maker.of_class, constraints=()), maker.of_class]
         for i in range(CHANGES):
             assert {} == differences(state, maker.of_class), (case["id"], i)
             compared += 1
