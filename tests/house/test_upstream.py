@@ -35,10 +35,10 @@ node_resources_fit.NodeResourcesFit.set_usage nodes.Nodes.by_taints nodes.Nodes.
 nodes.Nodes.common_label_keys nodes.Nodes.domains nodes.Nodes.get nodes.Nodes.grouped nodes.Nodes.integers
 nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named nodes.Nodes.named_one nodes.Nodes.names
 nodes.Nodes.number_of_domains nodes.Nodes.placed nodes.Nodes.replaced_by nodes.Nodes.tolerated nodes.Nodes.unschedulable
-nodes.Nodes.untolerated nodes.integer nodes.union nodes_by_usage.NodesByUsage.copy nodes_by_usage.NodesByUsage.look_at
-nodes_by_usage.NodesByUsage.set_usage plugin.Plugin.add_pods plugin.Plugin.copy plugin.Plugin.kept_off
-plugin.Plugin.passing plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plugin.score_usage plugin.Plugin.scores
-plugin.Plugin.set_usage pod_affinity.preferring pod_topology_spread.PodTopologySpread.add_pods
+nodes.Nodes.untolerated nodes.another nodes.integer nodes.union nodes_by_usage.NodesByUsage.copy
+nodes_by_usage.NodesByUsage.look_at nodes_by_usage.NodesByUsage.set_usage plugin.Plugin.add_pods plugin.Plugin.copy
+plugin.Plugin.kept_off plugin.Plugin.passing plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plugin.score_usage
+plugin.Plugin.scores plugin.Plugin.set_usage pod_affinity.preferring pod_topology_spread.PodTopologySpread.add_pods
 pod_topology_spread.PodTopologySpread.copy pod_topology_spread.PodTopologySpread.hard
 pod_topology_spread.PodTopologySpread.passing pod_topology_spread.PodTopologySpread.soft
 pod_topology_spread.PodTopologySpread.verdicts profile.Cycle.is_selected_by profile.Cycle.of_devices profile.Cycle.reach

@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webhook.objects.fields import path_text
+from webhook.objects.names import HOSTNAME
 from webhook.objects.reading import Reader
-from webhook.scheduler.nodes import Node, Nodes
+from webhook.scheduler.images import NodeImage
+from webhook.scheduler.nodes import Node, Nodes, another
 from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint, Toleration, read_taints, untolerated_taint
 
 TAINT = Taint("dedicated", "infra", "NoSchedule")
@@ -173,3 +175,12 @@ def test_what_is_known_of_labels_is_kept_while_they_are_the_same(changed, kept):
     assert Nodes(there).by_taints == after.by_taints
     assert Nodes(there).unschedulable == after.unschedulable
     assert (0b11, {}) == (before.all, before.by_taints)
+
+
+def test_a_new_node_has_a_hostname_of_its_own_and_no_images_yet():
+    like = Node(
+        "n1", {HOSTNAME: "host-1", "name": "n1", "zone": "a"}, unschedulable=True, images=(NodeImage(("a",), 1),)
+    )
+    new = another(like, "new", {"zone": "b"}, ())
+
+    assert Node("new", {HOSTNAME: "new", "name": "new", "zone": "b"}) == new

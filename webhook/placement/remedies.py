@@ -25,7 +25,7 @@ from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.domains import carrying_every_key
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible
-from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
+from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, another, union
 from webhook.scheduler.profile import (
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
@@ -315,9 +315,8 @@ def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
 
 
 def _new(like: Node, labels: Mapping[str, str]) -> Node:
-    own = {key: NEW_NODE for key, value in like.labels.items() if value == like.name}
     taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
-    return replace(like, name=NEW_NODE, labels={**like.labels, **own, **labels}, taints=taints, unschedulable=False)
+    return another(like, NEW_NODE, labels, taints)
 
 
 def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from webhook.objects.labels import Labels
+from webhook.objects.names import HOSTNAME
 from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint, Toleration, untolerated_taint
 
 if TYPE_CHECKING:  # A server that reads no images has no use for it.
@@ -58,6 +59,13 @@ class Node:
     allocatable: Allocatable = NO_ROOM
     images: tuple[NodeImage, ...] = ()
     declared: frozenset[str] = frozenset()
+
+
+def another(like: Node, name: str, labels: Labels, taints: tuple[Taint, ...]) -> Node:
+    """Return a new node like one that is there, with `labels` besides; it is open, and has no images yet."""
+    own = {key: name for key, value in like.labels.items() if value == like.name or key == HOSTNAME}
+    carried = {**like.labels, **own, **labels}
+    return replace(like, name=name, labels=carried, taints=taints, unschedulable=False, images=())
 
 
 class Domains(NamedTuple):

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from webhook.objects.names import HOSTNAME
-from webhook.scheduler.nodes import Node, Nodes, NodeSet
+from webhook.scheduler.nodes import Node, Nodes, NodeSet, another
 from webhook.scheduler.taints import CORDONED, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE_KEY, Taint
 from webhook.simulation.sampling import in_tree_order
 from webhook.simulation.step import ADD, CORDON, DELETE, DRAIN, LOSE, OF_NODES, TAINT, Step, StepError
@@ -138,6 +137,4 @@ def _with_more(ground: Ground, step: Step) -> Ground:
 
 
 def _named(like: Node, name: str, labels: Mapping[str, str]) -> Node:
-    own = {key: name for key, value in like.labels.items() if value == like.name or key == HOSTNAME}
-    taints = tuple(taint for taint in like.taints if taint not in (*LOST, CORDONED))
-    return replace(like, name=name, labels={**like.labels, **own, **labels}, taints=taints, unschedulable=False)
+    return another(like, name, labels, tuple([taint for taint in like.taints if taint not in (*LOST, CORDONED)]))
