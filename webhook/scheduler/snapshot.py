@@ -183,7 +183,8 @@ def from_objects(
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-    pods = _BoundPods(whole and features is not None)
+    whole = whole and features is not None
+    pods = _BoundPods(whole)
     nominated, default_priorities = list[NominatedPod](), list[int]()
     device_resources: set[str] = set()
     for raw in objects:
