@@ -426,3 +426,11 @@ def test_the_webhook_reads_none_of_it():
 
     assert ({}, {}, {}, ()) == (found.affine, found.ports, found.priorities, found.nominated)
     assert 1 == found.usage["n1"].pods
+
+
+def test_classes_of_other_apis_that_are_called_the_same_are_passed_over():
+    device = {"apiVersion": "example.com/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}
+    priority = {"apiVersion": "example.com/v1", "kind": "PriorityClass", "value": 7, "globalDefault": True}
+    found = snapshot(device, priority, features=LATEST)
+
+    assert (frozenset(), 0) == (found.device_resources, found.default_priority)

@@ -54,7 +54,7 @@ CONTROLLER_KINDS = frozenset(
 LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
 # No set, since what an object gives as its kind need not be hashable.
 READ_KINDS = (*[(CORE, kind) for kind in ("Pod", "Node", "Namespace", "Service")], *CONTROLLER_KINDS)
-DEVICE_CLASS, PRIORITY_CLASS = "DeviceClass", "PriorityClass"
+DEVICE_CLASS, PRIORITY_CLASS = ("resource.k8s.io", "DeviceClass"), ("scheduling.k8s.io", "PriorityClass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +189,12 @@ def from_objects(
     device_resources: set[str] = set()
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
-        if kind == DEVICE_CLASS and whole:
-            device_resources |= set(_device_resources(raw))
-        if kind == PRIORITY_CLASS and whole and raw.get("globalDefault") is True:
-            default_priorities.append(integer(raw.get("value")) or 0)
         if (api_version, kind) not in READ_KINDS:
+            of_class = (str(api_version).partition("/")[0], kind) if whole else ()
+            if of_class == DEVICE_CLASS:
+                device_resources |= set(_device_resources(raw))
+            elif of_class == PRIORITY_CLASS and raw.get("globalDefault") is True:
+                default_priorities.append(integer(raw.get("value")) or 0)
             continue
         namespace, _, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
         if isinstance(kept, Node):
