@@ -21,7 +21,6 @@ from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
 from webhook.placement.created_pods import heeded_classes
 from webhook.placement.gaps import left_out
-from webhook.placement.obstacles import demands
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
@@ -43,7 +42,6 @@ class Known(NamedTuple):
 
     `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
     `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
-    `demanding` are the Pods of all namespaces that keep others off by their anti-affinity or a host port.
     `missing` says why a kind may not be listed, by its resource, also where it is in no note.
     """
 
@@ -55,7 +53,6 @@ class Known(NamedTuple):
     assumed: tuple[str, ...] = ()
     time: str = ""
     without_nodes: str = ""
-    demanding: tuple[Raw, ...] = ()
     missing: Mapping[str, str] = MappingProxyType({})
 
 
@@ -141,7 +138,7 @@ def _read(
         held = list(objects)
         kubelet, objects = _newest_kubelet(held), iter(held)
     features = kubelet or _features(known_version)
-    pods, demanding, unread = list[Raw](), list[Raw](), set[str]()
+    pods, unread = list[Raw](), set[str]()
     others: dict[ObjectKey, Raw] = {}
 
     instead = {place(obj) for obj in more}
@@ -157,8 +154,6 @@ def _read(
         if obj.get("kind") == "Pod":
             if wanted(obj):
                 pods.append(obj)
-            if demands(obj):
-                demanding.append(obj)
             if contents.time:  # as evenkeel dump writes it
                 unread.update(left_out(obj))
         elif obj.get("kind") not in ("Node", "Namespace"):
@@ -173,7 +168,7 @@ def _read(
         snapshot = replace(snapshot, unread=(f"{' and '.join(sorted(unread))} that an older evenkeel did not dump",))
     which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
-    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time, demanding=tuple(demanding))
+    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time)
 
 
 def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
