@@ -18,11 +18,11 @@ from webhook.scheduler.features import LATEST
 def cluster(monkeypatch):
     """Make `inputs.contents` give these objects, by the namespace that is asked for."""
 
-    def give(*objects, missing=None, version=""):
+    def give(*objects, missing=None, version="", time=""):
         def contents(source, namespace="", kinds=()):
             here = [one for one in objects if one["metadata"].get("namespace", namespace) == namespace or not namespace]
             lacking = {} if namespace else missing or {}
-            return Contents(iter([one for one in here if not _hidden(one, lacking)]), lacking, namespace, version)
+            return Contents(iter([one for one in here if not _hidden(one, lacking)]), lacking, namespace, version, time)
 
         monkeypatch.setattr("webhook.loading.inputs.contents", contents)
 
@@ -219,6 +219,19 @@ def test_a_file_without_nodes_is_said_to_have_none(cluster):
     assert () == read().notes
     cluster(node("n1"))
     assert () == clusters.read(Source("dump.yaml"), None, lambda _: True).notes
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("live", ()), ("dump.gz", ("images that an older evenkeel did not dump",))]
+)
+def test_only_of_a_dump_an_absent_image_is_said_to_be_left_out(cluster, source, said):
+    """A live Pod that has none was made so."""
+    without_image = pod(spec={"nodeName": "n1", "containers": [{"name": "c"}]})
+    cluster(node("n1"), without_image, version="v1.37.1", time="2026-01-31T10:00:00Z")
+
+    assert said == clusters.read(Source(source), None, lambda _: False).snapshot.unread
+    besides = clusters.read(Source(source), None, lambda _: False, more=[without_image])
+    assert () == besides.snapshot.unread
 
 
 @pytest.mark.parametrize(

@@ -77,11 +77,11 @@ def read(
     are read, too.
     """
     contents = inputs.contents(source, kinds=kinds)
-    given, where = list(more), f"{'--cluster live' if source.live else source.cluster}: "
-    known = _read(contents, version, wanted, given, through, where)
+    given = list(more)
+    known = _read(contents, source, version, wanted, given, through)
     if "pods" in contents.missing and namespace:
         contents = inputs.contents(source, namespace, kinds)
-        known = _read(contents, version, wanted, given, through, where)
+        known = _read(contents, source, version, wanted, given, through)
         known = known._replace(
             snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
             notes=("Pods of other namespaces cannot be listed: they may take room and ports, and keep others off.",),
@@ -125,13 +125,15 @@ def cannot_be_listed(resource: str, why: str) -> str:
 
 def _read(
     contents: Contents,
+    source: inputs.Source,
     version: str | None,
     wanted: Callable[[Raw], bool],
     more: list[Raw],
     through: Through,
-    where: str,
 ) -> Known:
-    """Return the cluster that `contents` describe; `where` they are from begins the line of an error in one of them."""
+    """Return the cluster that `contents` describe; their source begins the line of an error in one of them."""
+    where = f"{'--cluster live' if source.live else source.cluster}: "
+    dumped = bool(contents.time) and not source.live  # as evenkeel dump writes it
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
     if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
@@ -144,17 +146,17 @@ def _read(
     instead = {place(obj) for obj in more}
 
     def kept() -> Iterator[Raw]:
-        nonlocal where
+        nonlocal where, dumped
         there = through(objects)
         yield from map(keep, (obj for obj in there if place(obj) not in instead) if instead else there)
-        where = ""
+        where, dumped = "", False
         yield from map(keep, more)
 
     def keep(obj: Raw) -> Raw:
         if obj.get("kind") == "Pod":
             if wanted(obj):
                 pods.append(obj)
-            if contents.time:  # as evenkeel dump writes it
+            if dumped:
                 unread.update(left_out(obj))
         elif obj.get("kind") not in ("Node", "Namespace"):
             others[place(obj)] = obj
