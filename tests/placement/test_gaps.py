@@ -92,6 +92,19 @@ def test_preemption_matters_where_no_node_passes_and_pods_of_lower_priority_are_
     assert () == of(full, placeholder, cpu="2")  # which it would lack on the empty node, too
 
 
+def test_in_a_large_cluster_what_would_take_too_long_to_try_is_named(monkeypatch):
+    """No node matters here: the nominated Pods leave room, and the Pod lacks it on empty nodes, too."""
+    nodes = [node("n1", cpu="1"), node("n2", cpu="1")]
+    waits = [nominated(f"w{i}", one["metadata"]["name"], cpu="500m") for i, one in enumerate(nodes)]
+    placeholders = [prioritized(one["metadata"]["name"], -10, cpu="1") for one in nodes]
+
+    assert ((), ()) == (of(*nodes, *waits), of(*nodes, *placeholders, cpu="2"))
+    monkeypatch.setattr("webhook.placement.gaps.NODES_LOOKED_AT", 3)
+    assert ("nominated Pods",) == of(*nodes, *waits)
+    assert ("preemption",) == of(*nodes, *placeholders, cpu="2")
+    assert ((), ()) == (of(*nodes, waits[0]), of(*nodes, placeholders[0], running("n2", cpu="1"), cpu="2"))
+
+
 @pytest.mark.parametrize("resource", ["example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"])
 @pytest.mark.parametrize(("minor", "named"), [(35, ()), (37, ("devices of DeviceClasses",))])
 def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(minor, named, resource):

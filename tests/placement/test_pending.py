@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, node, requesting, running, spread
+from webhook.placement.gaps import gaps
 from webhook.placement.pending import PASSES, pending
 from webhook.placement.subject import of_pod
 from webhook.scheduler.features import LATEST
@@ -94,6 +95,22 @@ def test_what_is_not_judged_of_a_pod_that_would_run_now_is_named():
     ).groups
 
     assert f"{PASSES}, but not judged: volumes" == group.cause
+
+
+def test_gaps_are_computed_once_for_pods_that_are_alike_but_for_each_that_has_a_nominated_node(monkeypatch):
+    named = []
+
+    def recorded(cycle, feasibility, uses, name):
+        named.append(name)
+        return gaps(cycle, feasibility, uses, name)
+
+    monkeypatch.setattr("webhook.placement.pending.gaps", recorded)
+    one, *others = (waiting(f"web-{i}", owner="ReplicaSet/web") for i in range(3))
+    one["status"]["nominatedNodeName"] = "n2"
+    found = listed([node("n1"), node("n2"), one], one, *others)
+
+    assert ["web-0", ""] == named
+    assert f"{PASSES}, but not judged: nominated Pods" == found.groups[0].cause
 
 
 def test_no_pod_waits():

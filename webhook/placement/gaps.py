@@ -23,7 +23,8 @@ from webhook.scheduler.snapshot import NominatedPod
 VOLUMES, DYNAMIC_RESOURCES, GROUP = "volumes", "dynamic resources", "its scheduling group"
 DEVICES, NOMINATED, PREEMPTION = "devices of DeviceClasses", "nominated Pods", "preemption"
 SINGLE, PLUGIN = (GROUP, PREEMPTION), "the plugin "
-MOST_EMPTIED = 20  # Nodes that are looked at one by one.
+# Nodes that are tried one by one, fewer in a large cluster: each takes as long as the cluster is large.
+MOST_TRIED, NODES_LOOKED_AT = 20, 20_000
 # Plugins whose refusals other Pods make, so that they may end when Pods are preempted.
 MADE_BY_PODS = (NODE_PORTS, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY)
 
@@ -134,12 +135,21 @@ def _nominated_decide(cycle: Cycle, feasibility: Feasibility, name: str) -> bool
     """
     Return whether another node would pass, or another reason refuse one, if nominated Pods were on their nodes.
 
+    So it is taken to be where these are too many nodes to try.
+
     upstream: framework.go:RunFilterPluginsWithNominatedPods (v1.37)
     """
     by_node: dict[str, list[NominatedPod]] = {}
     for nominated in _nominated(cycle, name):
         by_node.setdefault(nominated.pod.node, []).append(nominated)
-    return any(_refuse(cycle, feasibility, node, nominated) for node, nominated in by_node.items())
+    return len(by_node) > _most_tried(cycle) or any(
+        _refuse(cycle, feasibility, node, nominated) for node, nominated in by_node.items()
+    )
+
+
+def _most_tried(cycle: Cycle) -> int:
+    """Return how many nodes are tried one by one."""
+    return max(1, min(MOST_TRIED, NODES_LOOKED_AT // max(1, len(cycle.snapshot.nodes))))
 
 
 def _refuse(cycle: Cycle, feasibility: Feasibility, node: str, nominated: Sequence[NominatedPod]) -> bool:
@@ -162,7 +172,7 @@ def _reasons(feasibility: Feasibility, node: NodeSet) -> tuple[str, ...]:
 
 def _may_preempt(cycle: Cycle, feasibility: Feasibility) -> bool:
     """
-    Return whether a node would perhaps take the Pod if it had no Pods of lower priority.
+    Return whether a node would perhaps take the Pod if it had no Pods of lower priority; too many are not tried.
 
     upstream: preemption.go:Evaluator.Preempt (v1.37)
     """
@@ -171,7 +181,7 @@ def _may_preempt(cycle: Cycle, feasibility: Feasibility) -> bool:
         return False
     with_lower = [name for name, priority in snapshot.priorities.items() if priority < pod.priority]
     nodes = snapshot.nodes.named(with_lower) & _refused_by_pods(feasibility)
-    if nodes.bit_count() > MOST_EMPTIED or (pod.pod_affinity is not None and pod.pod_affinity.affinity):
+    if nodes.bit_count() > _most_tried(cycle) or (pod.pod_affinity is not None and pod.pod_affinity.affinity):
         return bool(nodes)  # A Pod that goes may be one that the Pod wants nearby.
     return any(_passes_empty(cycle, name) for name in snapshot.nodes.names(nodes))
 

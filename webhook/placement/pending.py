@@ -7,7 +7,7 @@ All Pods that kube-scheduler could not place, grouped by what made them and by c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from typing import NamedTuple
 
@@ -65,17 +65,7 @@ def pending(
     subjects: Sequence[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles = USUAL_PROFILES
 ) -> PendingList:
     """Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once."""
-    alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
-    waiting: list[_WaitingPod] = []
-    for subject in subjects:
-        key = likeness(subject)
-        if key not in alike:
-            cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
-            feasibility = find_feasible(cycle)
-            alike[key] = cycle, feasibility, message(cycle, feasibility)
-        cycle, feasibility, _ = alike[key]
-        unknown = gaps(cycle, feasibility, subject.unmodelled, subject.ref.name)
-        waiting.append(_WaitingPod(subject, *alike[key], unknown))
+    waiting = list(_attempted(subjects, snapshot, features, profiles))
     grouped: dict[tuple[str, str, str, str], list[_WaitingPod]] = {}
     for waiting_pod in waiting:
         subject = waiting_pod.subject
@@ -92,6 +82,26 @@ def pending(
         sum(agrees(pod.subject.verdict.message, pod.cause) for pod in said),
         len(said),
     )
+
+
+def _attempted(
+    subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
+) -> Iterator[_WaitingPod]:
+    """Yield the Pods, each with its attempt; only of one that has a nominated node the name matters to its gaps."""
+    alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
+    unknown: dict[tuple[str, str], tuple[str, ...]] = {}
+    nominated = {(kept.namespace, kept.name) for kept in snapshot.nominated}
+    for subject in subjects:
+        key = likeness(subject)
+        if key not in alike:
+            cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
+            feasibility = find_feasible(cycle)
+            alike[key] = cycle, feasibility, message(cycle, feasibility)
+        cycle, feasibility, _ = alike[key]
+        name = subject.ref.name if (cycle.pod.namespace, subject.ref.name) in nominated else ""
+        if (key, name) not in unknown:
+            unknown[key, name] = gaps(cycle, feasibility, subject.unmodelled, name)
+        yield _WaitingPod(subject, *alike[key], unknown[key, name])
 
 
 def most_tried(snapshot: Snapshot) -> int:
