@@ -18,14 +18,12 @@ from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject
 from webhook.placement.gaps import gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
-from webhook.scheduler.features import Features
-from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.simulation import ties
 from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
 from webhook.simulation.initial_pods import initial_budgets, initial_pod
 from webhook.simulation.node_changes import Ground, after, first_ground
-from webhook.simulation.pod import InitialPod, Maker, PodClass
+from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.run import Named, Plan, SetFound
 from webhook.simulation.state import Start
 from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
@@ -114,17 +112,9 @@ def planned(
     not_judged = dict.fromkeys(
         gap
         for maker in (*of_sets, *rollouts.values())
-        for gap in gaps_of_runs(
-            _cycle(maker.of_class, controllers.snapshot, cluster.features), maker.of_class.unmodelled
-        )
+        for gap in gaps_of_runs(maker.of_class.cycle(controllers.snapshot, cluster.features), maker.of_class.unmodelled)
     )
     return Planned(plan, tuple(not_judged), tuple(notes))
-
-
-def _cycle(of_class: PodClass, snapshot: Snapshot, features: Features) -> Cycle:
-    """Return an attempt to place a Pod as the simulation begins."""
-    system_defaults, profile = of_class.system_defaults, of_class.profile
-    return Cycle(of_class.pod, of_class.constraints, snapshot, features, system_defaults, profile)
 
 
 def _initial_pods(controllers: Controllers, makers: Sequence[Maker], changed_nodes: Set[str]) -> Iterator[InitialPod]:

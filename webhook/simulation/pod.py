@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import NO_REQUESTS, LabelSet, PodInfo, Requests
+from webhook.scheduler.features import Features
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.pod_affinity import PodAffinity
-from webhook.scheduler.profile import USUAL_PROFILE, Profile
+from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile
+from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.taints import LimitedTolerations
 
 
@@ -30,6 +32,10 @@ class PodClass:
     waits: str = ""
     tolerations: LimitedTolerations = ()
     unmodelled: tuple[str, ...] = ()
+
+    def cycle(self, snapshot: Snapshot, features: Features) -> Cycle:
+        """Return an attempt to place such a Pod."""
+        return Cycle(self.pod, self.constraints, snapshot, features, self.system_defaults, self.profile)
 
 
 class Maker(NamedTuple):

@@ -318,9 +318,7 @@ class State:
         return self._cycle(of_class, self.snapshot())
 
     def _cycle(self, of_class: PodClass, snapshot: Snapshot) -> Cycle:
-        snapshot = replace(snapshot, nodes=self.ground.nodes)
-        system_defaults, profile = of_class.system_defaults, of_class.profile
-        return Cycle(of_class.pod, of_class.constraints, snapshot, self.features, system_defaults, profile)
+        return of_class.cycle(replace(snapshot, nodes=self.ground.nodes), self.features)
 
     def framework(self, of_class: PodClass) -> Framework:
         """Return the framework for a class of Pods, with all events so far."""
