@@ -6,6 +6,7 @@ How many more Pods a cluster can take at most, in whatever order they come: what
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
@@ -15,7 +16,6 @@ from webhook.scheduler.fit import asked_of_node
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.nodes import Allocatable, NodeSet
 from webhook.scheduler.profile import Cycle
-from webhook.scheduler.resources import is_of_devices
 
 
 class Bound(NamedTuple):
@@ -89,9 +89,9 @@ class _Room:
     def __init__(self, cycle: Cycle, wanted: int) -> None:
         self.snapshot, self.wanted = cycle.snapshot, wanted
         self._most = 1 if cycle.pod.ports else wanted  # A second Pod would want the same ports.
-        self._requests, self._of_devices = cycle.requests, frozenset[str]()
-        if cycle.features.extended_resources_of_devices:  # DeviceClasses may not have been read.
-            self._of_devices = frozenset([name for name, _ in self._requests.scalars if is_of_devices(name)])
+        # DeviceClasses may not have been read.
+        unread = replace(cycle, snapshot=replace(cycle.snapshot, device_resources=None))
+        self._requests, self._of_devices = cycle.requests, unread.of_devices
         self._by_node: dict[str, int] = {}
         self._known = any(node.allocatable.pods for node in self.snapshot.nodes)
 
