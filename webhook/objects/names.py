@@ -1,4 +1,4 @@
-"""Names of labels and annotations that have a meaning here, and of the scheduler."""
+"""Names of labels, annotations and parts of Pods that have a meaning here, and of the scheduler."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # The label that kube-apiserver gives each namespace.
 HOSTNAME = "kubernetes.io/hostname"
 POD_AFFINITY, POD_ANTI_AFFINITY = "podAffinity", "podAntiAffinity"  # in `spec.affinity` of a Pod
+# The terms in each part of `spec.affinity`.
+REQUIRED_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED_TERMS = "preferredDuringSchedulingIgnoredDuringExecution"
+RESTART_ALWAYS = "Always"  # The restartPolicy of an init container that runs for as long as the Pod: a sidecar.
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 TOPOLOGY_LABELS = frozenset({ZONE, REGION})  # Which a bound Pod gets from its node, since 1.35.
 # Of a DeviceClass that names no extended resource this is the one that Pods request, with its name.

@@ -37,7 +37,13 @@ from webhook.objects.kinds import (
 )
 from webhook.objects.labels import Labels, label_value_errors, labels_of
 from webhook.objects.likeness import nearest
-from webhook.objects.names import DEFAULT_SCHEDULER, DEFAULTED_BY_ANNOTATION, IGNORE_ANNOTATION, SWITCH_PREFIX
+from webhook.objects.names import (
+    DEFAULT_SCHEDULER,
+    DEFAULTED_BY_ANNOTATION,
+    IGNORE_ANNOTATION,
+    REQUIRED_TERMS,
+    SWITCH_PREFIX,
+)
 from webhook.objects.references import ObjectRef, Owner, ScaleTarget, Scaling, controller_of
 
 Indices = tuple[int | str, ...]
@@ -402,7 +408,7 @@ def _affine_to_one_node(pod_spec: Mapping[str, object]) -> bool:
 
     Terms are ORed, so each must name it.  More than MOST_TEMPLATES are not looked at: no controller writes them.
     """
-    path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    path = ("affinity", "nodeAffinity", REQUIRED_TERMS, "nodeSelectorTerms")
     terms = as_list(value_at(pod_spec, path))
     if len(terms) > MOST_TEMPLATES:
         return False

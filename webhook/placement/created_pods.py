@@ -30,6 +30,7 @@ from webhook.objects.fields import (
     with_value,
 )
 from webhook.objects.labels import Labels, labels_in, labels_of
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY, PREFERRED_TERMS, REQUIRED_TERMS
 from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectKey
 from webhook.scheduler.features import LATEST, Features
@@ -421,9 +422,9 @@ def _with_merged_label_keys(spec: Raw, labels: Labels) -> Raw:
 
     upstream: strategy.go:mutatePodAffinity (v1.37)
     """
-    for kind in ("podAffinity", "podAntiAffinity"):
-        for when, below in (("required", ()), ("preferred", ("podAffinityTerm",))):
-            path: FieldPath = ("affinity", kind, f"{when}DuringSchedulingIgnoredDuringExecution")
+    for kind in (POD_AFFINITY, POD_ANTI_AFFINITY):
+        for when, below in ((REQUIRED_TERMS, ()), (PREFERRED_TERMS, ("podAffinityTerm",))):
+            path: FieldPath = ("affinity", kind, when)
             for i, term in enumerate(as_list(value_at(spec, path))):
                 if expressions := _expressions(value_at(term, below), labels):
                     at = (*path, i, *below, "labelSelector", "matchExpressions")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.kinds import CORE
-from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY, REQUIRED_TERMS
 from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Feasibility
@@ -24,7 +24,7 @@ from webhook.scheduler.plugins.inter_pod_affinity import (
     looks_at,
 )
 from webhook.scheduler.plugins.node_ports import NO_FREE_PORTS
-from webhook.scheduler.pod_affinity import REQUIRED, PodTerm
+from webhook.scheduler.pod_affinity import PodTerm
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import read_object
 
@@ -44,7 +44,7 @@ def demands(raw: Raw) -> bool:
     spec = as_mapping(raw.get("spec"))
     if not spec.get("nodeName"):
         return False
-    if as_mapping(as_mapping(spec.get("affinity")).get(POD_ANTI_AFFINITY)).get(REQUIRED):
+    if as_mapping(as_mapping(spec.get("affinity")).get(POD_ANTI_AFFINITY)).get(REQUIRED_TERMS):
         return True
     containers = (*as_list(spec.get("containers")), *as_list(spec.get("initContainers")))
     return any("hostPort" in as_mapping(port) for item in containers for port in as_list(as_mapping(item).get("ports")))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.objects.fields import FieldPath, Raw, as_list, as_mapping, value_at, with_value
 from webhook.objects.kinds import APPS, BATCH, CONSTRAINTS_PATH, FIELD, Kinds
 from webhook.objects.labels import labels_in
-from webhook.objects.names import DEFAULTED_BY_ANNOTATION, TOPOLOGY_LABELS
+from webhook.objects.names import DEFAULTED_BY_ANNOTATION, REQUIRED_TERMS, TOPOLOGY_LABELS
 from webhook.objects.pod_object import read_pod
 from webhook.objects.pod_templates import MADE_UP_LABEL
 from webhook.objects.references import ObjectKey, ObjectRef
@@ -26,12 +26,7 @@ from webhook.scheduler.selectors import IN
 OWNERS_PATH: FieldPath = ("metadata", "ownerReferences")
 LABELS_PATH: FieldPath = ("metadata", "labels")
 ANNOTATIONS_PATH: FieldPath = ("metadata", "annotations")
-REQUIRED_AFFINITY_PATH: FieldPath = (
-    "spec",
-    "affinity",
-    "nodeAffinity",
-    "requiredDuringSchedulingIgnoredDuringExecution",
-)
+REQUIRED_AFFINITY_PATH: FieldPath = ("spec", "affinity", "nodeAffinity", REQUIRED_TERMS)
 OF_STORED = frozenset(
     {"uid", "resourceVersion", "creationTimestamp", "deletionTimestamp", "generation", "managedFields", "selfLink"}
 )

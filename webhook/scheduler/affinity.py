@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
 from webhook.objects.labels import label_key_errors, label_value_errors
-from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY, PREFERRED_TERMS, REQUIRED_TERMS
 from webhook.objects.reading import Reader
 from webhook.scheduler.nodes import Nodes, NodeSet, integer, union
 from webhook.scheduler.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement, Selector, selecting
@@ -136,7 +136,7 @@ def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAff
     upstream: nodeaffinity.go:GetRequiredNodeAffinity (v1.37)
     """
     selector = selecting(reader.string_map(spec.get("nodeSelector"), ("spec", "nodeSelector")))
-    written, path = _node_affinity(reader, spec, "requiredDuringSchedulingIgnoredDuringExecution")
+    written, path = _node_affinity(reader, spec, REQUIRED_TERMS)
     if written is None:
         return RequiredNodeAffinity(selector)
     raw = reader.mappings(reader.mapping(written, path).get("nodeSelectorTerms"), (*path, "nodeSelectorTerms"))
@@ -151,7 +151,7 @@ def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[Preferre
 
     upstream: nodeaffinity.go:NewPreferredSchedulingTerms (v1.37)
     """
-    written, path = _node_affinity(reader, spec, "preferredDuringSchedulingIgnoredDuringExecution")
+    written, path = _node_affinity(reader, spec, PREFERRED_TERMS)
     if written is None:
         return None
     preferred: list[PreferredTerm] = []

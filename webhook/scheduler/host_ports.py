@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from webhook.objects.names import RESTART_ALWAYS
 from webhook.objects.reading import Reader
 
 ANY_ADDRESS, TCP = "0.0.0.0", "TCP"
-RESTART_ALWAYS = "Always"  # The restartPolicy of an init container that runs for as long as the Pod: a sidecar.
 
 
 class HostPort(NamedTuple):

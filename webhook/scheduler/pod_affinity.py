@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
 from webhook.objects.labels import Labels
-from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY, PREFERRED_TERMS, REQUIRED_TERMS
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.selectors import Selector, as_selector
-
-REQUIRED, PREFERRED = (f"{when}DuringSchedulingIgnoredDuringExecution" for when in ("required", "preferred"))
 
 
 class PodTerm(NamedTuple):
@@ -88,14 +86,14 @@ def read_pod_affinity(reader: Reader, raw: object, namespace: str) -> PodAffinit
 
 
 def _read_required(reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str) -> tuple[PodTerm, ...]:
-    terms = reader.mappings(raw.get(REQUIRED), (*path, REQUIRED))
+    terms = reader.mappings(raw.get(REQUIRED_TERMS), (*path, REQUIRED_TERMS))
     return tuple([_read_term(reader, term, at, namespace) for term, at in terms])
 
 
 def _read_preferred(
     reader: Reader, raw: Mapping[str, object], path: FieldPath, namespace: str, sign: int
 ) -> Iterator[WeightedPodTerm]:
-    for item, at in reader.mappings(raw.get(PREFERRED), (*path, PREFERRED)):
+    for item, at in reader.mappings(raw.get(PREFERRED_TERMS), (*path, PREFERRED_TERMS)):
         weight = reader.integer(item.get("weight"), at, "weight") or 0
         to = (*at, "podAffinityTerm")
         term = reader.mapping(item.get("podAffinityTerm"), to)

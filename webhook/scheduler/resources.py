@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 from webhook.objects.fields import FieldError, FieldPath, as_list, as_mapping, value_at, with_value
 from webhook.objects.labels import LONGEST_KEPT, label_key_errors
-from webhook.objects.names import DEVICE_PREFIX
+from webhook.objects.names import DEVICE_PREFIX, RESTART_ALWAYS
 from webhook.objects.quantities import MILLI, NANOS, read_quantity, thousandths, whole
 from webhook.objects.reading import Reader
 from webhook.scheduler.counts import Requests, in_order
@@ -336,7 +336,7 @@ def _read_containers(reader: Reader, spec: Mapping[str, object], status: Mapping
             resources = reader.mapping(item.get("resources"), (*at, "resources"))
             amounts = _read_amounts(reader, resources.get("requests"), (*at, "resources", "requests"))
             init = field == "initContainers"
-            sidecar = init and item.get("restartPolicy") == "Always"
+            sidecar = init and item.get("restartPolicy") == RESTART_ALWAYS
             known = statuses.get(reader.string(item.get("name"), at, "name")) if statuses else None
             told = _read_status(reader, *known) if known is not None else ()
             yield _Container(init, sidecar, amounts, *told)
