@@ -17,12 +17,19 @@ from webhook.scheduler.framework import Feasibility, Framework, feasible_nodes, 
 from webhook.scheduler.incoming import VOLUME_KINDS
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
-from webhook.scheduler.profile import INTER_POD_AFFINITY, NODE_PORTS, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, Cycle
+from webhook.scheduler.profile import (
+    A_PLUGIN,
+    INTER_POD_AFFINITY,
+    NODE_PORTS,
+    NODE_RESOURCES_FIT,
+    POD_TOPOLOGY_SPREAD,
+    Cycle,
+)
 from webhook.scheduler.snapshot import NominatedPod
 
 VOLUMES, DYNAMIC_RESOURCES, GROUP = "volumes", "dynamic resources", "its scheduling group"
 DEVICES, NOMINATED, PREEMPTION = "devices of DeviceClasses", "nominated Pods", "preemption"
-SINGLE, PLUGIN = (GROUP, PREEMPTION), "the plugin "
+SINGLE = (GROUP, PREEMPTION)
 # Nodes that are tried one by one, fewer in a large cluster: each takes as long as the cluster is large.
 MOST_TRIED, NODES_LOOKED_AT = 20, 20_000
 # Plugins whose refusals other Pods make, so that they may end when Pods are preempted.
@@ -61,7 +68,7 @@ def left_out(pod: Raw) -> Iterator[str]:
 def in_words(gaps: Sequence[str]) -> str:
     """Return a sentence without its end, such as `volumes and preemption are not judged`."""
     *others, last = gaps
-    single = not others and (last in SINGLE or last.startswith(PLUGIN))
+    single = not others and (last in SINGLE or last.startswith(A_PLUGIN))
     hint = ", which may make room," if last == PREEMPTION else ""
     return f"{', '.join(others)}{' and ' * bool(others)}{last}{hint} {'is' if single else 'are'} not judged"
 

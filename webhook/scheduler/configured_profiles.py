@@ -44,6 +44,7 @@ from webhook.scheduler.fit import (
     ScoringStrategy,
 )
 from webhook.scheduler.profile import (
+    A_PLUGIN,
     BALANCED_ALLOCATION,
     FILTERS,
     INTER_POD_AFFINITY,
@@ -283,7 +284,7 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
         None if system else tuple(map(as_mapping, as_list(spread.get("defaultConstraints")))),
         1 if (weight := between_pods.get("hardPodAffinityWeight")) is None else _number(weight),
         between_pods.get("ignorePreferredTermsOfExistingPods") is True,
-        tuple([f"the plugin {plugin}" for plugin in sorted(named - KNOWN_PLUGINS)]),
+        tuple([f"{A_PLUGIN}{plugin}" for plugin in sorted(named - KNOWN_PLUGINS)]),
     )
 
 

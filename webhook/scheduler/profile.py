@@ -40,6 +40,7 @@ WEIGHTS = {
     BALANCED_ALLOCATION: 1,
     IMAGE_LOCALITY: 1,
 }
+A_PLUGIN = "the plugin "  # before the name of one that is not computed
 
 
 @dataclass(frozen=True, slots=True)
