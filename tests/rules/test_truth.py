@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, honoring, node, pod, snapshot, workload
+from tests.support.build import (
+    FEATURES,
+    HOSTNAME,
+    ZONE,
+    constraint,
+    honoring,
+    node,
+    pod,
+    priority_class,
+    snapshot,
+    workload,
+)
 from webhook.findings.evaluation import evaluate
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS
@@ -101,15 +112,6 @@ def running(on, **spec):
 def unschedulable(*objects, pod_spec=None):
     made = stateful(honoring(), replicas=2, pod_spec=pod_spec)
     return [one.message for one in found(made, *objects, rule="unschedulable")]
-
-
-def priority_class(name, value, **fields):
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-    } | (fields)
 
 
 def test_a_replica_that_may_preempt_is_not_said_to_fit_nowhere():
