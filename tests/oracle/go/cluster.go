@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -27,6 +28,13 @@ type cluster struct {
 	ReplicaSets            []*appsv1.ReplicaSet
 	StatefulSets           []*appsv1.StatefulSet
 	Namespaces             []*v1.Namespace
+	PersistentVolumes      []*v1.PersistentVolume
+	PersistentVolumeClaims []*v1.PersistentVolumeClaim
+	StorageClasses         []*storagev1.StorageClass
+	CSINodes               []*storagev1.CSINode
+	CSIDrivers             []*storagev1.CSIDriver
+	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
+	VolumeAttachments      []*storagev1.VolumeAttachment
 }
 
 func read(line []byte) (*cluster, error) {
@@ -42,21 +50,29 @@ func (c *cluster) arguments() *config.PodTopologySpreadArgs {
 	}
 }
 
-// informers hold what selects Pods, and the namespaces that Pods select.  They are never started: the client has no
-// server to ask.
+// informers hold what selects Pods, the namespaces that Pods select, and all of volumes.  They are never started: the
+// client has no server to ask.
 func (c *cluster) informers() (informers.SharedInformerFactory, kubernetes.Interface, error) {
 	client, err := kubernetes.NewForConfig(&rest.Config{})
 	if err != nil {
 		return nil, nil, err
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
-	core, apps := factory.Core().V1(), factory.Apps().V1()
+	tellOfVolumes(factory)
+	core, apps, storage := factory.Core().V1(), factory.Apps().V1(), factory.Storage().V1()
 	for _, err := range []error{
 		fill(core.Services().Informer(), c.Services),
 		fill(core.ReplicationControllers().Informer(), c.ReplicationControllers),
 		fill(apps.ReplicaSets().Informer(), c.ReplicaSets),
 		fill(apps.StatefulSets().Informer(), c.StatefulSets),
 		fill(core.Namespaces().Informer(), c.Namespaces),
+		fill(core.PersistentVolumes().Informer(), c.PersistentVolumes),
+		fill(core.PersistentVolumeClaims().Informer(), c.PersistentVolumeClaims),
+		fill(storage.StorageClasses().Informer(), c.StorageClasses),
+		fill(storage.CSINodes().Informer(), c.CSINodes),
+		fill(storage.CSIDrivers().Informer(), c.CSIDrivers),
+		fill(storage.CSIStorageCapacities().Informer(), c.CSIStorageCapacities),
+		fill(storage.VolumeAttachments().Informer(), c.VolumeAttachments),
 	} {
 		if err != nil {
 			return nil, nil, err

@@ -25,6 +25,11 @@ type scheduled struct {
 	PreFilter string                      `json:"preFilter"`
 }
 
+// failed is what it says where a plugin fails: then it has no verdict on any node.
+type failed struct {
+	Error string `json:"error"`
+}
+
 type refused struct {
 	Plugin  string   `json:"plugin"`
 	Reasons []string `json:"reasons"`
@@ -43,7 +48,7 @@ func profile(line []byte) (any, error) {
 	}
 	verdict, err := running.Verdict(ctx, given.Pod)
 	if err != nil {
-		return nil, err
+		return failed{err.Error()}, nil
 	}
 
 	sort.Strings(verdict.Feasible)
