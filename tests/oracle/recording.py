@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.oracle import clusters
 from tests.oracle.building import program
+from tests.oracle.clusters.volumes import volumes
 from tests.support import DATA
 from tests.support.kubernetes_source import MissingError, parse
 
@@ -26,10 +27,11 @@ KINDS = {
     "placement": "placement",
     "profile": "profile",
     "whole_profile": "profile",
+    "volumes": "profile",
     "configured": "configured",
 }
 # What there is to ask before anything is recorded.
-GENERATED = {"whole_profile": clusters.whole_profile}
+GENERATED = {"whole_profile": clusters.whole_profile, "volumes": volumes}
 # Where Go walks a map, errors come in random order.
 UNORDERED = ("podCreate", "podTemplate")
 

@@ -59,8 +59,9 @@ def test_inputs_are_those_of_the_newest_recording_of_a_kind(kind, tmp_path):
     assert 1000 <= len(inputs(DATA, kind))
 
 
-def test_inputs_are_generated_where_nothing_is_recorded_yet(tmp_path):
-    assert "w0" == inputs(tmp_path, "whole_profile")[0]["id"]
+@pytest.mark.parametrize("kind, first", [("whole_profile", "w0"), ("volumes", "v0")])
+def test_inputs_are_generated_where_nothing_is_recorded_yet(kind, first, tmp_path):
+    assert first == inputs(tmp_path, kind)[0]["id"]
 
 
 def test_a_file_is_left_alone_where_all_is_as_recorded(tmp_path):

@@ -8,7 +8,6 @@ A number makes the same cluster each time.  `python -m tests.oracle.clusters` pr
 
 from __future__ import annotations
 
-from copy import deepcopy
 from random import Random
 
 from tests.oracle.clusters.affinity import (
@@ -19,7 +18,7 @@ from tests.oracle.clusters.affinity import (
     own_anti_affinity,
     own_preferences,
 )
-from tests.oracle.clusters.cluster import Feature, Object, likely, plain, running
+from tests.oracle.clusters.cluster import Feature, Object, case, likely, plain
 from tests.oracle.clusters.features import (
     declared_features,
     host_ports,
@@ -92,20 +91,7 @@ def _case(name: str, chosen: tuple[Feature, ...]) -> Object:
     cluster = plain(random)
     for feature in chosen:
         feature(random, cluster)
-    incoming = deepcopy(cluster.incoming.template)
-    incoming["metadata"] = {"name": "incoming", **incoming["metadata"]}
-    return {
-        "id": name,
-        "config": cluster.config,
-        "pod": {"apiVersion": "v1", "kind": "Pod", **incoming},
-        "nodes": cluster.nodes,
-        "pods": running(random, cluster),
-        "services": cluster.services,
-        "replicationControllers": [],
-        "replicaSets": cluster.replica_sets,
-        "statefulSets": [],
-        "namespaces": cluster.namespaces,
-    }
+    return case(random, name, cluster)
 
 
 def _configuration(arguments: Object) -> Object:

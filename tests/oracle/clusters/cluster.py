@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from random import Random
@@ -73,12 +73,12 @@ def likely(random: Random, chance: float) -> bool:
     return random.random() < chance
 
 
-def plain(random: Random) -> Cluster:
-    """Return a cluster with nothing but nodes and Pods, in which most Pods have room."""
-    nodes = [_node(random, number) for number in range(random.choice(NODE_NUMBERS))]
+def plain(random: Random, numbers: Sequence[int] = NODE_NUMBERS, most_pods: int = MOST_PODS) -> Cluster:
+    """Return a cluster with nothing but nodes, of which there is one of those numbers, and Pods: most have room."""
+    nodes = [_node(random, number) for number in range(random.choice(numbers))]
     namespaces = {name: labels for name, labels in NAMESPACES.items() if name == "default" or likely(random, 0.7)}
     names = [*namespaces, GHOST] if likely(random, 0.08) else [*namespaces]
-    workloads = _workloads(random, names, [node["metadata"]["name"] for node in nodes])
+    workloads = _workloads(random, names, [node["metadata"]["name"] for node in nodes], most_pods)
     if workloads and likely(random, 0.5):
         incoming = random.choice(workloads)
     else:
@@ -92,6 +92,24 @@ def running(random: Random, cluster: Cluster) -> list[Object]:
     random.shuffle(placed)
     seconds = random.sample(range(86400), len(placed))
     return [_pod(random, number, *one, seconds[number]) for number, one in enumerate(placed)]
+
+
+def case(random: Random, name: str, cluster: Cluster) -> Object:
+    """Return the cluster in the form of the recordings of mode profile."""
+    incoming = deepcopy(cluster.incoming.template)
+    incoming["metadata"] = {"name": "incoming", **incoming["metadata"]}
+    return {
+        "id": name,
+        "config": cluster.config,
+        "pod": {"apiVersion": "v1", "kind": "Pod", **incoming},
+        "nodes": cluster.nodes,
+        "pods": running(random, cluster),
+        "services": cluster.services,
+        "replicationControllers": [],
+        "replicaSets": cluster.replica_sets,
+        "statefulSets": [],
+        "namespaces": cluster.namespaces,
+    }
 
 
 def _node(random: Random, number: int) -> Object:
@@ -123,8 +141,8 @@ def _namespace(name: str, labels: dict[str, str]) -> Object:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
-def _workloads(random: Random, namespaces: list[str], nodes: list[str]) -> list[Workload]:
-    most = min(random.randint(0, MOST_PODS), PODS_OF_A_NODE * len(nodes))
+def _workloads(random: Random, namespaces: list[str], nodes: list[str], most_pods: int) -> list[Workload]:
+    most = min(random.randint(0, most_pods), PODS_OF_A_NODE * len(nodes))
     found, pods = [], 0
     for app in random.sample(APPS, len(APPS)):
         namespace = random.choice(namespaces)
