@@ -133,7 +133,7 @@ def test_a_failure_leaves_the_file_that_there_was(run, api, tmp_path):
     code, _, err = run("dump -o kept.gz")
 
     assert (2, 1, "before") == (code, len(err.splitlines()), (tmp_path / "kept.gz").read_text())
-    assert err.startswith("evenkeel: --cluster live: /apis/batch/v1/cronjobs: 500 ")
+    assert err.startswith("evenkeel: --cluster live: /apis/storage.k8s.io/v1/csidrivers: 500 ")
 
 
 def test_a_file_of_kubectl_is_reduced(run, tmp_path):

@@ -27,15 +27,24 @@ CONTAINER = """
 image name ports[].containerPort ports[].hostIP ports[].hostPort ports[].protocol
 resources.limits resources.requests restartPolicy restartPolicyRules[].action volumeMounts[].bindMountOptions[]
 """
-VOLUME = """
-awsElasticBlockStore azureDisk azureFile cinder ephemeral gcePersistentDisk image.reference iscsi
-persistentVolumeClaim portworxVolume rbd vsphereVolume
-"""
 
 
 def below(prefix, names):
     return " ".join(f"{prefix}.{name}" for name in names.split())
 
+
+CLAIM = """
+accessModes[] resources.requests selector.* storageClassName volumeAttributesClassName volumeMode volumeName
+"""
+CLAIM_TEMPLATE = f"metadata.name metadata.annotations {below('spec', CLAIM)}"
+DISKS = """
+awsElasticBlockStore.readOnly awsElasticBlockStore.volumeID azureDisk.diskURI azureDisk.kind cinder.volumeID
+gcePersistentDisk.pdName gcePersistentDisk.readOnly portworxVolume.volumeID
+"""
+VOLUME = f"""
+name {DISKS} {below("ephemeral.volumeClaimTemplate", CLAIM_TEMPLATE)} image.reference
+iscsi.iqn iscsi.readOnly persistentVolumeClaim.claimName rbd.image rbd.monitors[] rbd.pool rbd.readOnly
+"""
 
 POD = f"""
 affinity.* {below("containers[]", CONTAINER)} {below("initContainers[]", CONTAINER)} {below("volumes[]", VOLUME)}
@@ -57,10 +66,15 @@ STATUS = {
     "StatefulSet": f"{REPLICAS} currentRevision updateRevision updatedReplicas",
     "ReplicaSet": REPLICAS,
     "ReplicationController": REPLICAS,
+    "PersistentVolume": "phase",
+    "PersistentVolumeClaim": "phase allocatedResources",
 }
 # So that those which remain are those that are wanted: of Pods, and named like them elsewhere.
 CONDITION = below("conditions[]", "type status reason message lastTransitionTime")
-WITHOUT_CONDITIONS = {"CronJob", "DeviceClass", "LimitRange", "PriorityClass", "RuntimeClass"}
+WITHOUT_CONDITIONS = {
+    *("CSIDriver", "CSINode", "CSIStorageCapacity", "CronJob", "DeviceClass", "LimitRange", "PersistentVolume"),
+    *("PriorityClass", "RuntimeClass", "StorageClass", "VolumeAttachment"),
+}
 SPEC = {
     "Pod": POD,
     "Node": "taints[].* unschedulable",
@@ -69,7 +83,7 @@ SPEC = {
     "ReplicaSet": f"minReadySeconds replicas selector.* {TEMPLATE}",
     "ReplicationController": f"minReadySeconds replicas selector {TEMPLATE}",
     "StatefulSet": "minReadySeconds ordinals.* podManagementPolicy replicas selector.* updateStrategy.*"
-    f" volumeClaimTemplates[] {TEMPLATE}",
+    f" persistentVolumeClaimRetentionPolicy.whenScaled {below('volumeClaimTemplates[]', CLAIM_TEMPLATE)} {TEMPLATE}",
     "DaemonSet": f"minReadySeconds selector.* updateStrategy.* {TEMPLATE}",
     "Job": f"completionMode completions manualSelector parallelism selector.* {TEMPLATE}",
     "CronJob": f"{below('jobTemplate.metadata', METADATA)} "
@@ -78,10 +92,18 @@ SPEC = {
     "PodDisruptionBudget": "selector.* minAvailable maxUnavailable unhealthyPodEvictionPolicy",
     "DeviceClass": "extendedResourceName",
     "LimitRange": "limits[].*",
+    "PersistentVolumeClaim": f"{CLAIM} resources.limits",
+    "PersistentVolume": f"accessModes[] capacity claimRef.name claimRef.namespace claimRef.uid csi.driver"
+    f" csi.volumeHandle nodeAffinity.* storageClassName volumeAttributesClassName volumeMode {DISKS}",
+    "CSINode": "drivers[].name drivers[].allocatable.count drivers[].topologyKeys[]",
+    "CSIDriver": "preventPodSchedulingIfMissing storageCapacity",
+    "VolumeAttachment": "attacher nodeName source.persistentVolumeName",
 }
 BESIDE_SPEC = {
     "PriorityClass": "globalDefault preemptionPolicy value",
     "RuntimeClass": "overhead.podFixed scheduling.*",
+    "StorageClass": "allowedTopologies[].* provisioner volumeBindingMode",
+    "CSIStorageCapacity": "capacity maximumVolumeSize nodeTopology.* storageClassName",
 }
 
 
@@ -126,7 +148,9 @@ def test_no_planted_text_remains_but_where_it_is_allowed(kind):
         "secret",
         "configMap",
         "managedFields",
-        "claimName",
+        "initiatorName",
+        "keyring",
+        'volumeAttributes"',
         "serviceAccount",
     ):
         assert f"{PLANTED}spec.containers[].{word}" not in text
@@ -172,7 +196,7 @@ def test_a_feature_is_named_and_its_content_is_not():
     }
 
     assert {
-        "volumes": [{}, {"persistentVolumeClaim": {}}],
+        "volumes": [{"name": "a"}, {"persistentVolumeClaim": {"claimName": "c"}}],
         "resourceClaims": [{}],
         "schedulingGroup": {},
     } == reduction.only_read({"spec": spec})["spec"]

@@ -53,6 +53,17 @@ CHANGES = {
     "scores_image_volumes": ("ImageLocality adds up images that are mounted, too",),
     "counts_image_volumes": ("and counts them where it takes the share of all images",),
     "extended_resources_of_devices": ("extended resources that a DeviceClass gives out are left to DynamicResources",),
+    "counts_volume_attachments": ("of the volumes of a node those count, too, that only a VolumeAttachment names",),
+    "migrates_portworx_by_annotation": (
+        "disks of Portworx count for its CSI driver where the CSINode says that they are migrated",
+        "disks of Portworx count for its CSI driver on every node that has a CSINode",
+    ),
+    "prevents_missing_driver": (
+        "Pods wait where a CSI driver is missing whose CSIDriver has `preventPodSchedulingIfMissing`",
+    ),
+    "volume_attributes_class": ("a claim gets only volumes of its VolumeAttributesClass",),
+    "claim_in_use_reason": ("kube-scheduler's message of a ReadWriteOncePod claim says that another Pod uses it",),
+    "scores_storage_capacity": ("VolumeBinding scores nodes by how much of their storage is free",),
     "breaks_ties_by_heap": ("of the best nodes kube-scheduler takes the first in a heap of them, not any",),
     "stateful_set_max_unavailable": ("a rolling update of a StatefulSet may take as many Pods as `maxUnavailable`",),
 }

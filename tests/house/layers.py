@@ -100,13 +100,13 @@ simulation.replicas
 simulation.state
 simulation.ties
 simulation.node_changes · simulation.pod
-simulation.sampling · simulation.step
+simulation.claims · simulation.sampling · simulation.step
 simulation
 placement.pending
 placement.inferred_defaults · placement.remedies
-placement.affinity_changes · placement.explanation · placement.subject
+placement.affinity_changes · placement.explanation · placement.subject · placement.volume_changes
 placement.created_pods · placement.gaps · placement.obstacles
-placement.pods · placement.room · placement.variants
+placement.claims · placement.pods · placement.room · placement.variants
 placement
 scheduler.capacity
 scheduler.configured_profiles · scheduler.framework
@@ -116,10 +116,13 @@ scheduler.profile
 scheduler.default_constraints · scheduler.default_selector · scheduler.domain_counts · scheduler.fit
 scheduler.domains · scheduler.snapshot
 scheduler.incoming · scheduler.validation
+scheduler.attached_volumes · scheduler.storage_objects
+scheduler.storage
+scheduler.in_tree_volumes
 scheduler.affinity · scheduler.resources · scheduler.topology_counts
 scheduler.counts · scheduler.nodes
 scheduler.pod_affinity
-scheduler.configuration · scheduler.constraint · scheduler.taints
+scheduler.configuration · scheduler.constraint · scheduler.taints · scheduler.volumes
 scheduler
 documents.positions · documents.reading
 documents.build · documents.json_positions · documents.json_schema

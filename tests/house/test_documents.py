@@ -170,6 +170,7 @@ FORMS = {
     "Explanation": [
         f"explain pod/web-7d4b9c-x2x5p -n shop --cluster {EXAMPLES}/waiting/cluster.yaml",
         f"explain deployment/web -n shop --cluster {EXAMPLES}/waiting/neighbours.yaml",
+        f"explain pod/db-1 -n shop --cluster {EXAMPLES}/waiting/claims.yaml",
     ],
     "KindList": ["kinds"],
     "PendingList": [f"pending -A --cluster {EXAMPLES}/waiting/cluster.yaml"],
@@ -177,10 +178,12 @@ FORMS = {
     "Report": [
         f"report -A --cluster {EXAMPLES}/report/cluster.yaml --policy {EXAMPLES}/report/new.yaml"
         f" --compare {EXAMPLES}/report/old.yaml",
+        f"report -A --cluster {EXAMPLES}/waiting/claims.yaml",
     ],
     "Simulation": [f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1"],
 }
 BY_NAME = (
+    "pinned",
     "nodes",
     "reasons",
     "held",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import pod, service, workload
+from tests.support.claims import claim, csi_node, storage_class, volume
 from tests.support.placing import node, running
 from webhook.cluster.cluster import Contents
 from webhook.loading import clusters
@@ -232,6 +233,40 @@ def test_only_of_a_dump_an_absent_image_is_said_to_be_left_out(cluster, source, 
     assert said == clusters.read(Source(source), None, lambda _: False).snapshot.unread
     besides = clusters.read(Source(source), None, lambda _: False, more=[without_image])
     assert () == besides.snapshot.unread
+
+
+KUBECTLS = {"persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes"}
+
+
+@pytest.mark.parametrize(
+    ("source", "fields", "unread"),
+    [
+        ("live", {}, set()),
+        ("live", {"missing": {"persistentvolumes": "is forbidden"}}, {"persistentvolumes"}),
+        ("live", {"missing": {"pods": "is forbidden"}}, {"csistoragecapacities"}),  # One namespace is read.
+        ("dump.gz", {"time": "2026-01-31T10:00:00Z"}, set()),
+        ("nodes.yaml", {}, KUBECTLS),  # kubectl was not asked for them.
+    ],
+)
+def test_what_may_not_be_read_of_volumes_is_known(cluster, source, fields, unread):
+    cluster(node("n1"), **fields)
+
+    assert unread == clusters.read(Source(source), None, lambda _: False, "shop").snapshot.storage.unread
+
+
+def test_a_file_of_kubectl_that_has_objects_of_volumes_has_them_all(cluster):
+    cluster(node("n1"), claim("data"), volume("pv-1"), storage_class(), csi_node("n1"))
+
+    assert set() == clusters.read(Source("all.yaml"), None, lambda _: False).snapshot.storage.unread
+
+
+def test_a_dump_with_claims_that_have_no_names_has_nothing_of_volumes(cluster):
+    of_old = pod(spec={"nodeName": "n1", "containers": [{"image": "i"}], "volumes": [{"persistentVolumeClaim": {}}]})
+    cluster(node("n1"), of_old, version="v1.37.1", time="2026-01-31T10:00:00Z")
+    found = clusters.read(Source("dump.gz"), None, lambda _: False).snapshot
+
+    assert ("volumes that an older evenkeel did not dump",) == found.unread
+    assert KUBECTLS < found.storage.unread
 
 
 @pytest.mark.parametrize(

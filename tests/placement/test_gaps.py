@@ -37,17 +37,15 @@ def prioritized(on, priority, **fields):
 
 
 @pytest.mark.parametrize(
-    ("spec", "claims", "used"),
+    ("spec", "used"),
     [
-        ({"volumes": [{"emptyDir": {}}, CLAIM]}, (), ["volumes"]),
-        ({}, [{}], ["volumes"]),
-        ({"resourceClaims": [{}]}, (), ["dynamic resources"]),
-        ({"schedulingGroup": {"podGroupName": "g"}}, (), ["its scheduling group"]),
-        ({"volumes": [{"emptyDir": {}}], "affinity": {"podAffinity": {}}, "hostNetwork": True}, (), []),
+        ({"resourceClaims": [{}]}, ["dynamic resources"]),
+        ({"schedulingGroup": {"podGroupName": "g"}}, ["its scheduling group"]),
+        ({"volumes": [{"emptyDir": {}}, CLAIM], "affinity": {"podAffinity": {}}, "hostNetwork": True}, []),
     ],
 )
-def test_what_a_pod_uses(spec, claims, used):
-    assert used == list(used_by(spec, claims))
+def test_what_a_pod_uses(spec, used):
+    assert used == list(used_by(spec))
 
 
 def test_what_a_pod_and_its_profile_use_is_always_named():
@@ -152,6 +150,8 @@ def test_gaps_are_one_sentence(named, words):
             },
             [],
         ),
+        ({"containers": [], "volumes": [{"persistentVolumeClaim": {}}]}, ["volumes"]),
+        ({"containers": [], "volumes": [CLAIM, {"name": "x"}]}, []),
     ],
 )
 def test_what_an_older_dump_does_not_have_is_known_by_the_fields_that_every_pod_has(spec, missing):

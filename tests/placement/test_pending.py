@@ -90,11 +90,11 @@ def test_a_pod_that_would_run_now():
 def test_what_is_not_judged_of_a_pod_that_would_run_now_is_named():
     (group,) = listed(
         [node("n1")],
-        waiting("db-0", owner="StatefulSet/db", volumes=[{"persistentVolumeClaim": {"claimName": "data-0"}}]),
-        waiting("db-1", owner="StatefulSet/db", volumes=[{"persistentVolumeClaim": {"claimName": "data-1"}}]),
+        waiting("db-0", owner="StatefulSet/db", resourceClaims=[{"name": "gpu"}]),
+        waiting("db-1", owner="StatefulSet/db", resourceClaims=[{"name": "gpu"}]),
     ).groups
 
-    assert f"{PASSES}, but not judged: volumes" == group.cause
+    assert f"{PASSES}, but not judged: dynamic resources" == group.cause
 
 
 def test_gaps_are_computed_once_for_pods_that_are_alike_but_for_each_that_has_a_nominated_node(monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import constraint, limit_range, pod, priority_class, runtime_class, service, workload
+from tests.support.claims import claim, storage_class
 from tests.support.placing import node, requesting, running, spread
 from webhook.objects.fields import value_at
 from webhook.objects.kinds import Kind, Kinds
@@ -22,6 +23,7 @@ from webhook.placement.subject import (
     next_replica,
     of_new_pod,
     of_pod,
+    with_expected,
 )
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.framework import feasible_nodes
@@ -79,11 +81,23 @@ def test_what_else_is_to_be_said(spec, status, metadata, remark):
     assert remark in said
 
 
-def test_a_template_uses_what_only_its_pods_state():
-    """A StatefulSet gives its Pods their claims."""
-    made = workload("StatefulSet", spec={"volumeClaimTemplates": [{}]})
+def test_a_stateful_set_gives_its_next_pod_the_claims_of_the_next_ordinal():
+    template = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+    made = workload("StatefulSet", spec={"replicas": 2, "ordinals": {"start": 5}, "volumeClaimTemplates": [template]})
+    (found,) = next_replica(made, {})
+    name = f"data-{made['metadata']['name']}-7"
 
-    assert ("volumes",) == next_replica(made, {})[0].unmodelled
+    assert [{"name": "data", "persistentVolumeClaim": {"claimName": name}}] == found.pod.spec["volumes"]
+    assert [name] == [each["metadata"]["name"] for each in found.claims]
+
+
+def test_a_claim_that_is_to_be_made_has_the_default_class_and_is_not_made_twice():
+    storage = from_objects([storage_class(default=True), claim("there", of_class="slow")], LATEST).storage
+
+    made = with_expected(storage, [claim("there"), claim("new", of_class=None), claim("none", of_class="")])
+
+    classes = {name: (found.class_name, found.expected) for (_, name), found in made.claims.items()}
+    assert {"there": ("slow", False), "new": ("fast", True), "none": ("", True)} == classes
 
 
 def test_the_next_replica_of_a_deployment_has_the_labels_of_its_replica_set():

@@ -9,25 +9,34 @@ from webhook.scheduler.features import LATEST, NEWEST, Features, features, parse
 
 # The first minor that has each, after 1.25; those of 1.25 itself are there from the beginning.
 CAME = {
-    25: {"empty_selector_counts", "names_untolerated_taint"},
+    25: {"empty_selector_counts", "names_untolerated_taint", "migrates_portworx_by_annotation"},
     26: {"node_inclusion_policies"},
     27: {"min_domains", "match_label_keys", "selector_validation", "prefixed_job_labels"},
     28: {"null_selector_warning", "skips_unconstrained"},
     31: {"affinity_keys_merge"},
+    32: {"counts_volume_attachments"},
     33: {"allocated_resources", "skips_best_effort"},
-    34: {"selector_merge", "pod_level_resources", "matches_unlabelled_namespaces"},
+    34: {
+        *("selector_merge", "pod_level_resources", "matches_unlabelled_namespaces", "volume_attributes_class"),
+        "claim_in_use_reason",
+    },
     35: {"topology_labels", "lengths_in_bytes", "breaks_ties_by_heap"},
     36: {
         *("pod_allocated_resources", "scores_balance_gained", "scores_image_volumes", "extended_resources_of_devices"),
     },
     37: {
         *("greatest_of_sums", "node_name_in_pre_filter", "stateful_set_max_unavailable", "counts_image_volumes"),
-        "pod_defaults_last",
+        *("pod_defaults_last", "prevents_missing_driver", "scores_storage_capacity"),
     },
     38: {"empty_selector_counts"},
 }
 # The first minor that has it no longer.
-WENT = {27: {"empty_selector_counts"}, 34: {"names_untolerated_taint"}, 37: {"matches_unlabelled_namespaces"}}
+WENT = {
+    27: {"empty_selector_counts"},
+    34: {"names_untolerated_taint"},
+    36: {"migrates_portworx_by_annotation"},
+    37: {"matches_unlabelled_namespaces"},
+}
 NAMES = {*Features._fields} - {"minor"}
 
 

@@ -13,13 +13,17 @@ from enum import Flag, auto
 from typing import Any, NamedTuple, TypedDict
 
 from webhook.objects.names import (
+    BETA_STORAGE_CLASS,
+    BIND_COMPLETED,
+    DEFAULT_CLASS_ANNOTATIONS,
     DEFAULTED_BY_ANNOTATION,
     DELETION_COST_ANNOTATION,
     IGNORE_ANNOTATION,
+    MIGRATED_PLUGINS,
     MIRROR_ANNOTATION,
     REVISION_ANNOTATION,
+    SELECTED_NODE,
 )
-from webhook.scheduler.incoming import VOLUME_KINDS
 
 
 class FieldReader(Flag):
@@ -57,6 +61,11 @@ KEPT_ANNOTATIONS = (
     REVISION_ANNOTATION,
     MIRROR_ANNOTATION,
     DELETION_COST_ANNOTATION,
+    BIND_COMPLETED,
+    SELECTED_NODE,
+    BETA_STORAGE_CLASS,
+    *DEFAULT_CLASS_ANNOTATIONS,
+    MIGRATED_PLUGINS,
 )
 
 
@@ -94,9 +103,49 @@ _CONTAINER_STATUS: Table = {
     **_fields(BY_RESOURCES, "name allocatedResources"),
     "resources": Field(BY_RESOURCES, _REQUESTS_FIELDS),
 }
+_CLAIM_SPEC: Table = {
+    **_fields(BY_COMMANDS, "accessModes selector storageClassName volumeAttributesClassName volumeMode volumeName"),
+    "resources": Field(BY_COMMANDS, _fields(BY_COMMANDS, "requests")),
+}
+_CLAIM_TEMPLATE: Table = {
+    "metadata": Field(
+        BY_COMMANDS,
+        {**_fields(BY_COMMANDS, "name"), "annotations": Field(BY_COMMANDS, _fields(BY_COMMANDS, BETA_STORAGE_CLASS))},
+    ),
+    "spec": Field(BY_COMMANDS, _CLAIM_SPEC),
+}
+# What names a disk, of a Pod's volume and of a PersistentVolume.
+_DISKS: Table = {
+    "awsElasticBlockStore": Field(BY_COMMANDS, _fields(BY_COMMANDS, "volumeID readOnly")),
+    "azureDisk": Field(BY_COMMANDS, _fields(BY_COMMANDS, "diskURI kind")),
+    "cinder": Field(BY_COMMANDS, _fields(BY_COMMANDS, "volumeID")),
+    "gcePersistentDisk": Field(BY_COMMANDS, _fields(BY_COMMANDS, "pdName readOnly")),
+    "portworxVolume": Field(BY_COMMANDS, _fields(BY_COMMANDS, "volumeID")),
+}
 _VOLUME: Table = {
-    **{name: Field(BY_COMMANDS, USED) for name in sorted(VOLUME_KINDS)},
+    **_DISKS,
+    "name": Field(BY_COMMANDS),
+    "ephemeral": Field(BY_COMMANDS, {"volumeClaimTemplate": Field(BY_COMMANDS, _CLAIM_TEMPLATE)}),
     "image": Field(BY_COMMANDS, _fields(BY_COMMANDS, "reference")),
+    "iscsi": Field(BY_COMMANDS, _fields(BY_COMMANDS, "iqn readOnly")),
+    "persistentVolumeClaim": Field(BY_COMMANDS, _fields(BY_COMMANDS, "claimName")),
+    "rbd": Field(BY_COMMANDS, _fields(BY_COMMANDS, "image monitors pool readOnly")),
+}
+_PERSISTENT_VOLUME_SPEC: Table = {
+    **_DISKS,
+    **_fields(BY_COMMANDS, "accessModes capacity nodeAffinity storageClassName volumeAttributesClassName volumeMode"),
+    "claimRef": Field(BY_COMMANDS, _fields(BY_COMMANDS, "name namespace uid")),
+    "csi": Field(BY_COMMANDS, _fields(BY_COMMANDS, "driver volumeHandle")),
+}
+_CSI_SPEC: Table = {
+    "drivers": Field(
+        BY_COMMANDS,
+        {**_fields(BY_COMMANDS, "name topologyKeys"), "allocatable": Field(BY_COMMANDS, _fields(BY_COMMANDS, "count"))},
+        of_each=True,
+    ),  # of a CSINode
+    **_fields(BY_COMMANDS, "storageCapacity preventPodSchedulingIfMissing"),  # of a CSIDriver
+    "attacher": Field(BY_COMMANDS),  # of a VolumeAttachment
+    "source": Field(BY_COMMANDS, _fields(BY_COMMANDS, "persistentVolumeName")),  # likewise
 }
 _POD_SPEC: Table = {
     "affinity": Field(BY_COMMANDS),
@@ -114,7 +163,8 @@ _POD_SPEC: Table = {
 }
 _WORKLOAD_SPEC: Table = {
     "selector": Field(BY_EVERYBODY),
-    "volumeClaimTemplates": Field(BY_COMMANDS, USED, of_each=True),
+    "volumeClaimTemplates": Field(BY_COMMANDS, _CLAIM_TEMPLATE, of_each=True),
+    "persistentVolumeClaimRetentionPolicy": Field(BY_COMMANDS, _fields(BY_COMMANDS, "whenScaled")),
     **_fields(BY_COMMANDS, "completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
     **_fields(BY_COMMANDS, "podManagementPolicy replicas strategy updateStrategy"),
 }
@@ -127,6 +177,9 @@ _JOB_TEMPLATE: Table = {
     "spec": Field(BY_COMMANDS, {**_WORKLOAD_SPEC, "template": Field(BY_COMMANDS, TEMPLATE_FIELDS)}),
 }
 _SPEC: Table = {
+    **_PERSISTENT_VOLUME_SPEC,
+    **_CLAIM_SPEC,
+    **_CSI_SPEC,
     **_POD_SPEC,
     **_WORKLOAD_SPEC,
     "template": Field(BY_COMMANDS, TEMPLATE_FIELDS),
@@ -161,6 +214,8 @@ OBJECT_FIELDS: Table = {
     "status": Field(BY_EVERYBODY, _STATUS_FIELDS),
     **_fields(BY_COMMANDS, "globalDefault preemptionPolicy value"),  # of a PriorityClass
     **_fields(BY_COMMANDS, "overhead scheduling"),  # of a RuntimeClass
+    **_fields(BY_COMMANDS, "allowedTopologies provisioner volumeBindingMode"),  # of a StorageClass
+    **_fields(BY_COMMANDS, "capacity maximumVolumeSize nodeTopology storageClassName"),  # of a CSIStorageCapacity
     **_fields(BY_SERVER, "message code"),  # of a metav1.Status, an error
 }
 # Of its annotations those that name a team or a contact are kept, which no table can list.

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from webhook.cluster.watched_resources import Watched
-from webhook.objects.kinds import APPS, BATCH, CORE, Kinds
+from webhook.objects.kinds import APPS, BATCH, CORE, STORAGE_V1, Kinds
 
 LIST_VERBS = ("get", "list")
 WORKLOADS = "their Pod templates, replicas and strategies: where their next Pods may go"
 LISTED_RESOURCES = (
+    Watched(
+        STORAGE_V1, "CSIDriver", "csidrivers", "whether free storage counts, and whether Pods wait", namespaced=False
+    ),
+    Watched(STORAGE_V1, "CSINode", "csinodes", "how many volumes a node attaches", namespaced=False),
+    Watched(STORAGE_V1, "CSIStorageCapacity", "csistoragecapacities", "how much storage is free, and for which nodes"),
     Watched(BATCH, "CronJob", "cronjobs", WORKLOADS),
     Watched(APPS, "DaemonSet", "daemonsets", WORKLOADS),
     Watched(APPS, "Deployment", "deployments", WORKLOADS),
@@ -31,6 +36,14 @@ LISTED_RESOURCES = (
     Watched(CORE, "LimitRange", "limitranges", "what the API server lets a new Pod request that requests nothing"),
     Watched(CORE, "Namespace", "namespaces", "labels, for overrides of the policy", namespaced=False),
     Watched(CORE, "Node", "nodes", "labels, taints and what they have for Pods: where Pods may go", namespaced=False),
+    Watched(
+        CORE,
+        "PersistentVolume",
+        "persistentvolumes",
+        "the nodes that reach them, and who may use them",
+        namespaced=False,
+    ),
+    Watched(CORE, "PersistentVolumeClaim", "persistentvolumeclaims", "the volumes to which Pods are bound by them"),
     Watched(CORE, "Pod", "pods", "where they are, what they request, and why they wait"),
     Watched("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "how many Pods may be disrupted"),
     Watched(
@@ -51,6 +64,16 @@ LISTED_RESOURCES = (
     ),
     Watched(CORE, "Service", "services", "their selectors, to derive the selector of default constraints"),
     Watched(APPS, "StatefulSet", "statefulsets", WORKLOADS),
+    Watched(
+        STORAGE_V1,
+        "StorageClass",
+        "storageclasses",
+        "when their claims are bound, and in which domains",
+        namespaced=False,
+    ),
+    Watched(
+        STORAGE_V1, "VolumeAttachment", "volumeattachments", "the volumes that a node has attached", namespaced=False
+    ),
 )
 
 

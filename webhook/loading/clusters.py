@@ -19,11 +19,23 @@ from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
+from webhook.placement.claims import VOLUMES
 from webhook.placement.created_pods import heeded_classes
 from webhook.placement.gaps import left_out
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.scheduler.storage import (
+    CAPACITIES,
+    CLAIMS,
+    CLASSES,
+    CSI_NODES,
+    NO_STORAGE,
+    PERSISTENT_VOLUMES,
+    STORAGE_RESOURCES,
+    Storage,
+)
+from webhook.scheduler.storage_objects import STORAGE_KINDS
 from webhook.scheduler.validation import in_one_line
 
 ASSUMED = "The file does not have the version of its cluster: {} is assumed; set --kubernetes-version."
@@ -32,13 +44,17 @@ Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
 DEVICE_CLASSES = "deviceclasses"
 # What may not be listed is noted where it matters for the Pod that is asked about.
-_OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses"})
+_OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+
+
+# Kinds of which nothing is asked once the snapshot has them; of the last ones there may be very many.
+_READ_ONCE = frozenset({"Node", "Namespace", *[kind for _, kind in STORAGE_KINDS]})
 
 
 class Known(NamedTuple):
     """
-    A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes and namespaces.
+    A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes, namespaces and volumes.
 
     `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
     `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
@@ -108,7 +124,25 @@ def read(
     snapshot = known.snapshot
     if DEVICE_CLASSES in missing:
         snapshot = replace(snapshot, device_resources=None)
+    storage = snapshot.storage or NO_STORAGE
+    unread = storage.unread | (STORAGE_RESOURCES & missing.keys())
+    if contents.namespace:  # Drivers report free storage in their own namespaces.
+        unread |= {CAPACITIES}
+    if not (source.live or contents.time):
+        unread |= _lacking(storage)
+    snapshot = replace(snapshot, storage=replace(storage, unread=unread))
     return known._replace(snapshot=snapshot, notes=(*known.notes, *left), missing=missing)
+
+
+def _lacking(storage: Storage) -> frozenset[str]:
+    """Return the resources of which a file of kubectl has no object, though it would if it had been given them."""
+    there = {
+        CLAIMS: storage.claims,
+        PERSISTENT_VOLUMES: storage.volumes,
+        CLASSES: storage.classes,
+        CSI_NODES: storage.csi_nodes,
+    }
+    return frozenset(resource for resource, objects in there.items() if not objects)
 
 
 def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
@@ -158,7 +192,7 @@ def _read(
                 pods.append(obj)
             if dumped:
                 unread.update(left_out(obj))
-        elif obj.get("kind") not in ("Node", "Namespace"):
+        elif obj.get("kind") not in _READ_ONCE:
             others[place(obj)] = obj
         return obj
 
@@ -168,6 +202,8 @@ def _read(
         raise UsageError(f"{where}{error}") from error
     if unread:
         snapshot = replace(snapshot, unread=(f"{' and '.join(sorted(unread))} that an older evenkeel did not dump",))
+    if VOLUMES in unread:  # Such a dump has no claims, either.
+        snapshot = replace(snapshot, storage=replace(snapshot.storage or NO_STORAGE, unread=STORAGE_RESOURCES))
     which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
     return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time)

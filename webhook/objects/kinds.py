@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 from webhook.objects.fields import FieldPath
 from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
 
-CORE, APPS, BATCH = "v1", "apps/v1", "batch/v1"
+CORE, APPS, BATCH, STORAGE_V1 = "v1", "apps/v1", "batch/v1", "storage.k8s.io/v1"
 
 FIELD = "topologySpreadConstraints"
 CONSTRAINTS_PATH: FieldPath = ("spec", FIELD)  # of a Pod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from webhook.objects.claim_templates import with_claims
 from webhook.objects.fields import Raw, as_list, as_mapping, value_at
 from webhook.objects.kinds import APPS
 from webhook.objects.labels import labels_in, labels_of
@@ -116,11 +117,15 @@ def pod_from_template(template: Raw, workload: Workload, owner: WorkloadObject |
     }
     if kind.kind == "StatefulSet" and owner is not None and owner.update_revision:
         labels[REVISION_HASH] = owner.update_revision
+    if kind.kind == "DaemonSet":
+        spec = _tolerating(spec)
+    elif owner is not None:
+        spec = with_claims(spec, owner.volume_claim_templates, owner.ref.name, owner.next_ordinal)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {**metadata, "namespace": workload.namespace, "labels": labels, **_owned_by(owner)},
-        "spec": _tolerating(spec) if kind.kind == "DaemonSet" else spec,
+        "spec": spec,
     }
 
 

@@ -64,9 +64,19 @@ class WorkloadObject:
         return read_stateful_set_update(self.spec)
 
     @property
-    def volume_claim_templates(self) -> list[object]:
-        """The templates of volumes that a StatefulSet adds to its Pods."""
-        return as_list(self.spec.get("volumeClaimTemplates"))
+    def volume_claim_templates(self) -> list[Raw]:
+        """The templates of the claims that a StatefulSet makes for each of its Pods."""
+        return [as_mapping(template) for template in as_list(self.spec.get("volumeClaimTemplates"))]
+
+    @property
+    def deletes_claims_when_scaled(self) -> bool:
+        """Whether a StatefulSet deletes the claims of the Pods that it has no longer."""
+        return texts_at(self.raw, "spec.persistentVolumeClaimRetentionPolicy.whenScaled")[0] == "Delete"
+
+    @property
+    def next_ordinal(self) -> int:
+        """The ordinal of the Pod that a StatefulSet makes when it is scaled up by one."""
+        return self.stateful_set_update.first + (1 if self.replicas is None else self.replicas)
 
     @property
     def update_revision(self) -> str:

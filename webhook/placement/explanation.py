@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from webhook.placement.claims import ClaimReach, claims_of
 from webhook.placement.gaps import gaps
+from webhook.placement.variants import first_key
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.filtering import count_soft
@@ -55,7 +57,7 @@ class Explanation:
 
     `message` is what kube-scheduler would say of a Pod that fits nowhere, else "".  `scores` are by plugin and by the
     name of the node, `total` is their weighted sum; both are empty where the scheduler scores nothing.  `gaps` are what
-    is not computed.
+    is not computed.  `claims` are those of the Pod.
     """
 
     cycle: Cycle
@@ -65,6 +67,7 @@ class Explanation:
     scores: Mapping[str, Mapping[str, int]]
     total: Mapping[str, int]
     gaps: tuple[str, ...] = ()
+    claims: tuple[ClaimReach, ...] = ()
 
     @property
     def nodes(self) -> Nodes:
@@ -95,6 +98,7 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = (), name: str = "") -> Exp
         scores,
         total(scores, cycle.profile.weights),
         gaps(cycle, feasibility, unmodelled, name),
+        claims_of(cycle, first_key(cycle.constraints)),
     )
 
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
+from webhook.placement.claims import FREE_STORAGE, VOLUMES, volume_gaps
 from webhook.placement.pods import without_pods_on
 from webhook.scheduler.counts import NO_REQUESTS, UNUSED
 from webhook.scheduler.framework import Feasibility, Framework, feasible_nodes, usable_nodes
-from webhook.scheduler.incoming import VOLUME_KINDS
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
 from webhook.scheduler.profile import (
@@ -22,28 +22,28 @@ from webhook.scheduler.profile import (
     INTER_POD_AFFINITY,
     NODE_PORTS,
     NODE_RESOURCES_FIT,
+    NODE_VOLUME_LIMITS,
     POD_TOPOLOGY_SPREAD,
+    VOLUME_RESTRICTIONS,
     Cycle,
 )
 from webhook.scheduler.snapshot import NominatedPod
+from webhook.scheduler.volumes import VOLUME_KINDS
 
-VOLUMES, DYNAMIC_RESOURCES, GROUP = "volumes", "dynamic resources", "its scheduling group"
+DYNAMIC_RESOURCES, GROUP = "dynamic resources", "its scheduling group"
 DEVICES, NOMINATED, PREEMPTION = "devices of DeviceClasses", "nominated Pods", "preemption"
-SINGLE = (GROUP, PREEMPTION)
+SINGLE = (GROUP, PREEMPTION, FREE_STORAGE)
 # Nodes that are tried one by one, fewer in a large cluster: each takes as long as the cluster is large.
 MOST_TRIED, NODES_LOOKED_AT = 20, 20_000
 # Plugins whose refusals other Pods make, so that they may end when Pods are preempted.
-MADE_BY_PODS = (NODE_PORTS, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY)
+MADE_BY_PODS = (
+    *(NODE_PORTS, NODE_RESOURCES_FIT, VOLUME_RESTRICTIONS, NODE_VOLUME_LIMITS),
+    *(POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY),
+)
 
 
-def used_by(spec: Raw, claims: Sequence[object] = ()) -> Iterator[str]:
-    """
-    Yield the features that a Pod uses and that are not computed.
-
-    `claims` are templates of volumes that its controller adds.
-    """
-    if claims or any(as_mapping(volume).keys() & VOLUME_KINDS for volume in as_list(spec.get("volumes"))):
-        yield VOLUMES
+def used_by(spec: Raw) -> Iterator[str]:
+    """Yield the features that a Pod uses and that are not computed."""
     if spec.get("resourceClaims"):
         yield DYNAMIC_RESOURCES
     if spec.get("schedulingGroup"):
@@ -63,6 +63,8 @@ def left_out(pod: Raw) -> Iterator[str]:
     of_pods = [as_mapping(affinity.get(kind)) for kind in (POD_AFFINITY, POD_ANTI_AFFINITY)]
     if any({} in as_list(terms) for kind in of_pods for terms in kind.values()):
         yield "affinity to other Pods"
+    if any(volume.get(kind) == {} for volume in map(as_mapping, as_list(spec.get("volumes"))) for kind in VOLUME_KINDS):
+        yield VOLUMES
 
 
 def in_words(gaps: Sequence[str]) -> str:
@@ -75,7 +77,8 @@ def in_words(gaps: Sequence[str]) -> str:
 
 def gaps(cycle: Cycle, feasibility: Feasibility, uses: Sequence[str], name: str) -> tuple[str, ...]:
     """Return what is not computed of an attempt for a Pod of this name, which `uses` these features."""
-    return (*uses, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_of_cluster(cycle, feasibility, name))
+    of_pod = (*uses, *volume_gaps(cycle))
+    return (*of_pod, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_of_cluster(cycle, feasibility, name))
 
 
 def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
@@ -83,7 +86,8 @@ def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
     lower = any(priority < cycle.pod.priority for priority in cycle.snapshot.priorities.values())
     preempting = (PREEMPTION,) if lower and cycle.pod.preempts else ()
     nominated = (NOMINATED,) if _nominated(cycle, "") else ()
-    return (*uses, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_devices(cycle), *nominated, *preempting)
+    of_pod = (*uses, *volume_gaps(cycle))
+    return (*of_pod, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_devices(cycle), *nominated, *preempting)
 
 
 def _of_cluster(cycle: Cycle, feasibility: Feasibility, name: str) -> Iterator[str]:

@@ -17,12 +17,14 @@ ValueT = TypeVar("ValueT")
 
 def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
     """Return a copy in which a Pod of the snapshot is neither counted nor takes up room or ports."""
-    usage, affine, ports = snapshot.usage, snapshot.affine, snapshot.ports
+    usage, affine, ports, mounts = snapshot.usage, snapshot.affine, snapshot.ports, snapshot.mounts
     if pod.requests is not None and pod.node in usage:
         left = usage[pod.node].plus(pod.requests, -1)
         usage = {**usage, pod.node: left if left.pods else UNUSED}
     if pod.affinity is not None and pod.affinity in affine:
         affine = {**affine, pod.affinity: _one_fewer(affine[pod.affinity], pod.node)}
+    if pod.mounts is not None and pod.mounts in mounts:
+        mounts = {**mounts, pod.mounts: _one_fewer(mounts[pod.mounts], pod.node)}
     for port in pod.ports:
         ports = {**ports, pod.node: _one_fewer(ports.get(pod.node, {}), port)}
     counted, terminating = snapshot.pods, snapshot.terminating
@@ -30,7 +32,9 @@ def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
         counted = _without(counted, namespace, pod)
     else:
         terminating = _without(terminating, namespace, pod)
-    return replace(snapshot, pods=counted, terminating=terminating, usage=usage, affine=affine, ports=ports)
+    return replace(
+        snapshot, pods=counted, terminating=terminating, usage=usage, affine=affine, ports=ports, mounts=mounts
+    )
 
 
 def _without(pods: Mapping[str, Groups], namespace: str, pod: BoundPod) -> Mapping[str, Groups]:
@@ -53,8 +57,11 @@ def without_pods_on(snapshot: Snapshot, node: str) -> Snapshot:
         for pods in (snapshot.pods, snapshot.terminating)
     )
     affine = {affinity: _without_key(nodes, node) for affinity, nodes in snapshot.affine.items()}
+    mounts = {volumes: _without_key(nodes, node) for volumes, nodes in snapshot.mounts.items()}
     ports, usage = _without_key(snapshot.ports, node), _without_key(snapshot.usage, node)
-    return replace(snapshot, pods=counted, terminating=terminating, affine=affine, ports=ports, usage=usage)
+    return replace(
+        snapshot, pods=counted, terminating=terminating, affine=affine, ports=ports, usage=usage, mounts=mounts
+    )
 
 
 def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: int) -> Groups:

@@ -14,10 +14,18 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from webhook.objects.names import HOSTNAME
-from webhook.placement import affinity_changes
+from webhook.placement import affinity_changes, volume_changes
 from webhook.placement.pods import with_fewer
 from webhook.placement.room import at_most, freed, in_words, lowered, share
-from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, refused
+from webhook.placement.variants import (
+    MOST_REMEDIES,
+    Finder,
+    Variant,
+    first_key,
+    largest_first,
+    place_name,
+    refused,
+)
 from webhook.scheduler.affinity import ANY_NODE
 from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
 from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Usage
@@ -151,7 +159,7 @@ def _sort(finder: Finder) -> object:
 def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     """Yield the functions that find changes in the cluster."""
     nodes = cycle.snapshot.nodes
-    key = _first_key(cycle.constraints)
+    key = first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
     shut = refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
     for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES):
@@ -168,6 +176,7 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         for constraint in _hard(cycle):
             yield partial(_labelled, key=constraint.topology_key)
     yield from affinity_changes.in_cluster(cycle, feasibility)
+    yield from volume_changes.in_cluster(cycle, feasibility, key)
     for domain, members in islice(largest_first(by_domain, nodes.all), MOST_REMEDIES):
         yield partial(_with_node, like=members, place=place_name(key, domain))
     for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
@@ -198,12 +207,6 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
 
 def _hard(cycle: Cycle) -> list[Constraint]:
     return [constraint for constraint in cycle.constraints if constraint.hard]
-
-
-def _first_key(constraints: Sequence[Constraint]) -> str:
-    """Return the topology key by which places are named: that of the first hard constraint that is not of nodes."""
-    keys = [constraint.topology_key for constraint in constraints if constraint.hard]
-    return next((key for key in keys if key != HOSTNAME), "")
 
 
 def _with_changed(cycle: Cycle, *changed: Node) -> Cycle:
@@ -304,19 +307,22 @@ def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
     for node in islice(cycle.snapshot.nodes.members(like), 1):
         keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
         words = f"a node more{f' in {place}' if place else ''}{', untainted' if keeps_off else ''}"
-        yield Variant(words, _with_changed(cycle, _new(node, {})))
+        yield Variant(words, _with_new(cycle, node, {}))
 
 
 def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     """Yield a node in a domain of its own, else as those there are."""
     nodes = cycle.snapshot.nodes
     for node in islice(nodes.members(nodes.carrying(key)), 1):
-        yield Variant(f"a node in another {key.rpartition('/')[2]}", _with_changed(cycle, _new(node, {key: NEW_NODE})))
+        yield Variant(f"a node in another {key.rpartition('/')[2]}", _with_new(cycle, node, {key: NEW_NODE}))
 
 
-def _new(like: Node, labels: Mapping[str, str]) -> Node:
+def _with_new(cycle: Cycle, like: Node, labels: Mapping[str, str]) -> Cycle:
+    """Return the cluster with a new node, which has the CSI drivers of the one that it is like."""
     taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
-    return another(like, NEW_NODE, labels, taints)
+    with_node = _with_changed(cycle, another(like, NEW_NODE, labels, taints))
+    storage = cycle.storage.with_csi_nodes({NEW_NODE: like.name})
+    return replace(with_node, snapshot=replace(with_node.snapshot, storage=storage))
 
 
 def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:

@@ -7,10 +7,11 @@ The Pod that is asked about: one that is there, or the next replica of a workloa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from webhook.objects.claim_templates import claims_of_set, ephemeral_claims
 from webhook.objects.fields import FieldError, FieldPath, Raw
 from webhook.objects.kinds import CONSTRAINTS_PATH, KINDS, Kinds
 from webhook.objects.labels import Labels
@@ -37,6 +38,8 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
 from webhook.scheduler.snapshot import Snapshot, read_object
+from webhook.scheduler.storage import NO_STORAGE, Storage
+from webhook.scheduler.storage_objects import names_class, read_claim
 from webhook.scheduler.validation import in_one_line, validate
 
 UNSCHEDULABLE_REASON = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
@@ -54,7 +57,7 @@ class PlacementSubject:
     the workload itself.  `phase` and `node` are empty for a Pod that is not there yet.  `remarks` are what keeps the
     scheduler from looking at it, and what else it heeds; `unmodelled` is what it uses and is not computed.  `path` is
     where the Pod stands in its object: () for a Pod, and that of the template for what makes Pods.  `refusals` are why
-    kube-apiserver would not create it.
+    kube-apiserver would not create it.  `claims` are those that controllers make for it, if they are not there.
     """
 
     pod: PodObject
@@ -67,6 +70,7 @@ class PlacementSubject:
     unmodelled: tuple[str, ...]
     path: FieldPath = ()
     refusals: tuple[FieldError, ...] = ()
+    claims: tuple[Raw, ...] = ()
 
     @property
     def raw(self) -> Raw:
@@ -125,6 +129,7 @@ def of_new_pod(raw: Raw, others: Mapping[ObjectKey, Raw], creation: PodCreation 
         verdict=ScheduledCondition(),
         remarks=(*subject.remarks, *_additions(made)),
         refusals=made.errors,
+        claims=tuple(ephemeral_claims(made.raw)),
     )
 
 
@@ -175,12 +180,18 @@ def next_replica(
                 "",
                 ScheduledCondition(),
                 (*_remarks(pod), *((DAEMON,) if workload.kind.kind == "DaemonSet" else ()), *_additions(made)),
-                tuple(used_by(pod.spec, workload_object.volume_claim_templates)),
+                tuple(used_by(pod.spec)),
                 workload.path[:-2],
                 made.errors,
+                (*_claims_of(workload_object), *ephemeral_claims(made.raw)),
             )
         )
     return tuple(subjects)
+
+
+def _claims_of(owner: WorkloadObject) -> Iterator[Raw]:
+    ref = owner.ref
+    return claims_of_set(owner.volume_claim_templates, ref.name, ref.namespace, owner.next_ordinal)
 
 
 def uncreated_pods(
@@ -273,10 +284,26 @@ def attempt(
     constraints = constraints_in_force(written, pod.labels, given, selector, features)
     source = FROM_POD if written else FROM_SCHEDULER if of_policy is None else POLICY
     heeded = tuple([constraint for constraint in constraints if profile.heeds(constraint)])
+    if subject.claims:
+        snapshot = replace(snapshot, storage=with_expected(snapshot.storage or NO_STORAGE, subject.claims))
     cycle = Cycle(pod, heeded, snapshot, features, source == FROM_SCHEDULER and profile.defaults is None, profile)
     errors = [*reader.errors, *_errors(subject, pod.labels, features)]
     located = (error._replace(path=(*subject.path, *error.path)) for error in errors)
     return Attempt(cycle, source, tuple(dict.fromkeys(map(in_one_line, located))))
+
+
+def with_expected(storage: Storage, claims: Iterable[Raw]) -> Storage:
+    """
+    Return what there is of volumes with claims that are about to be made, as far as they are not there.
+
+    upstream: admission.go:claimDefaulterPlugin.Admit (v1.37)
+    """
+    expected = []
+    for raw in claims:
+        claim = replace(read_claim(Reader(), raw), expected=True)
+        if (claim.namespace, claim.name) not in storage.claims:
+            expected.append(claim if names_class(raw) else replace(claim, class_name=storage.default_class))
+    return storage.with_claims(expected)
 
 
 def _errors(subject: PlacementSubject, labels: Labels, features: Features) -> Iterator[FieldError]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from webhook.objects.names import HOSTNAME
+from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.profile import Cycle
@@ -21,6 +23,12 @@ class Variant(NamedTuple):
 
 # Variants of an attempt, the smallest change first.
 Finder = Callable[[Cycle], Iterator[Variant]]
+
+
+def first_key(constraints: Sequence[Constraint]) -> str:
+    """Return the topology key by which places are named: that of the first hard constraint that is not of nodes."""
+    keys = [constraint.topology_key for constraint in constraints if constraint.hard]
+    return next((key for key in keys if key != HOSTNAME), "")
 
 
 def place_name(key: str, domain: str) -> str:

@@ -10,11 +10,15 @@ from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
+from webhook.placement.claims import ClaimReach
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
 from webhook.placement.gaps import in_words
 from webhook.placement.obstacles import Obstacle
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDULABLE_REASON, PlacementSubject
+from webhook.placement.variants import place_name
+from webhook.render.claims import as_json as claim_as_json
+from webhook.render.claims import claim_remarks, claim_rows, places
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
@@ -25,6 +29,10 @@ from webhook.scheduler.plugins.inter_pod_affinity import (
 )
 from webhook.scheduler.plugins.node_declared_features import FEATURES_MISSING
 from webhook.scheduler.plugins.node_ports import NO_FREE_PORTS
+from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
+from webhook.scheduler.plugins.volume_binding import NO_VOLUME, NOT_ENOUGH_SPACE, OUT_OF_REACH
+from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT
+from webhook.scheduler.plugins.volume_zone import OTHER_ZONE
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
@@ -70,6 +78,9 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     for constraint in explanation.constraints:
         yield ""
         yield from _constraint(constraint, explanation)
+    if explanation.claims:
+        yield ""
+        yield from (f"  {line}" for line in claim_lines(explanation))
     if explained.obstacles:
         yield ""
         yield from (f"  {line}" for line in obstacle_lines(explained))
@@ -103,6 +114,39 @@ def headline(explained: Explained) -> str:
     if not own:
         where += f"; {subject.node} is no node of the cluster"
     return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}{unknown}."
+
+
+def claim_lines(explanation: Explanation) -> Iterator[str]:
+    """Yield a line for each claim, and why one that is bound leaves no node."""
+    rows = list(claim_rows(explanation.claims, len(explanation.nodes)))
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
+    for name, bound, nodes in rows:
+        yield one_line(f"{name:<{widths[0]}}   {bound:<{widths[1]}}   {nodes}", 2 * LINE_LIMIT)
+    yield from (f"  {remark}" for remark in claim_remarks(explanation.claims))
+    if explanation.feasibility.feasible or explanation.feasibility.rejected or explanation.feasibility.error:
+        return
+    for reach in explanation.claims:
+        if reach.pins and reach.nodes:
+            there = places(reach)
+            refusing = _refusing(reach, explanation)
+            yield f"Its claim {reach.name} is in {there}, and {refusing}: no node is left."
+            yield f"The claim cannot be moved: its volume {reach.claim.volume_name if reach.claim else ''} stays there."
+
+
+def _refusing(reach: ClaimReach, explanation: Explanation) -> str:
+    """Return what refuses the nodes that a claim leaves, in a few words."""
+    refusing = [
+        f"constraint {of.constraint.index} refuses {place_name(of.constraint.topology_key, domain.value)}"
+        for of in explanation.constraints
+        if of.constraint.hard
+        for domain in of.domains
+        if not domain.passes and domain.nodes & reach.nodes
+    ]
+    others = _why(reach.nodes, explanation, but=POD_TOPOLOGY_SPREAD)
+    if others:
+        single = reach.nodes.bit_count() == 1
+        refusing.append(f"{'its node' if single else 'nodes there'} {others}")
+    return " and ".join(refusing[:MOST_NODES_SHOWN]) or "no node there takes it"
 
 
 def obstacle_lines(explained: Explained) -> Iterator[str]:
@@ -235,12 +279,12 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
     return f"{counted}passes" + (f", but {shut}" if shut else "")
 
 
-def _why(nodes: NodeSet, explanation: Explanation) -> str:
-    """Return what refuses these nodes besides the spread, in the fewest words."""
+def _why(nodes: NodeSet, explanation: Explanation, but: str = "") -> str:
+    """Return what refuses these nodes besides one plugin, in the fewest words."""
     words: list[str] = []
     single = nodes.bit_count() == 1
     for refusal in explanation.feasibility.refusals:
-        if refusal.nodes & nodes:
+        if refusal.nodes & nodes and refusal.plugin != but:
             words += _words(refusal.plugin, refusal.reasons, refusal.nodes & nodes, explanation, single)
     return " or ".join(dict.fromkeys(words))
 
@@ -290,6 +334,16 @@ _OWN_WORDS = {
     ANTI_AFFINITY_OF_OTHERS_UNMET: (
         "has a Pod nearby whose podAntiAffinity selects it",
         "have Pods nearby whose podAntiAffinity selects it",
+    ),
+    OUT_OF_REACH: ("does not reach the volume of its claim", "do not reach the volume of its claim"),
+    NO_VOLUME: ("has no volume for its claim", "have no volume for its claim"),
+    NOT_ENOUGH_SPACE: ("has too little free storage for its claim", "have too little free storage for its claim"),
+    OTHER_ZONE: ("is not in the zone of its volume", "are not in the zone of its volume"),
+    TOO_MANY: ("has as many volumes as its CSI driver attaches", "have as many volumes as their CSI driver attaches"),
+    DISK_CONFLICT: ("has a Pod with its disk", "have Pods with its disk"),
+    **dict.fromkeys(
+        (CLAIM_IN_USE, CLAIM_IN_USE_TO_33),
+        ("is refused: another Pod uses its claim", "are refused: another Pod uses its claim"),
     ),
     FEATURES_MISSING: ("does not declare a feature that it needs", "do not declare a feature that it needs"),
 }
@@ -451,6 +505,7 @@ def as_json(explained: Explained) -> dict[str, object]:
             for remedy, rollout in zip_longest(explained.remedies, explained.rollouts or ())
         ],
         "notJudged": list(explanation.gaps),
+        **_claims_json(explanation),
         **_obstacles_json(explained),
     }
 
@@ -468,6 +523,13 @@ def _obstacles_json(explained: Explained) -> dict[str, object]:
         for obstacle in explained.obstacles
     ]
     return {"obstacles": obstacles} if obstacles else {}
+
+
+def _claims_json(explanation: Explanation) -> dict[str, object]:
+    """Return the member that lists the claims of the Pod; none where it has none."""
+    nodes = explanation.nodes
+    claims = [claim_as_json(reach, list(nodes.names(reach.nodes))) for reach in explanation.claims]
+    return {"claims": claims} if claims else {}
 
 
 def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Also, Subject, rule
 from webhook.objects.likeness import within
-from webhook.objects.names import HOSTNAME, REGION, ZONE
+from webhook.objects.names import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import Constraint
 
@@ -22,17 +22,17 @@ MISTAKES = {
     "node.kubernetes.io/hostname": HOSTNAME,
     "kubernetes.io/host": HOSTNAME,
     "kubernetes.io/zone": ZONE,
-    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    BETA_ZONE: ZONE,
     "failure-domain.kubernetes.io/zone": ZONE,
     "node.kubernetes.io/zone": ZONE,
     "kubernetes.io/region": REGION,
-    "failure-domain.beta.kubernetes.io/region": REGION,
+    BETA_REGION: REGION,
     "failure-domain.kubernetes.io/region": REGION,
     "node.kubernetes.io/region": REGION,
 }
 
 # pod.GetWarningsForPodTemplate warns of these.
-DEPRECATED = ("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
+DEPRECATED = (BETA_ZONE, BETA_REGION)
 
 
 @rule(

@@ -139,10 +139,28 @@ def read_required(reader: Reader, spec: Mapping[str, object]) -> RequiredNodeAff
     written, path = _node_affinity(reader, spec, REQUIRED_TERMS)
     if written is None:
         return RequiredNodeAffinity(selector)
+    terms = _read_terms(reader, written, path)
+    return RequiredNodeAffinity(selector, _valid(terms), _names(terms))
+
+
+def read_volume_affinity(reader: Reader, written: object, path: FieldPath) -> tuple[NodeTerm, ...]:
+    """
+    Return the terms of a volume's required node affinity, one of which must hold.
+
+    They are held against the labels of a node alone: a term on its name holds for every node.
+
+    upstream: helpers.go:CheckNodeAffinity (v1.37)
+    """
+    return tuple([NodeTerm(term.expressions, ()) for term in _valid(_read_terms(reader, written, path))])
+
+
+def _read_terms(reader: Reader, written: object, path: FieldPath) -> list[NodeTerm]:
     raw = reader.mappings(reader.mapping(written, path).get("nodeSelectorTerms"), (*path, "nodeSelectorTerms"))
-    terms = [_read_term(reader, item, at) for item, at in raw]
-    valid = tuple([term for term in terms if _is_valid_term(term)])
-    return RequiredNodeAffinity(selector, valid, _names(terms))
+    return [_read_term(reader, item, at) for item, at in raw]
+
+
+def _valid(terms: list[NodeTerm]) -> tuple[NodeTerm, ...]:
+    return tuple([term for term in terms if _is_valid_term(term)])
 
 
 def read_preferred(reader: Reader, spec: Mapping[str, object]) -> tuple[PreferredTerm, ...] | None:

@@ -7,7 +7,7 @@ The profiles of a KubeSchedulerConfiguration, as kube-scheduler places Pods by t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -47,10 +47,12 @@ from webhook.scheduler.profile import (
     A_PLUGIN,
     BALANCED_ALLOCATION,
     FILTERS,
+    FREE_STORAGE_SHAPE,
     INTER_POD_AFFINITY,
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
     POD_TOPOLOGY_SPREAD,
+    VOLUME_BINDING,
     WEIGHTS,
     Profile,
     Profiles,
@@ -65,7 +67,7 @@ NEEDED = {QUEUE_SORT: "PrioritySort", BIND: "DefaultBinder"}
 # Those, and the others of the default profile, of which something is said where they concern a Pod.
 KNOWN_PLUGINS = frozenset(
     {
-        *(*USUAL_PLUGINS, *NEEDED.values(), "VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
+        *(*USUAL_PLUGINS, *NEEDED.values()),
         *("DynamicResources", "DefaultPreemption", "SchedulingGates", "GangScheduling"),
     }
 )
@@ -93,9 +95,10 @@ _POINT: Schema = {
     "properties": {"utilization": _COUNT, "score": {"type": "integer", "minimum": 0, "maximum": HIGHEST_SCORE}},
     "additionalProperties": False,
 }
+_SHAPE_POINTS: Schema = {"type": "array", "minItems": 1, "items": _POINT}
 _SHAPE: Schema = {
     "type": "object",
-    "properties": {"shape": {"type": "array", "minItems": 1, "items": _POINT}},
+    "properties": {"shape": _SHAPE_POINTS},
     "required": ["shape"],
     "additionalProperties": False,
 }
@@ -121,6 +124,7 @@ ARGS: Mapping[str, Schema] = {
         ignoredResources=_NAMES, ignoredResourceGroups=_NAMES, scoringStrategy=_STRATEGY, placementScoringStrategy={}
     ),
     BALANCED_ALLOCATION: _args(resources=_RESOURCES),
+    VOLUME_BINDING: _args(bindTimeoutSeconds={"type": "integer", "minimum": 0}, shape=_SHAPE_POINTS),
     INTER_POD_AFFINITY: _args(hardPodAffinityWeight=_COUNT, ignorePreferredTermsOfExistingPods={"type": "boolean"}),
 }
 
@@ -245,12 +249,17 @@ def _errors(plugin: str, args: object, path: FieldPath) -> Iterator[str]:
     at = path_text((*path, "scoringStrategy", "requestedToCapacityRatio"))
     if (strategy.get("type") == TO_CAPACITY) != bool(shape):
         yield f"{at}: found {'none' if not shape else 'one'}, wanted it with type {TO_CAPACITY}, and only there"
-    if any(point[0] >= other[0] for point, other in pairwise(shape)):
-        yield f"{at}.shape: found utilizations {', '.join(str(at) for at, _ in shape)}, wanted them in rising order"
+    yield from _wrong_order(shape, f"{at}.shape")
+    yield from _wrong_order(_points(as_mapping(args).get("shape")), path_text((*path, "shape")))
     if plugin == NODE_AFFINITY:
         _, reader = _affinity(args)
         for reading in reader.errors:
             yield f"{path_text((*path, 'addedAffinity', *reading.path[3:]))}: {reading.detail}"
+
+
+def _wrong_order(shape: Sequence[tuple[int, int]], at: str) -> Iterator[str]:
+    if any(point[0] >= other[0] for point, other in pairwise(shape)):
+        yield f"{at}: found utilizations {', '.join(str(at) for at, _ in shape)}, wanted them in rising order"
 
 
 def _affinity(args: object) -> tuple[Mapping[str, object], Reader]:
@@ -283,6 +292,7 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
         tuple(name for name, _ in balanced) or (CPU, MEMORY),
         None if system else tuple(map(as_mapping, as_list(spread.get("defaultConstraints")))),
         1 if (weight := between_pods.get("hardPodAffinityWeight")) is None else _number(weight),
+        _scores(_points(args.get(VOLUME_BINDING, {}).get("shape"))) or FREE_STORAGE_SHAPE,
         between_pods.get("ignorePreferredTermsOfExistingPods") is True,
         tuple([f"{A_PLUGIN}{plugin}" for plugin in sorted(named - KNOWN_PLUGINS)]),
     )
@@ -295,13 +305,20 @@ def _strategy(raw: Mapping[str, object]) -> ScoringStrategy:
     upstream: defaults.go:SetDefaults_NodeResourcesFitArgs (v1.37)
     """
     resources = _resources(raw.get("resources")) or USUAL_SCORING.resources
-    # A score is 0 to 10 in the configuration, 0 to 100 among nodes.
-    shape = tuple((at, 10 * score) for at, score in _shape(raw))
-    return ScoringStrategy(str(raw.get("type") or LEAST_ALLOCATED), resources, shape)
+    return ScoringStrategy(str(raw.get("type") or LEAST_ALLOCATED), resources, _scores(_shape(raw)))
+
+
+def _scores(shape: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return a shape whose scores are 0 to 100, as among nodes; in the configuration they are 0 to 10."""
+    return tuple((at, 10 * score) for at, score in shape)
 
 
 def _shape(strategy: Mapping[str, object]) -> list[tuple[int, int]]:
-    points = map(as_mapping, as_list(as_mapping(strategy.get("requestedToCapacityRatio")).get("shape")))
+    return _points(as_mapping(strategy.get("requestedToCapacityRatio")).get("shape"))
+
+
+def _points(shape: object) -> list[tuple[int, int]]:
+    points = map(as_mapping, as_list(shape))
     return [(_number(point.get("utilization")), _number(point.get("score"))) for point in points]
 
 

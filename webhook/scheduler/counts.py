@@ -17,6 +17,7 @@ from webhook.objects.labels import Labels
 if TYPE_CHECKING:  # A server that reads no such fields has no use for these modules.
     from webhook.scheduler.host_ports import HostPort
     from webhook.scheduler.pod_affinity import PodAffinity
+    from webhook.scheduler.volumes import Mounts
 
 KeyT = TypeVar("KeyT")
 LabelSet = tuple[tuple[str, str], ...]  # in the order of the keys
@@ -39,6 +40,7 @@ class PodInfo(NamedTuple):
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
     terminating: bool = False
+    mounts: Mounts | None = None
 
 
 class Requests(NamedTuple):
@@ -103,8 +105,8 @@ class BoundPod(NamedTuple):
     """
     A Pod that is bound to `node` and has not finished; `requests` is None where they are not read.
 
-    `spreads`: constraints count it, and not one that is being deleted.  `affinity` and `ports` are those that other
-    Pods have to heed; `priority` decides which of them may preempt it.
+    `spreads`: constraints count it, and not one that is being deleted.  `affinity`, `ports` and `mounts` are
+    those that other Pods have to heed; `priority` decides which of them may preempt it.
     """
 
     labels: LabelSet
@@ -114,6 +116,7 @@ class BoundPod(NamedTuple):
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
     priority: int = 0
+    mounts: Mounts | None = None
 
     @property
     def prioritized(self) -> bool:
@@ -122,7 +125,7 @@ class BoundPod(NamedTuple):
 
     def info(self, namespace: str) -> PodInfo:
         """Return what other Pods have to heed of it."""
-        return PodInfo(namespace, self.labels, self.affinity, self.ports, not self.spreads)
+        return PodInfo(namespace, self.labels, self.affinity, self.ports, not self.spreads, self.mounts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +256,11 @@ class NodeUsage:
 
 class Demands:
     """
-    What Pods on nodes demand of Pods that are to be placed, beside room: by their affinity and their ports.
+    What Pods on nodes demand of Pods that are to be placed, beside room: by their affinity, ports and volumes.
 
-    `affine` is the number of Pods with the same terms, by the name of the node; `ports` that of Pods with a host port,
-    by node.  Pods that are being deleted are counted apart, since constraints do not count them.
+    `affine` is the number of Pods with the same terms, by the name of the node, and `mounts` that of Pods with the same
+    volumes; `ports` that of Pods with a host port, by node.  Pods that are being deleted are counted apart, since
+    constraints do not count them.
     """
 
     def __init__(
@@ -264,6 +268,7 @@ class Demands:
         terminating: Mapping[str, Mapping[LabelSet, PodGroup]],
         affine: Mapping[PodAffinity, Mapping[str, int]],
         ports: Mapping[str, Mapping[HostPort, int]],
+        mounts: Mapping[Mounts, Mapping[str, int]],
     ) -> None:
         self._terminating = {
             namespace: {labels: dict(group.nodes) for labels, group in groups.items()}
@@ -271,6 +276,7 @@ class Demands:
         }
         self.affine = {affinity: dict(nodes) for affinity, nodes in affine.items()}
         self.ports = {node: dict(taken) for node, taken in ports.items()}
+        self.mounts = {volumes: dict(nodes) for volumes, nodes in mounts.items()}
 
     def add(self, info: PodInfo, node: str, number: int) -> None:
         """Count `number` more Pods that are alike on a node, fewer if it is negative."""
@@ -280,6 +286,8 @@ class Demands:
             _add(self.affine.setdefault(info.affinity, {}), node, number)
         for port in info.ports:
             _add(self.ports.setdefault(node, {}), port, number)
+        if info.mounts is not None:
+            _add(self.mounts.setdefault(info.mounts, {}), node, number)
 
     @property
     def terminating(self) -> Mapping[str, Mapping[LabelSet, PodGroup]]:

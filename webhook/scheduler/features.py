@@ -37,6 +37,12 @@ class Features(NamedTuple):
     scores_image_volumes: bool  # ImageLocality adds up the sizes of image volumes, too
     counts_image_volumes: bool  # and has them among the images of which it takes the share
     extended_resources_of_devices: bool  # DRAExtendedResource: a DeviceClass may give out an extended resource
+    counts_volume_attachments: bool  # NodeVolumeLimits counts volumes that a VolumeAttachment names and no Pod uses
+    migrates_portworx_by_annotation: bool  # NodeVolumeLimits counts Portworx's where the CSINode says they are migrated
+    prevents_missing_driver: bool  # VolumeLimitScaling: a Pod waits where a driver is missing whose CSIDriver asks it
+    volume_attributes_class: bool  # VolumeAttributesClass: claim and volume must have the same one
+    claim_in_use_reason: bool  # kube-scheduler says "already in-use by another pod" of a ReadWriteOncePod claim
+    scores_storage_capacity: bool  # StorageCapacityScoring: VolumeBinding scores nodes by their free storage
     breaks_ties_by_heap: bool  # of the best nodes the first in a heap is taken, not any (until kubernetes#141024)
     stateful_set_max_unavailable: bool  # MaxUnavailableStatefulSet: a rolling update may take several Pods at once
 
@@ -70,6 +76,12 @@ def features(minor: int) -> Features:
         scores_image_volumes=minor >= 36,
         counts_image_volumes=minor >= 37,
         extended_resources_of_devices=minor >= 36,
+        counts_volume_attachments=minor >= 32,
+        migrates_portworx_by_annotation=minor <= 35,
+        prevents_missing_driver=minor >= 37,
+        volume_attributes_class=minor >= 34,
+        claim_in_use_reason=minor >= 34,
+        scores_storage_capacity=minor >= 37,
         breaks_ties_by_heap=minor >= 35,
         stateful_set_max_unavailable=minor >= 37,
     )

@@ -148,7 +148,7 @@ def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Alloc
         if not capacity:
             continue
         if strategy.type == TO_CAPACITY:
-            score_of_resource = _on_line(strategy.shape, requested * MAX_NODE_SCORE // capacity)
+            score_of_resource = on_line(strategy.shape, requested * MAX_NODE_SCORE // capacity)
             if score_of_resource <= 0:
                 continue
         elif strategy.type == MOST_ALLOCATED:
@@ -161,7 +161,7 @@ def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Alloc
     return (2 * score + weights) // (2 * weights) if strategy.type == TO_CAPACITY else score // weights
 
 
-def _on_line(shape: Sequence[tuple[int, int]], share: int) -> int:
+def on_line(shape: Sequence[tuple[int, int]], share: int) -> int:
     """
     Return the score of a share in use, on the line through the points of a shape.
 

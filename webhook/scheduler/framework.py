@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
+from webhook.scheduler.attached_volumes import SchedulerError
 from webhook.scheduler.counts import UNUSED, PodInfo, Usage
 from webhook.scheduler.filtering import Verdicts
 from webhook.scheduler.nodes import Allocatable, NodeSet, union
@@ -25,15 +27,22 @@ from webhook.scheduler.plugins.node_name import NodeName
 from webhook.scheduler.plugins.node_ports import NodePorts
 from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from webhook.scheduler.plugins.node_unschedulable import NodeUnschedulable
+from webhook.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
 from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
 from webhook.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from webhook.scheduler.plugins.taint_toleration import TaintToleration
+from webhook.scheduler.plugins.volume_binding import VolumeBinding
+from webhook.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from webhook.scheduler.plugins.volume_zone import VolumeZone
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
+from webhook.scheduler.storage import Storage
+from webhook.scheduler.volumes import Mounts
 
 # In the order in which the default profile has them; upstream: default_plugins.go:getDefaultPlugins (v1.37)
 PLUGINS: tuple[type[Plugin], ...] = (
-    *(NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit, PodTopologySpread),
+    *(NodeUnschedulable, NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit),
+    *(VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread),
     *(InterPodAffinity, NodeDeclaredFeatures, BalancedAllocation, ImageLocality),
 )
 _PLUGINS_BY_NAME = {plugin.name: plugin for plugin in PLUGINS}
@@ -45,7 +54,8 @@ class Feasibility(NamedTuple):
     """
     The nodes on which the Pod could run, and what refuses it on each of the others.
 
-    `rejected` is what PreFilter says where it rejects the Pod for all nodes, else "".  `spread` is what the hard
+    `rejected` is what PreFilter says where it rejects the Pod for all nodes, else "".  `error` is that at which
+    kube-scheduler gives up the attempt, "" if there is none; then no node is feasible.  `spread` is what the hard
     constraints say of all nodes, also of those that another plugin refuses first.
     """
 
@@ -53,6 +63,7 @@ class Feasibility(NamedTuple):
     refusals: tuple[Refusal, ...]
     rejected: str
     spread: Verdicts
+    error: str = ""
 
 
 class Framework:
@@ -88,6 +99,26 @@ class Framework:
         plugin = self.plugin(POD_TOPOLOGY_SPREAD)
         assert isinstance(plugin, PodTopologySpread)
         return plugin
+
+    def for_volumes(self, mounts: Mounts, storage: Storage) -> Framework:
+        """Return the framework for a Pod that differs in its volumes alone, with what there is of them now."""
+        for name in (*self.cycle.profile.filters, *self.cycle.profile.weights):
+            self.plugin(name)  # which both share
+        new = copy(self)
+        new.cycle = replace(
+            self.cycle,
+            pod=replace(self.cycle.pod, mounts=mounts),
+            snapshot=replace(self.cycle.snapshot, storage=storage),
+        )
+        new._plugins = {name: plugin.of(new.cycle) for name, plugin in self._plugins.items()}
+        for cached in ("searched", "usable", "_pre_filter", "_scoring_usage"):
+            new.__dict__.pop(cached, None)
+        return new
+
+    def set_storage(self, storage: Storage) -> None:
+        """Set what there is of volumes, by which the Pods that come and go are counted."""
+        for plugin in self._plugins.values():
+            plugin.set_storage(storage)
 
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:
         """Count `number` more Pods that are alike on a node, fewer if it is negative."""
@@ -130,7 +161,13 @@ class Framework:
         return union(self.plugin(name).kept_off() for name in self.cycle.profile.filters)
 
     def feasible(self) -> NodeSet:
-        """Return the nodes on which the Pod could run now."""
+        """Return the nodes on which the Pod could run now; none where kube-scheduler gives up the attempt."""
+        try:
+            return self._feasible()
+        except SchedulerError:  # Perhaps at a node that another plugin refuses before.
+            return self.feasibility().feasible
+
+    def _feasible(self) -> NodeSet:
         remaining = self.usable
         for name in reversed(self.cycle.profile.filters):  # The plugins that look at each node come last.
             if remaining and _PLUGINS_BY_NAME[name].counts_pods:
@@ -145,6 +182,12 @@ class Framework:
         upstream: schedule_one.go:Scheduler.findNodesThatFitPod (v1.37)
         """
         spread = self.spread.verdicts()  # Of all nodes, since explain shows domains that another plugin refuses, too.
+        try:
+            return self._feasibility(spread)
+        except SchedulerError as error:
+            return Feasibility(0, (Refusal("", (str(error),), self.cycle.snapshot.nodes.all),), "", spread, str(error))
+
+    def _feasibility(self, spread: Verdicts) -> Feasibility:
         rejected, left_out = self._pre_filter
         if rejected.reasons:
             return Feasibility(0, (rejected,), rejected.reasons[0], spread)
@@ -270,7 +313,10 @@ def feasible_nodes(cycle: Cycle) -> NodeSet:
 
 def usable_nodes(cycle: Cycle) -> NodeSet:
     """Return the nodes on which the Pod could run, were there no other Pods."""
-    return Framework(cycle).usable
+    try:
+        return Framework(cycle).usable
+    except SchedulerError:
+        return 0
 
 
 def message(cycle: Cycle, feasibility: Feasibility) -> str:
@@ -283,6 +329,8 @@ def message(cycle: Cycle, feasibility: Feasibility) -> str:
     number = len(cycle.snapshot.nodes)
     if feasibility.feasible:
         return ""
+    if feasibility.error:
+        return feasibility.error
     if not number:
         return NO_NODES_AVAILABLE
     reasons: dict[str, int] = {}

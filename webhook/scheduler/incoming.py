@@ -21,6 +21,7 @@ from webhook.scheduler.affinity import (
 from webhook.scheduler.counts import NO_REQUESTS, Requests
 from webhook.scheduler.features import Features
 from webhook.scheduler.taints import Toleration
+from webhook.scheduler.volumes import NO_MOUNTS, Mounts
 
 if TYPE_CHECKING:
     from webhook.scheduler.host_ports import HostPort
@@ -29,13 +30,6 @@ if TYPE_CHECKING:
 
 PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
 MOST_PLACING_VALUES = 200
-# The volumes that bind a Pod to nodes, or of which a node takes only so many.
-VOLUME_KINDS = frozenset(
-    {
-        *("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "ephemeral", "gcePersistentDisk", "iscsi"),
-        *("persistentVolumeClaim", "portworxVolume", "rbd", "vsphereVolume"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +38,8 @@ class IncomingPod:
     A Pod that is to be placed; of its constraints only those in force count, which are given apart.
 
     `node_name` is its spec.nodeName: "" for a Pod that the scheduler is to place.  `images` are those of its
-    containers, `required_features` what the kubelet of its node must declare.  It `preempts` Pods of lower `priority`,
-    unless its preemptionPolicy is Never.
+    containers, `mounts` its volumes, `required_features` what the kubelet of its node must declare.  It `preempts` Pods
+    of lower `priority`, unless its preemptionPolicy is Never.
     """
 
     namespace: str
@@ -61,6 +55,7 @@ class IncomingPod:
     required_features: frozenset[str] = frozenset()
     priority: int = 0
     preempts: bool = True
+    mounts: Mounts = NO_MOUNTS
 
 
 def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features | None = None) -> IncomingPod:
@@ -115,6 +110,7 @@ def _with_resources(pod: IncomingPod, reader: Reader, raw: Mapping[str, object],
     from webhook.scheduler.images import read_images
     from webhook.scheduler.pod_affinity import read_pod_affinity
     from webhook.scheduler.resources import read_requests
+    from webhook.scheduler.volumes import read_mounts
 
     spec = as_mapping(raw.get("spec"))
     affinity = spec.get("affinity")
@@ -127,4 +123,5 @@ def _with_resources(pod: IncomingPod, reader: Reader, raw: Mapping[str, object],
         required_features=required_features(spec, features),
         priority=integer(spec.get("priority")) or 0,
         preempts=spec.get("preemptionPolicy") != "Never",
+        mounts=read_mounts(reader, raw),
     )

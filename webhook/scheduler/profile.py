@@ -1,7 +1,7 @@
 """
 A profile of kube-scheduler: which plugins run, and one attempt to place a Pod by them.
 
-Volumes, dynamic resources, preemption and extenders are not looked at.
+Dynamic resources, preemption and extenders are not looked at.
 """
 
 from __future__ import annotations
@@ -21,25 +21,33 @@ from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.pod_affinity import PodTerm
 from webhook.scheduler.resources import is_of_devices
 from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.storage import NO_STORAGE, Storage
+from webhook.scheduler.volumes import Mounts
 
 NODE_NAME, NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeName", "NodeUnschedulable", "TaintToleration"
 NODE_AFFINITY, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD = "NodeAffinity", "NodeResourcesFit", "PodTopologySpread"
 NODE_PORTS, INTER_POD_AFFINITY = "NodePorts", "InterPodAffinity"
+VOLUME_RESTRICTIONS, NODE_VOLUME_LIMITS = "VolumeRestrictions", "NodeVolumeLimits"
+VOLUME_BINDING, VOLUME_ZONE = "VolumeBinding", "VolumeZone"
 NODE_DECLARED_FEATURES, IMAGE_LOCALITY = "NodeDeclaredFeatures", "ImageLocality"
 BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"
 FILTERS = (
     *(NODE_UNSCHEDULABLE, NODE_NAME, TAINT_TOLERATION, NODE_AFFINITY, NODE_PORTS, NODE_RESOURCES_FIT),
+    *(VOLUME_RESTRICTIONS, NODE_VOLUME_LIMITS, VOLUME_BINDING, VOLUME_ZONE),
     *(POD_TOPOLOGY_SPREAD, INTER_POD_AFFINITY, NODE_DECLARED_FEATURES),
 )
 WEIGHTS = {
     TAINT_TOLERATION: 3,
     NODE_AFFINITY: 2,
     NODE_RESOURCES_FIT: 1,
+    VOLUME_BINDING: 1,
     POD_TOPOLOGY_SPREAD: 2,
     INTER_POD_AFFINITY: 2,
     BALANCED_ALLOCATION: 1,
     IMAGE_LOCALITY: 1,
 }
+# upstream: defaults.go:SetDefaults_VolumeBindingArgs (v1.37)
+FREE_STORAGE_SHAPE = ((0, 100), (100, 0))
 A_PLUGIN = "the plugin "  # before the name of one that is not computed
 
 
@@ -53,7 +61,9 @@ class Profile:
     groups of them that NodeResourcesFit does not look at; `strategy` is how it scores.  `balanced` are the resources of
     NodeResourcesBalancedAllocation.  `defaults` are the default constraints, or None for kube-scheduler's own.
     `hard_pod_affinity_weight` is what a Pod weighs whose required affinity selects the Pod; InterPodAffinity may ignore
-    what other Pods prefer.  `unmodelled` names the plugins and extenders that are not computed, in a few words each.
+    what other Pods prefer.  `free_storage` are the points, in percent in use and score,
+    by which VolumeBinding scores.  `unmodelled` names the plugins and extenders that are not computed, in a few words
+    each.
     """
 
     name: str = DEFAULT_SCHEDULER
@@ -68,6 +78,7 @@ class Profile:
     balanced: tuple[str, ...] = (CPU, MEMORY)
     defaults: tuple[Mapping[str, object], ...] | None = None
     hard_pod_affinity_weight: int = 1
+    free_storage: tuple[tuple[int, int], ...] = FREE_STORAGE_SHAPE
     ignores_preferences_of_others: bool = False
     unmodelled: tuple[str, ...] = ()
 
@@ -109,6 +120,16 @@ class Cycle:
     def requests(self) -> Requests:
         """The requests at which NodeResourcesFit looks."""
         return heeded(self.pod.requests, self.profile.ignored, self.profile.ignored_groups)
+
+    @cached_property
+    def mounts(self) -> Mounts:
+        """The volumes of the Pod of which enough is known to judge them."""
+        return self.storage.judged(self.pod.mounts)
+
+    @cached_property
+    def storage(self) -> Storage:
+        """What the cluster has for volumes."""
+        return self.snapshot.storage or NO_STORAGE
 
     def is_selected_by(self, term: PodTerm) -> bool:
         """Return whether a term of another Pod selects the Pod."""

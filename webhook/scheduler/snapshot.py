@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from webhook.objects.fields import as_list, as_mapping, integer, path_text, texts_at
+from webhook.objects.fields import FieldError, as_list, as_mapping, as_text, integer, path_text, texts_at
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.labels import Labels
 from webhook.objects.names import DEVICE_PREFIX, NAMESPACE_NAME
@@ -35,8 +35,12 @@ from webhook.scheduler.taints import read_taints
 from webhook.scheduler.validation import selector_errors
 
 if TYPE_CHECKING:  # A server that reads no such fields has no use for these modules.
+    from webhook.scheduler.attached_volumes import AttachedVolumes
     from webhook.scheduler.host_ports import HostPort
     from webhook.scheduler.pod_affinity import PodAffinity
+    from webhook.scheduler.storage import Storage
+    from webhook.scheduler.storage_objects import StorageReader
+    from webhook.scheduler.volumes import ClaimKey, Mounts
 
 CONTROLLER_KINDS = frozenset(
     {
@@ -111,6 +115,8 @@ class Snapshot:
 
     `terminating` are the Pods that are being deleted, `affine` the number of Pods with these terms by the name of the
     node, `ports` that of Pods with a host port, and `priorities` the lowest priority of a Pod, both by node.
+    `mounts` is the number of Pods with these volumes by the name of the node, `storage` what there is for volumes,
+    None where it is not read.
     `device_resources` are the extended resources that a DeviceClass gives out, None where that may not be read;
     `nominated` are the Pods that wait for a node on which room is made for them.  The webhook reads none of these.
     `unread` is what the source of the objects has left out, in a few words each.  `default_priority` is that of a new
@@ -131,6 +137,36 @@ class Snapshot:
     nominated: tuple[NominatedPod, ...] = ()
     unread: tuple[str, ...] = ()
     default_priority: int | None = 0
+    mounts: Mapping[Mounts, Mapping[str, int]] = field(default_factory=dict)
+    storage: Storage | None = None
+
+    @cached_property
+    def claims_in_use(self) -> Mapping[ClaimKey, int]:
+        """
+        The number of Pods on nodes that use a claim; those with a claim of their own are left out.
+
+        upstream: types.go:NodeInfo.updatePVCRefCounts (v1.37)
+        """
+        in_use: dict[ClaimKey, int] = {}
+        for mounts, numbers in self.mounts.items():
+            users = sum([number for node, number in numbers.items() if self.nodes.get(node) is not None])
+            for key in mounts.shared_claims if users else ():
+                in_use[key] = in_use.get(key, 0) + users
+        return in_use
+
+    def attached_volumes(self, features: Features) -> AttachedVolumes:
+        """Return the volumes that CSI drivers attach to each node; they are added up once, and not to be changed."""
+        if features not in self._attached:
+            from webhook.scheduler.attached_volumes import AttachedVolumes, Attacher
+            from webhook.scheduler.storage import NO_STORAGE
+
+            attacher = Attacher(self.storage or NO_STORAGE, features)
+            self._attached[features] = AttachedVolumes(self.nodes, self.mounts, attacher)
+        return self._attached[features]
+
+    @cached_property
+    def _attached(self) -> dict[Features, AttachedVolumes]:
+        return {}
 
     def services_of(self, namespace: str, labels: Labels) -> tuple[Service, ...]:
         """
@@ -187,14 +223,17 @@ def from_objects(
     pods = _BoundPods(whole)
     nominated, default_priorities = list[NominatedPod](), list[int]()
     device_resources: set[str] = set()
+    storage = _storage_reader() if whole else None
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if (api_version, kind) not in READ_KINDS:
-            of_class = (str(api_version).partition("/")[0], kind) if whole else ()
+            of_class = (as_text(api_version).partition("/")[0], kind) if whole else ()
             if of_class == DEVICE_CLASS:
                 device_resources |= set(_device_resources(raw))
             elif of_class == PRIORITY_CLASS and raw.get("globalDefault") is True:
                 default_priorities.append(integer(raw.get("value")) or 0)
+            elif storage is not None and (errors := storage.add(raw)):
+                raise SnapshotError(_in_words(ObjectRef.of(raw), errors[0]))
             continue
         namespace, _, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
         if isinstance(kept, Node):
@@ -223,7 +262,15 @@ def from_objects(
         frozenset(device_resources),
         tuple(nominated),
         default_priority=min(default_priorities, default=0) if whole or not pods.prioritized else None,
+        mounts=pods.demands.mounts,
+        storage=storage.storage() if storage is not None else None,
     )
+
+
+def _storage_reader() -> StorageReader:
+    from webhook.scheduler.storage_objects import StorageReader
+
+    return StorageReader()
 
 
 class _BoundPods:
@@ -232,7 +279,7 @@ class _BoundPods:
     def __init__(self, whole: bool) -> None:
         self.whole, self.prioritized = whole, False
         self.counted: dict[str, PodCounts] = {}
-        self.usage, self.demands = NodeUsage(), Demands({}, {}, {})
+        self.usage, self.demands = NodeUsage(), Demands({}, {}, {}, {})
         self.priorities: dict[str, int] = {}
 
     def add(self, namespace: str, pod: BoundPod) -> None:
@@ -241,7 +288,7 @@ class _BoundPods:
         self.prioritized |= pod.prioritized
         if not self.whole:
             return
-        if pod.affinity is not None or pod.ports or not pod.spreads:
+        if pod.affinity is not None or pod.ports or pod.mounts is not None or not pod.spreads:
             self.demands.add(pod.info(namespace), pod.node, 1)
         if (lowest := self.priorities.get(pod.node)) is None or pod.priority < lowest:
             self.priorities[pod.node] = pod.priority
@@ -376,7 +423,7 @@ class _Object:
         spreads, priority = not (leaving or large), integer(self.spec.get("priority")) or 0
         if not self.whole:  # A Pod of priority 0 takes the room of one of negative priority, if it needs that.
             return BoundPod(written, node, requests if priority >= 0 else None, spreads, priority=priority)
-        return BoundPod(written, node, requests, spreads, self._affinity(), self._ports(), priority)
+        return BoundPod(written, node, requests, spreads, self._affinity(), self._ports(), priority, self._mounts())
 
     def _affinity(self) -> PodAffinity | None:
         written = self.spec.get("affinity")
@@ -393,6 +440,13 @@ class _Object:
 
         return read_host_ports(self.reader, self.spec)
 
+    def _mounts(self) -> Mounts | None:
+        if not self.spec.get("volumes"):
+            return None
+        from webhook.scheduler.volumes import read_mounts
+
+        return read_mounts(self.reader, self.raw) or None
+
     def _selector(self) -> Selector | None:
         if self.gvk == (CORE, "ReplicationController"):
             of_map = selecting(self._label_map_selector())
@@ -404,10 +458,12 @@ class _Object:
 
     def check(self, kept: SnapshotObject | None) -> None:
         if errors := self.reader.errors or self.quantities.errors:
-            ref, error = ObjectRef(*self.gvk, self.namespace, self.name), errors[0]
-            where = printable(f"{ref}: {path_text(error.path)}")
-            message = f"{where}: found {brief(error.value)}, {error.detail}"
+            message = _in_words(ObjectRef(*self.gvk, self.namespace, self.name), errors[0])
             raise SnapshotError(message, None if self.reader.errors else kept)
+
+
+def _in_words(ref: ObjectRef, error: FieldError) -> str:
+    return f"{printable(f'{ref}: {path_text(error.path)}')}: found {brief(error.value)}, {error.detail}"
 
 
 def _has_host_port(spec: Mapping[str, object]) -> bool:

@@ -9,6 +9,7 @@ from webhook.scheduler.counts import PodInfo, Usage
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet, union
 from webhook.scheduler.profile import Cycle
+from webhook.scheduler.storage import Storage
 
 Parts = list[tuple[NodeSet, int]]  # Disjoint sets of nodes, each with a number that holds for all of its nodes.
 
@@ -75,6 +76,13 @@ class Plugin:
 
     def set_usage(self, node: Node, usage: Usage) -> None:
         """Set what is used of a node."""
+
+    def of(self, cycle: Cycle) -> Plugin:
+        """Return the plugin for a Pod that differs in its volumes alone; it follows no Pods."""
+        return self
+
+    def set_storage(self, storage: Storage) -> None:
+        """Set what there is of volumes, by which the Pods that follow are counted."""
 
     def copy(self) -> Plugin:
         """Return an independent copy; a plugin that counts no Pods never changes, and is its own."""

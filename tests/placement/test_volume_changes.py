@@ -1,0 +1,104 @@
+"""What would let in a Pod that its volumes keep off."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
+from tests.support.placing import attempted, node, running
+from webhook.placement.remedies import NOW, remedies
+from webhook.placement.volume_changes import size_text
+from webhook.scheduler.framework import find_feasible
+
+NODES = [node("a1", "a"), node("b1", "b")]
+
+
+def changes(*objects, **spec):
+    cycle = attempted(*objects, **spec)
+    return {
+        remedy.change: set(remedy.nodes)
+        for remedy in remedies(cycle, find_feasible(cycle))
+        if remedy.where == NOW and "a node" not in remedy.change
+    }
+
+
+def mounting(on, *names, **fields):
+    raw = running(on, **fields)
+    return {**raw, "spec": {**raw["spec"], **using(*names)}}
+
+
+def test_a_volume_in_each_place():
+    local = storage_class("local", "kubernetes.io/no-provisioner")
+    wanted = claim("data", of_class="local", size="10Gi")
+
+    assert {
+        "a free PersistentVolume of 10Gi and class local in zone a": {"a1"},
+        "a free PersistentVolume of 10Gi and class local in zone b": {"b1"},
+    } == changes(*NODES, local, wanted, volume("small", "a", of_class="local", size="1Gi"), **using("data"))
+
+
+def test_as_many_volumes_as_there_are_claims():
+    local = storage_class("local", "kubernetes.io/no-provisioner")
+    wanted = (claim("data", of_class="local", size="2Gi"), claim("logs", of_class="local", size="1Gi"))
+    both = "a free PersistentVolume of 2Gi and class local and a free PersistentVolume of 1Gi and class local"
+
+    assert {f"{both} in zone a": {"a1"}} == changes(node("a1", "a"), local, *wanted, **using("data", "logs"))
+
+
+def test_free_storage_in_each_place():
+    tracked = (csi_driver(storageCapacity=True), capacity("c", "1Gi", "a"))
+
+    assert {
+        "5Gi of free storage of class fast in zone a": {"a1"},
+        "5Gi of free storage of class fast in zone b": {"b1"},
+    } == changes(*NODES, storage_class(), *tracked, claim("data", size="5Gi"), **using("data"))
+
+
+def test_a_claim_that_is_to_be_bound_before():
+    waiting = claim("data", of_class="now")
+
+    assert {
+        "bind claim data to a volume in zone a": {"a1"},
+        "bind claim data to a volume in zone b": {"b1"},
+    } == changes(*NODES, storage_class("now", mode="Immediate"), waiting, **using("data"))
+
+
+def test_a_claim_that_is_not_there():
+    assert {"create claim data of class fast": {"a1", "b1"}} == changes(
+        *NODES, storage_class(default=True), **using("data")
+    )
+    assert {} == changes(*NODES, storage_class(), **using("data"))  # No class is the default.
+
+
+def test_a_claim_of_one_pod():
+    single = {"accessModes": ["ReadWriteOncePod"]}
+    bound = (claim("data", "pv-1", **single), volume("pv-1", of="data", **single))
+
+    assert {"delete the Pod that uses claim data": {"a1", "b1"}} == changes(
+        *NODES, *bound, mounting("a1", "data"), **using("data")
+    )
+
+
+def test_a_node_with_as_many_volumes_as_it_attaches():
+    csi = {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}}
+    there = [claim("used", "pv-1"), volume("pv-1", of="used", **csi), mounting("a1", "used")]
+
+    assert {"move the Pod with claim used off a1": {"a1"}} == changes(
+        node("a1", "a"), csi_node("a1", 1), storage_class(), *there, claim("data"), **using("data")
+    )
+
+
+def test_a_new_node_has_the_drivers_of_those_that_are_there():
+    """A Pod waits where a driver is missing whose CSIDriver asks for that."""
+    needed = csi_driver(preventPodSchedulingIfMissing=True)
+    there = [node("a1", "a"), csi_node("a1"), storage_class(), needed, claim("data"), running("a1", "8")]
+    cycle = attempted(*there, **using("data"))
+
+    assert "a node more" in [remedy.change for remedy in remedies(cycle, find_feasible(cycle))]
+
+
+@pytest.mark.parametrize(
+    ("nanos", "text"), [(10**9 << 30, "1Gi"), (10**9 * 1536 << 20, "1536Mi"), (10**9 * 5, "5"), (1, "1"), (0, "0")]
+)
+def test_a_size_is_written_as_people_do(nanos, text):
+    assert text == size_text(nanos)

@@ -1,0 +1,102 @@
+"""NodeVolumeLimits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.claims import EBS, claim, csi_driver, csi_node, storage_class, using, volume
+from tests.support.placing import attempted, node, running
+from webhook.scheduler.counts import PodInfo
+from webhook.scheduler.framework import Framework, find_feasible, message
+from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
+from webhook.scheduler.profile import NODE_VOLUME_LIMITS
+from webhook.scheduler.volumes import Mounts, PodVolume
+
+NODES = [node("n1"), node("n2"), node("n3"), csi_node("n1", 1), csi_node("n2", 2)]
+USED = [claim("used", "pv-1"), volume("pv-1", of="used", csi={"driver": EBS, "volumeHandle": "vol-1"})]
+DISK = {"volumes": [{"name": "d", "awsElasticBlockStore": {"volumeID": "vol-9"}}]}
+
+
+def having(on, spec):
+    raw = running(on)
+    return {**raw, "spec": {**raw["spec"], **spec}}
+
+
+def reasons(cycle):
+    nodes = cycle.snapshot.nodes
+    return {name: each.reasons for each in find_feasible(cycle).refusals for name in nodes.names(each.nodes)}
+
+
+def asking(*objects, names=("new",), **fields):
+    return attempted(*NODES, *USED, storage_class(), claim("new"), claim("newer"), *objects, **using(*names), **fields)
+
+
+def test_a_node_with_as_many_volumes_as_it_attaches():
+    assert {"n1": (TOO_MANY,)} == reasons(asking(having("n1", using("used"))))
+
+
+def test_all_volumes_of_the_pod_are_to_be_attached():
+    assert {"n1": (TOO_MANY,)} == reasons(asking(names=("new", "newer")))
+
+
+def test_one_that_is_there_already_is_not_attached_again():
+    assert {} == reasons(asking(having("n1", using("used")), names=("used",)))
+
+
+@pytest.mark.parametrize(("minor", "refused"), [(36, False), (37, True)])
+def test_a_driver_that_must_be_there(minor, refused):
+    needed = csi_driver(preventPodSchedulingIfMissing=True)
+    cycle = asking(needed, minor=minor)
+
+    assert refused == (reasons(cycle).get("n3") == (f"{EBS} CSI driver is not installed on the node",))
+    assert "n3" not in reasons(asking(csi_driver(), minor=minor))
+
+
+def test_the_disk_of_a_cloud_counts_where_there_is_a_csi_node():
+    assert {"n1": (TOO_MANY,)} == reasons(attempted(*NODES, *USED, having("n1", using("used")), **DISK))
+
+
+def test_a_claim_of_a_cloud_s_plugin_counts_too():
+    old = storage_class("old", "kubernetes.io/aws-ebs")
+    waiting = claim("data", of_class="old")
+
+    assert {"n1": (TOO_MANY,)} == reasons(
+        attempted(*NODES, *USED, old, waiting, having("n1", using("used")), **using("data"))
+    )
+
+
+def test_a_claim_there_that_is_another_pods_is_an_error():
+    own = {"volumes": [{"name": "d", "ephemeral": {"volumeClaimTemplate": {}}}]}
+    pod = having("n1", own)
+    cycle = asking(pod, claim(f"{pod['metadata']['name']}-d"))
+    said = message(cycle, find_feasible(cycle))
+
+    assert said.startswith('running "NodeVolumeLimits" filter plugin: PVC shop/')
+    assert 0 == Framework(cycle).feasible()
+    assert {"n1", "n2", "n3"} == reasons(cycle).keys()
+
+
+def test_pods_come_and_go():
+    framework = Framework(asking(having("n1", using("used"))))
+    second = framework.copy()
+    of_pod = PodInfo("shop", (), mounts=Mounts("shop", (PodVolume("used"),)))
+    second.plugin(NODE_VOLUME_LIMITS).add_pods(of_pod, "n1", -1)
+    third = second.copy()
+    third.plugin(NODE_VOLUME_LIMITS).add_pods(of_pod, "n1", 1)
+
+    assert [2, 3, 2] == [each.feasible().bit_count() for each in (framework, second, third)]
+    assert 1 == framework.plugin(NODE_VOLUME_LIMITS).kept_off().bit_count()
+
+
+def test_pods_are_counted_by_what_there_is_now():
+    """A claim that came later."""
+    cycle = asking(having("n2", using("used")))
+    framework = Framework(replace(cycle, snapshot=replace(cycle.snapshot, storage=cycle.storage)))
+    later = cycle.storage.with_claims([replace(cycle.storage.claims["shop", "new"], name="later")])
+    framework.plugin(NODE_VOLUME_LIMITS)
+    framework.set_storage(later)
+    framework.add_pods(PodInfo("shop", (), mounts=Mounts("shop", (PodVolume("later"),))), "n2", 1)
+
+    assert {"n1", "n3"} == set(cycle.snapshot.nodes.names(framework.feasible()))

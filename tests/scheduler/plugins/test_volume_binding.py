@@ -1,0 +1,275 @@
+"""VolumeBinding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.build import pod
+from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
+from tests.support.placing import HOSTNAME, ZONE, attempted, node
+from webhook.objects.reading import Reader
+from webhook.scheduler.framework import Framework, find_feasible, message
+from webhook.scheduler.incoming import read_incoming_pod
+from webhook.scheduler.plugins.volume_binding import (
+    NO_VOLUME,
+    NOT_ENOUGH_SPACE,
+    OUT_OF_REACH,
+    UNBOUND,
+    VOLUME_MISSING,
+)
+from webhook.scheduler.profile import VOLUME_BINDING
+
+NODES = [node("a1", "a"), node("b1", "b")]
+LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
+TRACKED = csi_driver(storageCapacity=True)
+
+
+def tried(*objects, names=("data",), **fields):
+    return attempted(*NODES, *objects, **using(*names), **fields)
+
+
+def reasons(cycle):
+    nodes = cycle.snapshot.nodes
+    return {name: each.reasons for each in find_feasible(cycle).refusals for name in nodes.names(each.nodes)}
+
+
+def local(name, size="1Gi", **fields):
+    return claim(name, of_class="local", size=size, **fields)
+
+
+def free(name, zone="a", size="1Gi", **fields):
+    return volume(name, zone, of_class="local", size=size, **fields)
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        ([claim("data", phase="Lost")], 'persistentvolumeclaim "data" bound to non-existent persistentvolume ""'),
+        ([claim("data", of_class=None)], UNBOUND),
+        ([claim("data", of_class="gone")], UNBOUND),
+        ([claim("data", "pv-1", bound=False), storage_class()], UNBOUND),
+        ([claim("data"), storage_class(mode="Immediate")], UNBOUND),
+    ],
+)
+def test_claims_that_reject_a_pod(objects, said):
+    cycle = tried(*objects)
+
+    assert f"0/2 nodes are available: {said}." == message(cycle, find_feasible(cycle))
+
+
+def test_a_claim_that_is_being_deleted_rejects_a_pod():
+    going = claim("data")
+
+    assert (
+        'persistentvolumeclaim "data" is being deleted'
+        == find_feasible(tried({**going, "metadata": {**going["metadata"], "deletionTimestamp": "t"}})).rejected
+    )
+
+
+def own(*objects, uid="u1"):
+    volumes = [{"name": "d", "ephemeral": {"volumeClaimTemplate": {}}}]
+    cycle = attempted(*NODES, storage_class(), *objects)
+    raw = pod(uid=uid, spec={"volumes": volumes})
+    return replace(cycle, pod=read_incoming_pod(Reader(), raw, cycle.features))
+
+
+def test_an_ephemeral_volume_waits_for_its_claim():
+    waiting = 'waiting for ephemeral volume controller to create the persistentvolumeclaim "web-1-d"'
+
+    assert waiting == find_feasible(own()).rejected
+
+
+@pytest.mark.parametrize(("uid", "rejected"), [("u1", False), ("u2", True)])
+def test_and_must_own_it(uid, rejected):
+    made = claim("web-1-d")
+    made["metadata"]["ownerReferences"] = [{"uid": uid, "controller": True}]
+    wrong = "PVC shop/web-1-d was not created for pod shop/web-1 (pod is not owner)"
+
+    assert (wrong if rejected else "") == find_feasible(own(made)).rejected
+
+
+def test_a_class_without_a_mode_is_an_error():
+    cycle = tried(claim("data"), storage_class(mode=None))
+    said = 'running PreFilter plugin "VolumeBinding": VolumeBindingMode not set for StorageClass "fast"'
+
+    assert (said, 0) == (message(cycle, find_feasible(cycle)), Framework(cycle).feasible())
+
+
+def test_a_node_reaches_the_volumes_of_bound_claims():
+    assert {"b1": (OUT_OF_REACH,)} == reasons(tried(claim("data", "pv-1"), volume("pv-1", "a", of="data")))
+
+
+def test_a_term_on_the_name_of_a_node_holds_for_every_node():
+    named = {
+        "required": {
+            "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["x"]}]}]
+        }
+    }
+
+    assert {} == reasons(tried(claim("data", "pv-1"), volume("pv-1", of="data", nodeAffinity=named)))
+
+
+def test_a_volume_of_an_ephemeral_claim_that_is_not_there():
+    made = claim("web-1-d", "pv-1")
+    made["metadata"]["ownerReferences"] = [{"uid": "u1", "controller": True}]
+
+    assert {"a1": (VOLUME_MISSING,), "b1": (VOLUME_MISSING,)} == reasons(own(made))
+
+
+def test_the_smallest_free_volume_that_fits():
+    there = [free("big", size="9Gi"), free("fit", size="2Gi"), free("small"), free("other", "b", size="2Gi")]
+    cycle = tried(LOCAL, local("data", "2Gi"), *there)
+    bindings = Framework(cycle).plugin(VOLUME_BINDING).bindings(cycle.snapshot.nodes.all)
+
+    assert {} == reasons(cycle)
+    assert {("fit",), ("other",)} == {tuple(taken.name for _, taken in each.free) for each in bindings}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"size": "1Mi"},
+        {"accessModes": ["ReadOnlyMany"]},
+        {"volumeMode": "Block"},
+        {"volumeAttributesClassName": "gold"},
+        {"of": "other"},
+        {"of_class": "else"},
+    ],
+)
+def test_a_volume_that_does_not_fit(fields):
+    there = volume("pv-1", "a", **{"of_class": "local", **fields})
+
+    assert {"a1": (NO_VOLUME,), "b1": (NO_VOLUME,)} == reasons(tried(LOCAL, local("data"), there))
+
+
+def test_a_volume_that_is_being_deleted_or_was_released():
+    going, released = free("pv-1"), free("pv-2")
+    there = [
+        {**going, "metadata": {**going["metadata"], "deletionTimestamp": "t"}},
+        {**released, "status": {"phase": "Released"}},
+    ]
+
+    assert {"a1": (NO_VOLUME,), "b1": (NO_VOLUME,)} == reasons(tried(LOCAL, local("data"), *there))
+
+
+def test_the_labels_that_a_claim_selects():
+    wanted = local("data", selector={"matchLabels": {"disk": "ssd"}})
+
+    assert {"a1", "b1"} == reasons(tried(LOCAL, wanted, free("pv-1"))).keys()
+    assert {"b1"} == reasons(tried(LOCAL, wanted, free("pv-1", labels={"disk": "ssd"}))).keys()
+
+
+def test_a_volume_that_is_kept_for_the_claim_is_the_only_one():
+    there = [free("kept", "b", size="9Gi", of="data"), free("smaller", "a")]
+
+    assert {"a1": (NO_VOLUME,)} == reasons(tried(LOCAL, local("data"), *there))
+
+
+def test_two_claims_do_not_get_the_same_volume():
+    wanted = (local("data"), local("logs"))
+
+    assert {"a1", "b1"} == reasons(tried(LOCAL, *wanted, free("pv-1"), names=("data", "logs"))).keys()
+    assert {"b1"} == reasons(tried(LOCAL, *wanted, free("pv-1"), free("pv-2"), names=("data", "logs"))).keys()
+
+
+def test_a_volume_by_the_name_of_a_host():
+    there = volume("pv-1", "b1", key=HOSTNAME, of_class="local")
+
+    assert {"a1": (NO_VOLUME,)} == reasons(tried(LOCAL, local("data"), there))
+
+
+def test_a_class_makes_volumes_where_it_allows_them():
+    allowed = [{"matchLabelExpressions": [{"key": ZONE, "values": ["b"]}]}]
+
+    assert {} == reasons(tried(storage_class(), claim("data")))
+    assert {"a1": (NO_VOLUME,)} == reasons(tried(storage_class(allowedTopologies=allowed), claim("data")))
+
+
+def test_a_claim_whose_volume_is_being_made_for_a_node():
+    chosen = claim("data", annotations={"volume.kubernetes.io/selected-node": "b1"})
+
+    assert {"a1": (NO_VOLUME,)} == reasons(tried(storage_class(), chosen))
+
+
+@pytest.mark.parametrize(
+    ("reported", "refused"),
+    [
+        ([capacity("a", "5Gi", "a"), capacity("b", "1Gi", "b")], {"b1"}),
+        ([capacity("a", "5Gi", "a", maximumVolumeSize="1Gi")], {"a1", "b1"}),
+        ([capacity("a", "5Gi", "a", of_class="else")], {"a1", "b1"}),
+        ([capacity("a", "5Gi", "a", nodeTopology=None)], {"a1", "b1"}),
+        ([capacity("a", "5Gi", "a", nodeTopology={})], set()),
+    ],
+)
+def test_free_storage_where_a_driver_reports_it(reported, refused):
+    found = reasons(tried(storage_class(), TRACKED, claim("data", size="2Gi"), *reported))
+
+    assert dict.fromkeys(refused, (NOT_ENOUGH_SPACE,)) == found
+    assert {} == reasons(tried(storage_class(), csi_driver(), claim("data", size="2Gi"), *reported))
+
+
+def test_a_node_is_refused_for_all_reasons():
+    there = [claim("data", "pv-1"), volume("pv-1", "a", of="data"), LOCAL, local("logs")]
+
+    assert {"a1": (NO_VOLUME,), "b1": (OUT_OF_REACH, NO_VOLUME)} == reasons(tried(*there, names=("data", "logs")))
+
+
+def test_up_to_1_33_a_claim_with_attributes_is_an_error():
+    cycle = tried(storage_class(), claim("data", volumeAttributesClassName="gold"), minor=33)
+
+    assert "volumeAttributesClassName is set on claim shop/data when" in message(cycle, find_feasible(cycle))
+
+
+def test_the_disk_of_a_cloud_is_where_its_driver_says_once_the_node_is_migrated():
+    migrated = csi_node("a1")
+    migrated["metadata"]["annotations"] = {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}
+    there = volume("pv-1", "a", of="data", awsElasticBlockStore={"volumeID": "vol-1"})
+
+    assert {"b1"} == reasons(tried(claim("data", "pv-1"), there)).keys()
+    assert {"a1", "b1"} == reasons(tried(claim("data", "pv-1"), there, migrated)).keys()  # It lacks the driver's label.
+
+
+def test_a_disk_that_cannot_be_translated_is_an_error_where_it_is_to_be():
+    migrated = csi_node("a1")
+    migrated["metadata"]["annotations"] = {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}
+    there = volume("pv-1", of="data", awsElasticBlockStore={"volumeID": "aws://z/odd"})
+    cycle = tried(claim("data", "pv-1"), there, migrated)
+
+    assert "could not translate pv" in message(cycle, find_feasible(cycle))
+    assert {} == reasons(tried(claim("data", "pv-1"), there))
+
+
+def scores(*objects, names=("data",), minor=37, shape=None):
+    cycle = tried(*objects, names=names, minor=minor)
+    if shape is not None:
+        cycle = replace(cycle, profile=replace(cycle.profile, free_storage=shape))
+    parts = Framework(cycle).plugin(VOLUME_BINDING).scores(cycle.snapshot.nodes.all)
+    return (
+        None if parts is None else {name: score for nodes, score in parts for name in cycle.snapshot.nodes.names(nodes)}
+    )
+
+
+REPORTED = [storage_class(), TRACKED, claim("data", size="2Gi"), capacity("a", "8Gi", "a"), capacity("b", "4Gi", "b")]
+
+
+def test_since_1_37_nodes_are_scored_by_the_storage_that_stays_free():
+    assert {"a1": 75, "b1": 50} == scores(*REPORTED)
+    assert {"a1": 25, "b1": 50} == scores(*REPORTED, shape=((0, 0), (100, 100)))
+    assert None is scores(*REPORTED, minor=36)
+
+
+def test_or_by_the_free_volumes_that_they_have():
+    there = [LOCAL, local("data"), free("pv-1", "a", size="4Gi"), free("pv-2", "b", size="2Gi")]
+
+    assert {"a1": 75, "b1": 50} == scores(*there)
+
+
+def test_two_claims_of_a_class_are_added_up():
+    assert {"a1": 50, "b1": 0} == scores(*REPORTED, claim("logs", size="2Gi"), names=("data", "logs"))
+
+
+def test_a_pod_without_claims_that_wait_is_not_scored():
+    assert None is scores(claim("data", "pv-1"), volume("pv-1", of="data"))
+    assert {"a1": 0, "b1": 0} == scores(storage_class(), claim("data"))  # Its driver reports nothing.

@@ -1,0 +1,106 @@
+"""VolumeRestrictions: no other Pod uses a ReadWriteOncePod claim of the Pod, nor one of its disks on the same node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from webhook.scheduler.counts import PodInfo
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Refusal
+from webhook.scheduler.profile import VOLUME_RESTRICTIONS, Cycle
+from webhook.scheduler.storage import ONE_POD
+from webhook.scheduler.volumes import ClaimKey, Mounts
+
+DISK_CONFLICT = "node(s) had no available disk"
+CLAIM_IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+CLAIM_IN_USE_TO_33 = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+
+
+def not_found(claim: str) -> str:
+    """Return what kube-scheduler says of a claim that is not there."""
+    return f'persistentvolumeclaim "{claim}" not found'
+
+
+class VolumeRestrictions(Plugin):
+    """Counts the Pods that use a claim, and on each node those with a disk that the Pod has, too."""
+
+    name = VOLUME_RESTRICTIONS
+    counts_pods = True
+
+    def __init__(self, cycle: Cycle) -> None:
+        super().__init__(cycle)
+        self._in_use = cycle.snapshot.claims_in_use if cycle.mounts.claims else {}
+        self._changes: dict[ClaimKey, int] = {}
+        self._conflicts: dict[str, int] = {}
+        if cycle.mounts.disks:
+            for mounts, numbers in cycle.snapshot.mounts.items():
+                self._count_disks(mounts, numbers)
+
+    @cached_property
+    def _claims_of_one_pod(self) -> list[ClaimKey]:
+        """The claims of the Pod that only one Pod may use."""
+        mounts, storage = self.cycle.mounts, self.cycle.storage
+        claims = {key: storage.claim(*key) for key in mounts.shared_claims}
+        return [key for key, claim in claims.items() if claim is not None and ONE_POD in claim.access_modes]
+
+    @property
+    def _is_in_use(self) -> bool:
+        """Whether another Pod uses one of them."""
+        return any(self._in_use.get(key, 0) + self._changes.get(key, 0) > 0 for key in self._claims_of_one_pod)
+
+    def pre_filter(self) -> PreFilterResult:
+        """
+        Reject a Pod of which a claim is not there.
+
+        upstream: volume_restrictions.go:VolumeRestrictions.PreFilter (v1.37)
+        """
+        mounts, storage = self.cycle.mounts, self.cycle.storage
+        for volume in mounts.claims:
+            if not volume.ephemeral and storage.claim(mounts.namespace, volume.claim) is None:
+                return PreFilterResult(not_found(volume.claim))
+        return EVERY_NODE
+
+    def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
+        """
+        Yield the nodes on which a Pod has one of the disks, and all others if another Pod uses one of the claims.
+
+        upstream: volume_restrictions.go:VolumeRestrictions.Filter (v1.37)
+        """
+        conflicting = self._with_conflicts()
+        yield Refusal(self.name, (DISK_CONFLICT,), remaining & conflicting)
+        if self._is_in_use:
+            reason = CLAIM_IN_USE if self.cycle.features.claim_in_use_reason else CLAIM_IN_USE_TO_33
+            yield Refusal(self.name, (reason,), remaining & ~conflicting)
+
+    def kept_off(self) -> NodeSet:
+        return self.nodes.all if self._is_in_use else self._with_conflicts()
+
+    def _with_conflicts(self) -> NodeSet:
+        return self.nodes.named(node for node, number in self._conflicts.items() if number > 0)
+
+    def add_pods(self, info: PodInfo, node: str, number: int) -> None:
+        if info.mounts is None or self.nodes.get(node) is None:
+            return
+        for key in info.mounts.shared_claims if self.cycle.mounts.claims else ():
+            self._changes[key] = self._changes.get(key, 0) + number
+        self._count_disks(info.mounts, {node: number})
+
+    def _count_disks(self, mounts: Mounts, numbers: Mapping[str, int]) -> None:
+        others = mounts.disks
+        if any(disk.conflicts(other) for disk in self.cycle.mounts.disks for other in others):
+            for node, number in numbers.items():
+                self._conflicts[node] = self._conflicts.get(node, 0) + number
+
+    def of(self, cycle: Cycle) -> VolumeRestrictions:
+        new = VolumeRestrictions.__new__(VolumeRestrictions)
+        Plugin.__init__(new, cycle)
+        new._in_use, new._changes, new._conflicts = self._in_use, self._changes, self._conflicts
+        return new
+
+    def copy(self) -> VolumeRestrictions:
+        new = self.of(self.cycle)
+        new._changes, new._conflicts = dict(self._changes), dict(self._conflicts)
+        return new
