@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from webhook.findings.wording import one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import Scaling
 from webhook.placement.subject import FROM_POD
+from webhook.render.claims import places
 from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.findings import finding_json
 from webhook.report.impact import GRAVITY, Impact, WebhookAnswer
@@ -111,7 +113,7 @@ def _spreads(report: Report) -> Iterator[str]:
             first = (_name(workload), _pods(workload), _loss(workload)) if i == 0 else ("", "", "")
             rows.append((*first, *(_spread(spread) if spread is not None else ("none in force", "", ""))))
             below[len(rows) - 1] = [*(_remarks(spread, idle) if spread is not None else ())]
-        below[len(rows) - 1] += _findings(workload)
+        below[len(rows) - 1] += [*pinned_words(workload), *_findings(workload)]
     for i, line in enumerate(_table(rows)):
         yield line
         yield from (f"      {remark}" for remark in below.get(i, ()))
@@ -207,6 +209,14 @@ def _findings(workload: ReportedWorkload) -> Iterator[str]:
         yield autoscaled(workload.scaling)
     if workload.scaling is not None and workload.at_most:
         yield f"at {workload.scaling.most:,} replicas also {'; '.join(_by_severity(workload.at_most))}"
+
+
+def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
+    """Yield where claims pin Pods of a workload: the number of claims by place."""
+    by_place = Counter(places(reach) for reach in workload.pinned.values())
+    if by_place:
+        named = [f"{place} ({number:,})" for place, number in sorted(by_place.items())]
+        yield f"its claims pin Pods to {_some(named)}"
 
 
 def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
@@ -350,6 +360,9 @@ def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
         "largestZone": None if loss is None else loss.largest or None,
         "largestZoneShare": None if share is None else round(share, 4),
         "foreignScheduler": workload.foreign or None,
+        "pinned": {
+            name: {"topologyKey": reach.key, "domains": list(reach.domains)} for name, reach in workload.pinned.items()
+        },
         "constraints": [_spread_json(*each) for each in zip(workload.spreads, workload.idle, strict=True)],
         "findings": [finding_json(finding) for finding in workload.findings],
         "findingsAtMaximum": [finding_json(finding) for finding in workload.at_most],

@@ -19,6 +19,7 @@ from webhook.placement.subject import FROM_POD
 from webhook.render.explanation import (
     SOURCES,
     Explained,
+    claim_lines,
     constraint_remarks,
     constraint_words,
     domain_rows,
@@ -35,6 +36,7 @@ from webhook.render.report import (
     autoscaled,
     foreign_words,
     idle_words,
+    pinned_words,
     policy_sums,
     skew_words,
     spread_remarks,
@@ -215,7 +217,7 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
         remarks.append(f"It has no constraints; in force are {SOURCES[explained.source]}.")
     return {
         "headline": headline(explained),
-        "remarks": lines(remarks),
+        "remarks": lines([*remarks, *(line.strip() for line in claim_lines(explanation))]),
         "constraints": [
             {
                 "words": ", ".join(lines(constraint_words(constraint.constraint))),
@@ -284,6 +286,7 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles) -> dict[str, o
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
         "charts": charts,
         "more_charts": len(workload.spreads) - len(charts),
+        "pinned": lines(pinned_words(workload)),
         "scaling": autoscaled(workload.scaling) if workload.scaling is not None else "",
         "findings": _findings("", workload.findings),
         "at_most": _findings(f"At {workload.scaling.most:,} replicas also:", workload.at_most)

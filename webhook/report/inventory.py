@@ -19,9 +19,11 @@ from webhook.objects.fields import Raw, as_mapping
 from webhook.objects.kinds import BATCH, CORE, Kinds, find_kinds
 from webhook.objects.labels import Labels, labels_in
 from webhook.objects.pod_object import PodObject, read_pod
+from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, ObjectRef, ScaleTarget, Scaling, owner_of
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.scheduler.counts import FINISHED, LabelSet, label_set
+from webhook.scheduler.volumes import read_mounts
 
 POD = "Pod"
 LONGEST_CHAIN = 8  # Owner references are the user's to write, and may go in a circle.
@@ -56,7 +58,7 @@ class LiveWorkload:
 
     `owned` are objects with Pod templates that it made, such as ReplicaSets.  `nodes` is the number of its Pods on each
     node; `waiting` have no node yet, of which `gated` have scheduling gates; `leaving` are being deleted and count
-    nowhere.  Pods that have finished are none.
+    nowhere.  Pods that have finished are none.  `claims` are those that its Pods use.
     """
 
     ref: ObjectRef
@@ -67,6 +69,7 @@ class LiveWorkload:
     waiting: int = 0
     leaving: int = 0
     gated: int = 0
+    claims: tuple[str, ...] = ()
 
     @property
     def raw(self) -> Raw | None:
@@ -113,13 +116,14 @@ class LiveWorkload:
 class _Pods:
     """The Pods of one controller, while they are counted."""
 
-    __slots__ = ("age", "gated", "leaving", "newest", "nodes", "waiting")
+    __slots__ = ("age", "claims", "gated", "leaving", "newest", "nodes", "waiting")
 
     def __init__(self) -> None:
         self.nodes: dict[str, int] = {}
         self.waiting = self.leaving = self.gated = 0
         self.newest: StoredObject | None = None
         self.age = ("", "")
+        self.claims: set[str] = set()
 
     def add(self, other: _Pods) -> None:
         for node, number in other.nodes.items():
@@ -127,6 +131,7 @@ class _Pods:
         self.waiting += other.waiting
         self.leaving += other.leaving
         self.gated += other.gated
+        self.claims |= other.claims
         if self.newest is None or other.age > self.age:
             self.newest, self.age = other.newest, other.age
 
@@ -182,6 +187,7 @@ class Inventory:
             pods = self._pods[key] = _Pods()
         if pods.newest is None or pod.age > pods.age:
             pods.newest, pods.age = kept, pod.age
+        pods.claims.update(volume.claim for volume in read_mounts(Reader(), raw).claims)
         if pod.terminating:
             pods.leaving += 1
         elif not pod.node:
@@ -227,7 +233,8 @@ class Inventory:
         kept = self._objects.get(key)
         raw = unpacked(kept)
         ref = ObjectRef.of(raw) if raw is not None else ObjectRef(_api_version(key, pods), *key[1:])
-        return LiveWorkload(ref, kept, tuple(owned), pods.newest, pods.nodes, pods.waiting, pods.leaving, pods.gated)
+        numbers = pods.nodes, pods.waiting, pods.leaving, pods.gated
+        return LiveWorkload(ref, kept, tuple(owned), pods.newest, *numbers, tuple(sorted(pods.claims)))
 
     def _top(self, key: ObjectKey) -> ObjectKey:
         """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from webhook.admission.cost import TooLarge, weigh
@@ -23,6 +23,7 @@ from webhook.objects.names import ZONE
 from webhook.objects.pod_object import read_pod
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
+from webhook.placement.claims import ClaimReach, Pins
 from webhook.placement.created_pods import BARE_CREATION, PodCreation
 from webhook.policy.policy import Policy
 from webhook.report.idle_constraints import why_idle
@@ -67,7 +68,8 @@ class ReportedWorkload:
     it.  `impact` is of the policy, `was` of the one that it is compared with.  `findings` are those of the policy's
     rules, which see all Pods; `at_most` are those that would come with the most replicas of its autoscaler.  `idle`
     says of each of the `spreads` why it spreads nothing, "" if it may.  `foreign` is the scheduler that places its
-    Pods, "" if a profile of it is known.  `loss` is None where no node is known.
+    Pods, "" if a profile of it is known.  `loss` is None where no node is known.  `pinned` are the
+    claims that pin its Pods, by their names.
     """
 
     live: LiveWorkload
@@ -81,6 +83,7 @@ class ReportedWorkload:
     foreign: str = ""
     scaling: Scaling | None = None
     at_most: tuple[Finding, ...] = ()
+    pinned: Mapping[str, ClaimReach] = field(default_factory=dict)
 
     @property
     def changes(self) -> bool:
@@ -175,7 +178,7 @@ class Reporting:
     ) -> None:
         self.workloads = inventory.workloads()
         self._snapshot, self._features, self._policies, self._never_sent = snapshot, features, policies, never_sent
-        self._without_pods = without_pods(snapshot)
+        self._without_pods, self._pins = without_pods(snapshot), Pins(snapshot, features)
         self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles, creation), profiles
         self._others = Neighbours.of(
             workload
@@ -205,6 +208,7 @@ class Reporting:
             self._foreign(made),
             judged[0].scaling if judged else None,
             self._at_most(judged, findings),
+            self._pins.of(live.ref.namespace, live.claims),
         )
 
     def report(self, workloads: Iterable[ReportedWorkload]) -> Report:

@@ -29,6 +29,7 @@ from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profiles
 from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.volumes import NO_MOUNTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,8 @@ class Spreading:
             for constraint in cycle.constraints
             for labels, group in own.matching(constraint.selector).items()
         }
-        cycle = replace(cycle, snapshot=replace(self._snapshot, pods={workload.ref.namespace: matching}))
+        snapshot = replace(self._snapshot, pods={workload.ref.namespace: matching})
+        cycle = replace(cycle, pod=replace(cycle.pod, mounts=NO_MOUNTS), snapshot=snapshot)  # Each Pod has its own.
         for counted in count_each(cycle):
             makers = own.makers(counted.constraint.selector) if counted.counts else {}
             nodes = self._nodes(cycle, counted.constraint)

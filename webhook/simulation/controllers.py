@@ -31,6 +31,7 @@ from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import Controller, Snapshot
 from webhook.scheduler.taints import read_limited_tolerations
+from webhook.simulation.claims import Volumes, own_volumes
 from webhook.simulation.pod import Maker, PodClass
 from webhook.simulation.revisions import Revisions, read_revisions
 from webhook.simulation.step import StepError
@@ -127,7 +128,8 @@ class Controllers:
             raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; leave it out")
         of_class, errors = self._class(subject)
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
-        return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds)
+        volumes = _volumes(subject, owner)
+        return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds, volumes)
 
     def _next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
         """Return the next Pod of what makes Pods; None if it has no template."""
@@ -155,7 +157,10 @@ class Controllers:
             raw = self.cluster.others.get(key)
             subject = self._next(raw) if raw is not None else None
             of_class = self._class(subject)[0] if subject is not None else self.as_it_is(pod)
-            self._makers[key] = Maker(of_class, owner.kind == STATEFUL)
+            volumes = (
+                volumes_of(pod) if raw is None or subject is None else _volumes(subject, read_workload_object(raw))
+            )
+            self._makers[key] = Maker(of_class, owner.kind == STATEFUL, volumes=volumes)
         return self._makers[key]
 
     def as_it_is(self, pod: PodObject) -> PodClass:
@@ -173,6 +178,17 @@ class Controllers:
 
     def _set_of(self, pod: PodObject) -> int:
         return -1 if pod.owner is None else self.revisions.get(pod.owner.key(pod.namespace), -1)
+
+
+def _volumes(subject: PlacementSubject, owner: WorkloadObject) -> Volumes:
+    """Return the volumes of the Pods that a workload makes."""
+    templates, kept = tuple(owner.volume_claim_templates), not owner.deletes_claims_when_scaled
+    return Volumes(owner.ref.namespace, own_volumes(subject.pod.spec, templates), templates, owner.ref.name, kept)
+
+
+def volumes_of(pod: PodObject) -> Volumes:
+    """Return the volumes of Pods that are made like this one."""
+    return Volumes(pod.namespace, own_volumes(pod.spec, ()))
 
 
 def _waits(pod: PodObject, scheduler: str) -> str:

@@ -14,12 +14,16 @@ from webhook.objects.autoscalers import read_autoscaler
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.pod_templates import with_new_template
+from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject
 from webhook.placement.gaps import gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
+from webhook.scheduler.storage import NO_STORAGE
+from webhook.scheduler.volumes import read_mounts
 from webhook.simulation import ties
+from webhook.simulation.claims import unknown_topologies, with_made
 from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
 from webhook.simulation.initial_pods import initial_budgets, initial_pod
 from webhook.simulation.node_changes import Ground, after, first_ground
@@ -27,6 +31,9 @@ from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.run import Named, Plan, SetFound
 from webhook.simulation.state import Start
 from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
+
+# Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
+LOSING_CLAIMS = frozenset({"CloneSet", "Job"})
 
 
 class Planned(NamedTuple):
@@ -86,7 +93,7 @@ def planned(
     grounds, rollouts = _changes(controllers, named, first, taken)
     changed = {name for ground in grounds for name in (*ground.touched, *dict(ground.like).values())}
     pods = list(_initial_pods(controllers, of_sets, changed))
-    notes = list(_notes(controllers, named))
+    notes = [*_notes(controllers, named), *_notes_on_claims(controllers, (*of_sets, *rollouts.values()), changed)]
     if controllers.updating.lost:
         what = f"No Pod of revision {controllers.updating.current} is there"
         notes.append(f"{what}: what is made below the partition has the new template.")
@@ -186,6 +193,27 @@ def _notes(controllers: Controllers, named: Named) -> Iterator[str]:
         autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
         if autoscaler is not None and autoscaler.scales(ref):
             yield f"HorizontalPodAutoscaler {key.name} scales it, too; what it does is not simulated."
+
+
+def _notes_on_claims(controllers: Controllers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
+    """Yield what is taken for granted of new volumes, and what is not simulated of the claims of some Pods."""
+    storage = controllers.snapshot.storage or NO_STORAGE
+    unknown = dict.fromkeys(
+        provisioner
+        for maker in makers
+        for mounts, claims in (maker.volumes.of_pod(MOST_REPLICAS, 0),)
+        for provisioner in unknown_topologies(with_made(storage, claims), mounts)
+    )
+    for provisioner in unknown:
+        where = f"No CSINode says on which nodes volumes of {provisioner} can be used"
+        yield f"{where}: a new one is taken to stay in the zone of its Pod."
+    kinds = {
+        pod.owner.kind
+        for pod in controllers.pods
+        if pod.owner is not None and pod.node in changed_nodes and read_mounts(Reader(), pod.raw).claims
+    }
+    for kind in sorted(kinds & LOSING_CLAIMS):
+        yield f"What becomes of the claims of a {kind}'s Pods when those are deleted is not simulated: they are kept."
 
 
 def _latest(pods: Iterable[InitialPod]) -> float:

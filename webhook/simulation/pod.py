@@ -14,6 +14,8 @@ from webhook.scheduler.pod_affinity import PodAffinity
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.taints import LimitedTolerations
+from webhook.scheduler.volumes import Mounts
+from webhook.simulation.claims import NO_VOLUMES, Volumes
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +44,13 @@ class Maker(NamedTuple):
     """
     What makes a Pod anew: `of_class` it then is; one that is `stateful` waits until the old one is gone.
 
-    A Pod is available once it has been ready for `min_ready_seconds`.
+    A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
     """
 
     of_class: PodClass
     stateful: bool = False
     min_ready_seconds: int = 0
+    volumes: Volumes = NO_VOLUMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ class InitialPod:
     ordinal: int = -1
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
+    mounts: Mounts | None = None
 
 
 class Pod:
@@ -87,8 +91,9 @@ class Pod:
     """
 
     __slots__ = (
-        *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "namespace", "node", "ordinal", "ports"),
-        *("ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating", "tolerations"),
+        *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
+        *("ordinal", "ports", "ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating"),
+        "tolerations",
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -103,12 +108,18 @@ class Pod:
         self.maker, self.revision, self.ordinal = initial.maker, revision, initial.ordinal
         self.terminating, self.fresh = not initial.spreads, False
         self.serial, self.luck = serial, luck
-        self.affinity, self.ports = initial.affinity, initial.ports
+        self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
+
+    @property
+    def of_class(self) -> PodClass:
+        """The class of a Pod that was made in a run."""
+        assert self.maker is not None
+        return self.maker.of_class
 
     @property
     def info(self) -> PodInfo:
         """What Pods that are to be placed have to heed of it."""
-        return PodInfo(self.namespace, self.labels, self.affinity, self.ports, self.terminating)
+        return PodInfo(self.namespace, self.labels, self.affinity, self.ports, self.terminating, self.mounts)
 
     @property
     def active(self) -> bool:

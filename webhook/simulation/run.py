@@ -19,10 +19,11 @@ from webhook.scheduler.filtering import count_each
 from webhook.scheduler.framework import feasible_nodes, message
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
+from webhook.simulation.claims import without_claims
 from webhook.simulation.deployment import Deployment
 from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
-from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
+from webhook.simulation.pod import InitialPod, Maker, Pod
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
 from webhook.simulation.stateful import StatefulSet
@@ -120,9 +121,9 @@ def last_attempt(plan: Plan, seed: int, number: int) -> Cycle | None:
     for i, step in enumerate(plan.steps):
         simulated.take(i, step)
         simulated.state.now += HOUR
-    waiting = [pod.maker for _, _, pod in simulated.state.waiting if pod.revision >= 0 and pod.maker is not None]
-    tried = [maker.of_class for maker in waiting if not maker.of_class.waits]
-    return simulated.state.cycle(tried[0]) if tried else None
+    waiting = [pod for _, _, pod in simulated.state.waiting if pod.revision >= 0]
+    tried = [pod for pod in waiting if pod.maker is not None and not pod.maker.of_class.waits]
+    return simulated.state.cycle_of(tried[0]) if tried else None
 
 
 class _Run:
@@ -229,7 +230,7 @@ class _Run:
         """Delete a Pod on a node; its controller makes another, that of a StatefulSet once it is gone."""
         self.state.delete(pod)
         if pod.revision < 0 and pod.maker is not None and not pod.maker.stateful:
-            self.state.make(pod.maker)
+            self.state.make(pod.maker, like=pod)
 
     def settle(self, whole: bool) -> None:
         """Let the cluster react: for a moment, or until nothing happens any more."""
@@ -274,8 +275,21 @@ class _Run:
         """Forget a Pod whose object is gone; `made`: its controller has made another already."""
         if pod.revision >= 0:
             self.workload.gone(pod)
+            self._keep_claims(pod)
         elif pod.maker is not None and (pod.maker.stateful or not made):
-            self.state.make(pod.maker)
+            self.state.make(pod.maker, like=pod)
+
+    def _keep_claims(self, pod: Pod) -> None:
+        """
+        Delete the claims of a Pod that its StatefulSet has no longer, if it says so.
+
+        upstream: stateful_set_utils.go:updateClaimOwnerRefForSetAndPod (v1.37)
+        """
+        update, state = self.plan.named.update, self.state
+        if update is None or pod.maker is None or pod.maker.volumes.kept or pod.mounts is None:
+            return
+        if pod.ordinal not in range(update.first, update.first + self.workload.replicas):
+            state.storage = without_claims(state.storage, pod.mounts)
 
     def _others(self) -> int:
         return sum(pod.revision < 0 for _, _, pod in self.state.waiting)
@@ -286,16 +300,15 @@ class _Run:
         of_class = workload.maker.of_class
         counted = count_each(state.cycle(of_class))
         waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]
-        classes = {pod.maker.of_class: None for pod in waiting if pod.maker is not None}
+        alike = {(pod.maker.of_class, pod.mounts): pod for pod in reversed(waiting) if pod.maker is not None}
+        classes = list(reversed(alike.values()))
         there = [pod for pod in workload.pods if pod.active]
-        holding = dict.fromkeys(
-            index for of_class in classes if not of_class.waits for index in self._holding(of_class)
-        )
+        holding = dict.fromkeys(index for pod in classes for index in self._holding(pod))
         return StepOutcome(
             tuple(dict(counts.counts) for counts in counted),
             tuple(counts.largest_skew > counts.constraint.max_skew for counts in counted),
             len(waiting),
-            tuple(dict.fromkeys(self._why(of_class) for of_class in classes)),
+            tuple(dict.fromkeys(self._why(pod) for pod in classes)),
             self._others() - self._waited,
             workload.complete,
             tuple(holding),
@@ -306,15 +319,19 @@ class _Run:
             placements=state.placements,
         )
 
-    def _why(self, of_class: PodClass) -> str:
+    def _why(self, pod: Pod) -> str:
+        of_class = pod.of_class
         if of_class.waits:
             return of_class.waits
-        framework = self.state.framework(of_class)
+        framework = self.state.framework_of(pod)
         return message(framework.cycle, framework.feasibility())
 
-    def _holding(self, of_class: PodClass) -> Iterator[int]:
+    def _holding(self, pod: Pod) -> Iterator[int]:
         """Yield the hard constraints without each of which a Pod would find a node."""
-        cycle = self.state.cycle(of_class)
+        of_class = pod.of_class
+        if of_class.waits:
+            return
+        cycle = self.state.cycle_of(pod)
         for constraint in of_class.constraints:
             rest: tuple[Constraint, ...] = tuple(other for other in of_class.constraints if other is not constraint)
             if constraint.hard and feasible_nodes(replace(cycle, constraints=rest)):

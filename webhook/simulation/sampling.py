@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from webhook.objects.names import REGION, ZONE
+from webhook.objects.names import BETA_REGION, BETA_ZONE, REGION, ZONE
 from webhook.scheduler.nodes import Node, NodeSet
 
-BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 LEAST_FEASIBLE, LEAST_PERCENTAGE, MOST_PERCENTAGE, NODES_PER_PERCENT = 100, 5, 50, 125
 
 

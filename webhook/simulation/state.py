@@ -19,9 +19,13 @@ from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.scheduler.counts import UNUSED, Demands, LabelSet, PodGroup, PodInfo, Usage, label_set
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework
-from webhook.scheduler.profile import Cycle
+from webhook.scheduler.plugins.volume_binding import VolumeBinding
+from webhook.scheduler.profile import VOLUME_BINDING, Cycle
 from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.storage import NO_STORAGE
+from webhook.scheduler.volumes import NO_MOUNTS, Mounts
 from webhook.simulation import ties
+from webhook.simulation.claims import bound_on, with_made
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.sampling import sample
@@ -78,7 +82,8 @@ class State:
         self.terminating: list[Pod] = []
         self.fresh: deque[Pod] = deque()
         self.unready: Counter[tuple[str, LabelSet]] = Counter()
-        self.version, self._failed = 0, dict[PodClass, int]()
+        self.version, self._failed = 0, dict[tuple[PodClass, Mounts | None], int]()
+        self.storage = start.snapshot.storage or NO_STORAGE
         self._frameworks: dict[PodClass, tuple[Framework, int]] = {}  # with the number of events that each has seen
         self._events: list[Event] = []
         self._demanding: list[Event] = []  # Those of the events that not only constraints heed.
@@ -109,9 +114,14 @@ class State:
             self.terminating += [pod for pod in self._pods[node] if pod.terminating]
         return self._pods[node]
 
-    def make(self, maker: Maker, revision: int = -1, ordinal: int = -1) -> Pod:
-        """Return a new Pod, which waits for a node."""
+    def make(self, maker: Maker, revision: int = -1, ordinal: int = -1, like: Pod | None = None) -> Pod:
+        """Return a new Pod, which waits for a node; one of a StatefulSet may have the claims of the one it is like."""
         of_class = maker.of_class
+        mounts, claims = maker.volumes.of_pod(ordinal, self._serial + 1)
+        if like is not None and maker.stateful:
+            mounts = like.mounts or NO_MOUNTS
+        else:
+            self.storage = with_made(self.storage, claims)
         initial = InitialPod(
             of_class.pod.namespace,
             (),
@@ -124,6 +134,7 @@ class State:
             ordinal=ordinal,
             affinity=of_class.pod.pod_affinity,
             ports=of_class.pod.ports,
+            mounts=mounts or None,
         )
         pod = self.pod(initial, revision)
         self.wait(pod)
@@ -131,7 +142,7 @@ class State:
 
     def wait(self, pod: Pod) -> None:
         """Let a Pod of the cluster wait for a node from the start."""
-        insort(self.waiting, (-_class_of(pod).pod.priority, pod.serial, pod))
+        insort(self.waiting, (-pod.of_class.pod.priority, pod.serial, pod))
 
     def start(self, initial: InitialPod) -> None:
         """Start a Pod that is fixed to its node."""
@@ -158,7 +169,7 @@ class State:
         self.version += 1
         if not pod.node:
             pod.terminating = True
-            self.waiting.remove((-_class_of(pod).pod.priority, pod.serial, pod))
+            self.waiting.remove((-pod.of_class.pod.priority, pod.serial, pod))
             return
         self._leave(pod)
         self.terminating.append(pod)
@@ -206,13 +217,14 @@ class State:
     def schedule_next(self) -> bool:
         """Bind the first of the waiting Pods for which there is a node; False if there is none."""
         for entry in self.waiting:
-            of_class = _class_of(entry[2])
-            if of_class.waits or self._failed.get(of_class) == self.version:
+            pod, of_class = entry[2], entry[2].of_class
+            alike = of_class, pod.mounts
+            if of_class.waits or self._failed.get(alike) == self.version:
                 continue
-            if self._place(entry[2], of_class):
+            if self._place(pod, of_class):
                 self.waiting.remove(entry)
                 return True
-            self._failed[of_class] = self.version
+            self._failed[alike] = self.version
         return False
 
     def _place(self, pod: Pod, of_class: PodClass) -> bool:
@@ -221,7 +233,7 @@ class State:
 
         upstream: schedule_one.go:Scheduler.schedulePod (v1.37)
         """
-        framework = self._counted_framework(of_class)
+        framework = self._counted_framework(pod, of_class)
         feasible = framework.feasible()
         if not feasible:
             return False
@@ -232,16 +244,31 @@ class State:
             position = ties.uniform(best, self.random)
         else:
             position = ties.by_heap(best, candidates, begun, len(self.ground.nodes), self.random)
+        self._bind_volumes(pod, framework, position)
         self._bind(pod, of_class, self.ground.names[position])
         return True
 
-    def _counted_framework(self, of_class: PodClass) -> Framework:
-        """Return the framework for a class of Pods, with all events so far, and count the work of that."""
+    def _bind_volumes(self, pod: Pod, framework: Framework, position: int) -> None:
+        """
+        Bind the claims of a Pod on the node at this position that waited for it.
+
+        upstream: binder.go:volumeBinder.BindPodVolumes (v1.37)
+        """
+        if pod.mounts is None:
+            return
+        binding = framework.plugin(VOLUME_BINDING)
+        assert isinstance(binding, VolumeBinding)
+        chosen = next(iter(binding.bindings(1 << position)), None)
+        node = self.ground.nodes.get(self.ground.names[position])
+        self.storage = bound_on(self.storage, pod.mounts, chosen, node)
+
+    def _counted_framework(self, pod: Pod, of_class: PodClass) -> Framework:
+        """Return the framework for a Pod, with all events so far, and count the work of that."""
         _, seen = self._frameworks.get(of_class, (None, 0))
         self.placements += 1 + max(0, len(self._events) - seen) // EVENTS_LIKE_A_PLACEMENT
         if self.placements > self.most_placements:
             raise OutOfPlacementsError
-        return self.framework(of_class)
+        return self.framework_of(pod)
 
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
         """Give a Pod its node, where it is ready at once if anybody reaches it."""
@@ -277,7 +304,7 @@ class State:
         """Let Pods that are to be placed heed so many more Pods like this one on its node."""
         event = Event(pod.node, pod.info, number)
         self._events.append(event)
-        if pod.terminating or pod.affinity is not None or pod.ports:
+        if pod.terminating or pod.affinity is not None or pod.ports or pod.mounts is not None:
             self._demanding.append(event)
         self.version += 1
 
@@ -304,27 +331,46 @@ class State:
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now; a copy, since a plugin may read it only when more Pods have been placed."""
         pods = {**self.begun.snapshot.pods, **{group: self._pod_groups(group) for group in self._groups}}
-        now = replace(self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=dict(self.usage))
+        now = replace(
+            self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=dict(self.usage), storage=self.storage
+        )
         if not self._demanding:
             return now
-        demands = Demands(now.terminating, now.affine, now.ports)
+        demands = Demands(now.terminating, now.affine, now.ports, now.mounts)
         for node, info, number in self._demanding:
             if info is not None:
                 demands.add(info, node, number)
-        return replace(now, terminating=demands.terminating, affine=demands.affine, ports=demands.ports)
+        return replace(
+            now,
+            terminating=demands.terminating,
+            affine=demands.affine,
+            ports=demands.ports,
+            mounts=demands.mounts,
+        )
 
     def cycle(self, of_class: PodClass) -> Cycle:
-        """Return the attempt to place a Pod now."""
+        """Return the attempt to place a Pod of a class now."""
         return self._cycle(of_class, self.snapshot())
+
+    def cycle_of(self, pod: Pod) -> Cycle:
+        """Return the attempt to place a Pod now, with its own volumes."""
+        cycle = self.cycle(pod.of_class)
+        return replace(cycle, pod=replace(cycle.pod, mounts=pod.mounts or NO_MOUNTS))
 
     def _cycle(self, of_class: PodClass, snapshot: Snapshot) -> Cycle:
         return of_class.cycle(replace(snapshot, nodes=self.ground.nodes), self.features)
+
+    def framework_of(self, pod: Pod) -> Framework:
+        """Return the framework for a Pod, with all events so far; it is used up when the next one comes."""
+        framework = self.framework(pod.of_class)
+        return framework if pod.mounts is None else framework.for_volumes(pod.mounts, self.storage)
 
     def framework(self, of_class: PodClass) -> Framework:
         """Return the framework for a class of Pods, with all events so far."""
         if of_class not in self._frameworks:
             self._frameworks[of_class] = self._new_framework(of_class)
         framework, seen = self._frameworks[of_class]
+        framework.set_storage(self.storage)
         for node, info, number in self._events[seen:]:
             if info is not None:
                 framework.add_pods(info, node, number)
@@ -340,7 +386,8 @@ class State:
         kept = self.begun.frameworks
         if of_class not in kept:
             kept[of_class] = framework = Framework(self._cycle(of_class, self.begun.snapshot))
-            framework.best(framework.feasible())  # Look at all nodes once, and not in each run.
+            unbound = framework.for_volumes(NO_MOUNTS, self.storage) if of_class.pod.mounts else framework
+            unbound.best(unbound.feasible())  # Look at all nodes once, and not in each run.
         return kept[of_class].copy(), 0
 
     def move_to(self, ground: Ground) -> None:
@@ -348,6 +395,7 @@ class State:
         if ground.order == self.ground.order:
             return
         self.ground, self._anew = ground, True
+        self.storage = self.storage.with_csi_nodes(dict(ground.like))
         self._frameworks.clear()
         self._search_from = self._search_from % max(1, len(ground.order))
         self._bound_labels.clear()
@@ -357,9 +405,3 @@ class State:
         """Yield the Pods on these nodes that are not fixed to them."""
         for node in nodes:
             yield from list(self.on(node))
-
-
-def _class_of(pod: Pod) -> PodClass:
-    """Return the class of a Pod that was made in a run."""
-    assert pod.maker is not None
-    return pod.maker.of_class
