@@ -17,7 +17,10 @@ from webhook.scheduler.scoring import Scores
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 RECORDED = "placement.jsonl.gz"
-PLACED = ("nodes", "pods", "namespaces")
+PLACED = (
+    *("nodes", "pods", "namespaces", "persistentVolumes", "persistentVolumeClaims", "storageClasses"),
+    *("csiNodes", "csiDrivers", "csiStorageCapacities", "volumeAttachments"),
+)
 SUCCESS, SKIP = "Success", "Skip"
 
 

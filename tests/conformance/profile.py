@@ -13,9 +13,10 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.fit import CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT, TOO_MANY_PODS
 from webhook.scheduler.framework import feasible_nodes, find_feasible, message, total
 from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.profile import USUAL_PROFILE, WEIGHTS, Cycle, Profile
+from webhook.scheduler.profile import NODE_RESOURCES_FIT, USUAL_PROFILE, VOLUME_BINDING, WEIGHTS, Cycle, Profile
 
-RECORDED = "*profile.jsonl.gz"  # whole_profile, too: all filters and scores, where profile has no Pod affinity or port.
+# whole_profile and volume_profile, too: all filters and scores, where profile has no Pod affinity, port or volume.
+RECORDED = "*profile.jsonl.gz"
 FIRST = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)  # These come in this order, before all others.
 
 
@@ -36,6 +37,9 @@ def differences(
 
     if feasible_nodes(cycle) != found.feasible:
         yield Difference("feasible", "feasible_nodes and find_feasible differ", None)
+    if found.error:
+        yield from compared(case, "error", found.error)
+        return
     yield from compared(case, "feasible", sorted(snapshot.nodes.names(found.feasible)))
     yield from compared(case, "reasons", reasons, _in_order)
     yield from compared(case, "scores", _by_node(snapshot.nodes, found.feasible, scores), _modelled)
@@ -46,11 +50,14 @@ def differences(
 
 
 def _in_order(recorded: object, what: str) -> object:
-    """The recorded reasons, those of extended resources by name: Go takes them from a map, in any order."""
+    """The recorded reasons, those of NodeResourcesFit by name: it takes extended resources from a map, in any order."""
     if not isinstance(recorded, dict):
         raise IllFormed(f"expected.{what}: must be an object")
     found = {name: as_mapping(one) for name, one in recorded.items()}
-    return {name: {**one, "reasons": _by_name(one.get("reasons"))} for name, one in found.items()}
+    return {
+        name: {**one, "reasons": _by_name(one.get("reasons"))} if one.get("plugin") == NODE_RESOURCES_FIT else one
+        for name, one in found.items()
+    }
 
 
 def _by_name(reasons: object) -> object:
@@ -63,14 +70,21 @@ def _by_name(reasons: object) -> object:
 def _by_node(nodes: Nodes, feasible: NodeSet, scores: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
     if feasible.bit_count() < 2:  # The only one is taken without a score.
         return {}
-    return {name: {plugin: by_node[name] for plugin, by_node in scores.items()} for name in nodes.names(feasible)}
+    return {
+        name: {plugin: by_node[name] for plugin, by_node in scores.items() if _counts(plugin, by_node[name])}
+        for name in nodes.names(feasible)
+    }
 
 
 def _modelled(recorded: object, what: str) -> object:
-    """The recorded scores without the zeros of plugins that are not modelled."""
+    """The recorded scores without the zeros of plugins that are not modelled, or that score Pods without claims 0."""
     if not isinstance(recorded, dict):
         raise IllFormed(f"expected.{what}: must be an object")
     return {
-        name: {plugin: score for plugin, score in as_mapping(by_plugin).items() if plugin in WEIGHTS or score}
+        name: {plugin: score for plugin, score in as_mapping(by_plugin).items() if _counts(plugin, score)}
         for name, by_plugin in recorded.items()
     }
+
+
+def _counts(plugin: str, score: object) -> bool:
+    return bool(score) or (plugin in WEIGHTS and plugin != VOLUME_BINDING)

@@ -57,7 +57,8 @@ def test_every_recorded_case_agrees(mode, path, capsys):
 def test_a_mode_with_two_files_of_a_version_compares_both():
     files = [f"{path.parent.name}/{path.name}" for path in recordings(MODES["profile"])]
 
-    assert ["1.32/profile.jsonl.gz", "1.33/profile.jsonl.gz", "1.33/whole_profile.jsonl.gz"] == files[:3]
+    of_33 = [f"1.33/{name}.jsonl.gz" for name in ("profile", "volume_profile", "whole_profile")]
+    assert ["1.32/profile.jsonl.gz", *of_33] == files[:4]
 
 
 def test_all_recordings_are_compared_where_none_is_given(capsys):

@@ -16,6 +16,7 @@ from webhook.scheduler.features import parse_version
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import read_object
+from webhook.scheduler.volumes import PodVolume
 
 EVERY = 4  # Of the recorded cases one in so many.
 
@@ -47,14 +48,15 @@ def said(framework):
     return framework.feasible(), feasible, refusals, framework.best(feasible), framework.prioritize(feasible)
 
 
-@pytest.mark.parametrize("recorded", ["profile.jsonl.gz", "whole_profile.jsonl.gz"])
+@pytest.mark.parametrize("recorded", ["profile.jsonl.gz", "whole_profile.jsonl.gz", "volume_profile.jsonl.gz"])
 @pytest.mark.parametrize("version", ["1.33", "1.37"])
 def test_pods_that_come_and_go_one_by_one_are_counted_as_all_at_once(version, recorded):
     features, differing, compared = parse_version(version), [], 0
     for case in cases(version, recorded):
         whole, constraints = read_snapshot(case, features), in_force(case, features)[1]
         cycle = Cycle(read_pod(case, features), constraints, whole, features, system_defaults(case))
-        empty = replace(cycle, snapshot=replace(whole, pods={}, usage={}, terminating={}, affine={}, ports={}))
+        none = {name: {} for name in ("pods", "usage", "terminating", "affine", "ports", "mounts")}
+        empty = replace(cycle, snapshot=replace(whole, **none))
         expected, expected_empty = said(Framework(cycle)), said(Framework(empty))
         framework, usage = Framework(empty), {}
         said(framework)  # so that all that is kept is there before the first Pod comes
@@ -72,3 +74,20 @@ def test_pods_that_come_and_go_one_by_one_are_counted_as_all_at_once(version, re
 
     assert [] == differing
     assert compared > 1_000
+
+
+@pytest.mark.parametrize("version", ["1.33", "1.37"])
+def test_a_framework_for_other_volumes_says_what_a_new_one_does(version):
+    features, differing = parse_version(version), []
+    for case in cases(version, "volume_profile.jsonl.gz"):
+        whole, constraints = read_snapshot(case, features), in_force(case, features)[1]
+        cycle = Cycle(read_pod(case, features), constraints, whole, features, system_defaults(case))
+        own = cycle.pod.mounts
+        disks = [volume for volume in own.volumes if volume.disk is not None]
+        mounts = own._replace(namespace=cycle.pod.namespace, volumes=(PodVolume("another"), *disks))
+        framework = Framework(replace(cycle, pod=replace(cycle.pod, mounts=mounts)))
+        said(framework)
+        if said(framework.for_volumes(own, cycle.storage)) != said(Framework(cycle)):
+            differing.append(case["id"])
+
+    assert [] == differing

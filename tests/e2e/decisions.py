@@ -21,6 +21,7 @@ FLAGS = {"kube-scheduler": {"v": 10}}  # From here on it logs the scores of each
 ELSEWHERE = "default"
 NOW = {"gracePeriodSeconds": 0}
 PREEMPTION = " preemption:"
+NO_CLAIMS = " not found"  # What DynamicResources adds where PreFilter rejects a Pod before it.
 LAST = "example.com/last"
 TOTAL = re.compile(
     r'"Calculated node\'s final score for pod" pod="(?P<pod>[^"]+)" node="(?P<node>[^"]+)" score=(?P<score>-?\d+)'
@@ -131,12 +132,17 @@ class Stream:
         computed, code, gaps = self.computed(made)
         self.api.call("POST", path, made)
         path = f"{path}/{metadata['name']}"
-        there = until(lambda: _settled(self.api.call("GET", path)), f"a decision for {name}")
+        there = until(lambda: self.settled(path), f"a decision for {name}")
         if not node(there):
             self.api.call("DELETE", path, NOW)
         totals = self.log.totals(name) or ({node(there): None} if node(there) else {})
-        live = Decision(totals, refusal(there).partition(PREEMPTION)[0])
+        live = Decision(totals, refusal(there).partition(PREEMPTION)[0].removesuffix(NO_CLAIMS))
         return Decided(name, computed, live, node(there), code, gaps)
+
+    def settled(self, path: str) -> dict | None:
+        """Return the Pod once it is bound or refused."""
+        there = self.api.call("GET", path)
+        return there if node(there) or refusal(there) else None
 
     def computed(self, made: dict) -> tuple[Decision, int, tuple[str, ...]]:
         """Return what `evenkeel explain -f` says of a Pod that is not there yet, with its exit code and the gaps."""
@@ -153,10 +159,6 @@ class Stream:
         for namespace in self.given.namespaces:
             self.api.call("DELETE", f"/api/v1/namespaces/{namespace}/pods", NOW)
         self.api.call("DELETE", "/api/v1/nodes", NOW)
-
-
-def _settled(there: dict) -> dict | None:
-    return there if node(there) or refusal(there) else None
 
 
 def differing(decided: Iterable[Decided]) -> Mapping[str, Decided]:

@@ -7,6 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint, pod, workload
+from tests.support.claims import claim, storage_class, using, volume
 
 SEED = 11
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
@@ -28,6 +29,9 @@ STRATEGIES = (
     {"strategy": {"type": "Recreate"}},
 )
 ALL_AT_ONCE = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}}
+HOST_PATH = {"hostPath": {"path": "/data"}}
+PARALLEL = {"podManagementPolicy": "Parallel"}
+NOT_KEPT = {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Delete"}}
 TWO_AT_ONCE = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}}
 
 
@@ -36,7 +40,8 @@ class Situation(NamedTuple):
     Nodes, Pods that nothing replaces, a workload, and steps as `evenkeel simulate` takes them.
 
     `late` nodes join once the replicas have been placed; `aged` says whether these have then run for different times,
-    and some are dearer than others.  What is done `before` is not simulated.  Objects have no namespace.
+    and some are dearer than others.  What is done `before` is not simulated.  Objects have no namespace; those of
+    `storage` belong to none.
     """
 
     number: int
@@ -48,6 +53,7 @@ class Situation(NamedTuple):
     aged: bool
     steps: tuple[str, ...]
     before: tuple[str, ...] = ()
+    storage: tuple[dict, ...] = ()
 
     @property
     def constraints(self) -> tuple[dict, ...]:
@@ -176,6 +182,39 @@ def sick(number: int) -> Situation:
         of["spec"]["template"]["spec"]["tolerations"] = [FOR_EVER]
         steps, before = (f"lose={first}", f"drain={nodes[1]['metadata']['name']}", "scale=4"), ()
     return Situation(number, tuple(nodes), (), (), of, (budget,), False, steps, before)
+
+
+def keeping(number: int) -> Situation:
+    """
+    One of four whose Pods have claims on volumes in zones, which pin them once they are bound.
+
+    0: a StatefulSet that gets fewer replicas and then more again, as its claims are kept, and loses a zone to a drain.
+    1: one that makes all Pods at once, where a zone is closed and a node deleted.  2: a Deployment whose Pods share a
+    claim.  3: a StatefulSet that deletes the claims of the Pods that it has no longer.
+    """
+    made = _Made(6000 + number)
+    nodes = [made.node(f"keeping{number}-{zone}{i}", zone, "8") for i, zone in enumerate("aabbcc")]
+    named = f"keeping-{number}"
+    local = storage_class(named, "kubernetes.io/no-provisioner")
+    volumes = [volume(f"{named}-{zone}{i}", zone, of_class=named, **HOST_PATH) for zone in "abc" for i in range(3)]
+    first = nodes[0]["metadata"]["name"]
+    kind, spread, fields, steps = (
+        ("StatefulSet", {}, {"replicas": 3}, f"scale=5 scale=2 scale=5 drain={ZONE}=a"),
+        ("StatefulSet", {}, {"replicas": 4, **PARALLEL}, f"cordon={ZONE}=b scale=6 delete={first}"),
+        ("Deployment", {"topologyKey": HOSTNAME, "maxSkew": 5}, {"replicas": 2}, f"scale=4 rollout drain={ZONE}=c"),
+        ("StatefulSet", {}, {"replicas": 4, **NOT_KEPT, **PARALLEL}, "scale=1 scale=4 rollout"),
+    )[number]
+    of = workload(kind, constraint(**spread), namespace=None, labels={"app": NAME}, spec=fields)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
+    wanted = claim("data", of_class=named)
+    others: tuple[dict, ...] = ()
+    if kind == "StatefulSet":
+        template = {"metadata": {"name": "data"}, "spec": wanted["spec"]}
+        of["spec"] |= {"serviceName": NAME, "volumeClaimTemplates": [template]}
+    else:
+        of["spec"]["template"]["spec"] |= using("data")
+        others = ({"apiVersion": "v1", "kind": wanted["kind"], "metadata": {"name": "data"}, "spec": wanted["spec"]},)
+    return Situation(number, tuple(nodes), (), (), of, others, False, tuple(steps.split()), storage=(local, *volumes))
 
 
 def scaled(number: int) -> Situation:

@@ -30,6 +30,11 @@ NOW = {"gracePeriodSeconds": 0}
 RESOURCES = {
     **{"Deployment": "deployments", "StatefulSet": "statefulsets", "ReplicaSet": "replicasets"},
     "PodDisruptionBudget": "poddisruptionbudgets",
+    "PersistentVolumeClaim": "persistentvolumeclaims",
+}
+CLUSTER_WIDE = {
+    "PersistentVolume": "/api/v1/persistentvolumes",
+    "StorageClass": "/apis/storage.k8s.io/v1/storageclasses",
 }
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 REVISION = "deployment.kubernetes.io/revision"
@@ -71,8 +76,11 @@ class Site:
         for one in situation.bare:
             self.create("api/v1", "pods", one)
         until(lambda: all(map(ready, self.everyone())), "Pods that run")
+        for one in situation.storage:
+            self.api.call("POST", f"{CLUSTER_WIDE[one['kind']]}", one)
         for one in situation.others:
-            self.create(one["apiVersion"], RESOURCES[one["kind"]], one)
+            api = "api/v1" if one["apiVersion"] == "v1" else one["apiVersion"]
+            self.create(api, RESOURCES[one["kind"]], one)
         self.create("apps/v1", RESOURCES[situation.workload["kind"]], situation.workload)
         self.settle()
         for one in situation.late:

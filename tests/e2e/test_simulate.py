@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e import programs, site
-from tests.e2e.futures import NAME, Situation, amid, scaled, sick, situation, slow, soft
+from tests.e2e.futures import NAME, Situation, amid, keeping, scaled, sick, situation, slow, soft
 from tests.e2e.plane import ControlPlane
 from tests.e2e.site import Seen, Site
 from tests.oracle.building import program
@@ -149,6 +149,11 @@ def test_a_stateful_set_amid_a_rollout(beside, number):
 @pytest.mark.parametrize("number", range(4))
 def test_a_budget_over_pods_that_are_not_ready(beside, number):
     agrees(beside, sick(number), beside.compared(sick(number)))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_pods_that_keep_their_claims(beside, number):
+    agrees(beside, keeping(number), beside.compared(keeping(number)))
 
 
 def agrees(beside: Beside, given: Situation, found: Compared) -> None:

@@ -27,11 +27,11 @@ KINDS = {
     "placement": "placement",
     "profile": "profile",
     "whole_profile": "profile",
-    "volumes": "profile",
+    "volume_profile": "profile",
     "configured": "configured",
 }
 # What there is to ask before anything is recorded.
-GENERATED = {"whole_profile": clusters.whole_profile, "volumes": volumes}
+GENERATED = {"whole_profile": clusters.whole_profile, "volume_profile": volumes}
 # Where Go walks a map, errors come in random order.
 UNORDERED = ("podCreate", "podTemplate")
 

@@ -59,7 +59,7 @@ def test_inputs_are_those_of_the_newest_recording_of_a_kind(kind, tmp_path):
     assert 1000 <= len(inputs(DATA, kind))
 
 
-@pytest.mark.parametrize("kind, first", [("whole_profile", "w0"), ("volumes", "v0")])
+@pytest.mark.parametrize("kind, first", [("whole_profile", "w0"), ("volume_profile", "v0")])
 def test_inputs_are_generated_where_nothing_is_recorded_yet(kind, first, tmp_path):
     assert first == inputs(tmp_path, kind)[0]["id"]
 

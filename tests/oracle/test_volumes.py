@@ -49,12 +49,12 @@ def clusters():
 
 @pytest.fixture(scope="module")
 def decisions():
-    return [case["expected"] for case in read(file_of(DATA, "1.37", "volumes"))]
+    return [case["expected"] for case in read(file_of(DATA, "1.37", "volume_profile"))]
 
 
 def test_all_of_them_are_recorded_as_they_are_made(clusters):
     assert NUMBER == len(clusters)
-    assert clusters == inputs(DATA, "volumes")
+    assert clusters == inputs(DATA, "volume_profile")
 
 
 def test_each_has_the_objects_that_the_oracle_reads(clusters):
