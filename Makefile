@@ -78,6 +78,7 @@ bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster a
 	@$(PYTHON) -m tests.bench.dump
 	@$(PYTHON) -m tests.bench.report
 	@$(PYTHON) -m tests.bench.placement
+	@$(PYTHON) -m tests.bench.volumes
 	@$(PYTHON) -m tests.bench.simulation
 
 lint: .venv/lint ## check style and types

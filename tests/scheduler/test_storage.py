@@ -95,8 +95,21 @@ def test_the_volumes_of_a_class_that_a_claim_may_get_in_the_order_of_their_names
     there = [volume("pv-2"), volume("pv-1", of="data"), volume("pv-3", of_class="slow"), volume("pv-4", of="logs")]
     has = storage(*there, claim("data"), claim("new"))
 
-    assert ["pv-1", "pv-2"] == [each.name for each in has.volumes_for(has.claims["shop", "data"])]
-    assert ["pv-2"] == [each.name for each in has.volumes_for(has.claims["shop", "new"])]
+    assert ["pv-1", "pv-2"] == [each.name for each in has.volumes.candidates(has.claims["shop", "data"])]
+    assert ["pv-2"] == [each.name for each in has.volumes.candidates(has.claims["shop", "new"])]
+
+
+def test_a_volume_that_takes_the_place_of_another_is_found_by_its_new_use_alone():
+    has = storage(volume("pv-1"), volume("pv-2", size="2Gi")).volumes
+    data, new = Claim("shop", "data", class_name="fast"), Claim("shop", "new", class_name="fast")
+    taken = replace(has["pv-1"], claim=ClaimRef("shop", "data"))
+    more = has.plus([taken]).plus([replace(has["pv-2"], name="pv-0", capacity=0)])
+
+    assert (["pv-1", "pv-0", "pv-2"], ["pv-0", "pv-2"]) == tuple(
+        [each.name for each in more.candidates(of)] for of in (data, new)
+    )
+    assert ({"pv-0", "pv-1", "pv-2"}, {"pv-1", "pv-2"}) == (set(more), set(has))
+    assert ["pv-1", "pv-2"] == [each.name for each in has.candidates(new)]
 
 
 def test_the_drivers_of_a_node():

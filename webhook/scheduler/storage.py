@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import insort
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from webhook.objects.labels import Labels
 from webhook.scheduler.affinity import NodeTerm
@@ -21,6 +23,8 @@ STORAGE_RESOURCES = frozenset({CLAIMS, PERSISTENT_VOLUMES, CLASSES, CSI_NODES, C
 IMMEDIATE, FIRST_CONSUMER = "Immediate", "WaitForFirstConsumer"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 FILESYSTEM, ONE_POD = "Filesystem", "ReadWriteOncePod"
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,67 @@ class PersistentVolume:
         kind, driver = self.in_tree.kind, IN_TREE[self.in_tree.kind].driver
         named = handle(kind, self.in_tree.identity, self.labels, self.in_tree.azure_kind)
         return replace(self, driver=driver, handle=named, terms=translated_terms(kind, self.terms, self.labels))
+
+
+Use = tuple[str, ClaimKey | None]  # The class of PersistentVolumes, and the claim for which they are kept.
+
+
+class PersistentVolumes(Mapping[str, PersistentVolume]):
+    """PersistentVolumes by name, a value; `plus` returns another, which shares what is the same."""
+
+    def __init__(self, by_name: Mapping[str, PersistentVolume]) -> None:
+        self._by_name = by_name
+
+    def __getitem__(self, name: str) -> PersistentVolume:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    @cached_property
+    def _by_use(self) -> Mapping[Use, list[PersistentVolume]]:
+        """All of them, those of a use in the order in which they are tried."""
+        by_use: dict[Use, list[PersistentVolume]] = {}
+        for volume in sorted(self._by_name.values(), key=_by_capacity):
+            by_use.setdefault(_use(volume), []).append(volume)
+        return by_use
+
+    def candidates(self, claim: Claim) -> list[PersistentVolume]:
+        """Return the volumes of a claim's class that are kept for it, and then those that are free, smallest first."""
+        kept = self._by_use.get((claim.class_name, (claim.namespace, claim.name)), ())
+        of_claim = [volume for volume in kept if volume.claim is not None and volume.claim.names(claim)]
+        return [*of_claim, *self._by_use.get((claim.class_name, None), ())]
+
+    def plus(self, volumes: Sequence[PersistentVolume]) -> PersistentVolumes:
+        """Return all of them and more, in place of those with the same names."""
+        more = {volume.name: volume for volume in volumes}
+        by_use: dict[Use, list[PersistentVolume]] = {}
+        for volume in (*(self._by_name[name] for name in more if name in self._by_name), *more.values()):
+            use = _use(volume)
+            others = by_use.get(use, self._by_use.get(use, ()))
+            by_use[use] = [other for other in others if other.name not in more]
+        for volume in more.values():
+            insort(by_use[_use(volume)], volume, key=_by_capacity)
+        new = PersistentVolumes(_plus(self._by_name, more))
+        new._by_use = _plus(self._by_use, by_use)
+        return new
+
+
+def _use(volume: PersistentVolume) -> Use:
+    return volume.class_name, None if volume.claim is None else volume.claim[:2]
+
+
+def _by_capacity(volume: PersistentVolume) -> tuple[int, str]:
+    return volume.capacity, volume.name
+
+
+def _plus(values: Mapping[KeyT, ValueT], more: Mapping[KeyT, ValueT]) -> Mapping[KeyT, ValueT]:
+    """Return both, `more` in place of those with the same keys; what was there at first is not copied."""
+    changed, *first = values.maps if isinstance(values, ChainMap) else ({}, values)
+    return ChainMap({**changed, **more}, *cast("list[dict[KeyT, ValueT]]", first))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,38 +272,13 @@ class Storage:
     """
 
     claims: Mapping[ClaimKey, Claim] = field(default_factory=dict)
-    volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)
+    volumes: PersistentVolumes = field(default_factory=lambda: PersistentVolumes({}))
     classes: Mapping[str, StorageClass] = field(default_factory=dict)
     csi_nodes: Mapping[str, CSINode] = field(default_factory=dict)
     csi_drivers: Mapping[str, CSIDriver] = field(default_factory=dict)
     capacities: tuple[StorageCapacity, ...] = ()
     attachments: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
     unread: frozenset[str] = frozenset()
-
-    @cached_property
-    def _by_class(self) -> dict[str, dict[str, PersistentVolume]]:
-        """The PersistentVolumes that are kept for no claim, by class and name; few of many."""
-        of_class: dict[str, dict[str, PersistentVolume]] = {}
-        for name, volume in self.volumes.items():
-            if volume.claim is None:
-                of_class.setdefault(volume.class_name, {})[name] = volume
-        return of_class
-
-    @cached_property
-    def _by_claim(self) -> dict[tuple[str, ClaimKey], dict[str, PersistentVolume]]:
-        """The other PersistentVolumes, by class, claim and name."""
-        of_claim: dict[tuple[str, ClaimKey], dict[str, PersistentVolume]] = {}
-        for name, volume in self.volumes.items():
-            if volume.claim is not None:
-                of_claim.setdefault((volume.class_name, volume.claim[:2]), {})[name] = volume
-        return of_claim
-
-    def volumes_for(self, claim: Claim) -> list[PersistentVolume]:
-        """Return the PersistentVolumes of a claim's class that are kept for it or for no claim, by name."""
-        free = self._by_class.get(claim.class_name, {}).values()
-        kept = self._by_claim.get((claim.class_name, (claim.namespace, claim.name)), {}).values()
-        of_claim = [volume for volume in kept if volume.claim is not None and volume.claim.names(claim)]
-        return sorted((*free, *of_claim), key=lambda volume: volume.name)
 
     @cached_property
     def default_class(self) -> str:
@@ -257,12 +297,11 @@ class Storage:
     def with_claims(self, claims: Iterable[Claim]) -> Storage:
         """Return a copy with these claims in it, in place of those with the same names."""
         more = {(claim.namespace, claim.name): claim for claim in claims}
-        return replace(self, claims={**self.claims, **more}) if more else self
+        return replace(self, claims=_plus(self.claims, more)) if more else self
 
-    def with_volumes(self, volumes: Iterable[PersistentVolume]) -> Storage:
+    def with_volumes(self, volumes: Sequence[PersistentVolume]) -> Storage:
         """Return a copy with these PersistentVolumes in it, in place of those with the same names."""
-        more = {volume.name: volume for volume in volumes}
-        return replace(self, volumes={**self.volumes, **more}) if more else self
+        return replace(self, volumes=self.volumes.plus(volumes)) if volumes else self
 
     def with_csi_nodes(self, like: Mapping[str, str]) -> Storage:
         """Return a copy in which nodes have the drivers of others, each by the name of the one that it is like."""

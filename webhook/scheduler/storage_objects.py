@@ -42,6 +42,7 @@ from webhook.scheduler.storage import (
     InTreeSource,
     NodeDriver,
     PersistentVolume,
+    PersistentVolumes,
     Storage,
     StorageCapacity,
     StorageClass,
@@ -125,7 +126,7 @@ class StorageReader:
         """Return all that was read."""
         return Storage(
             self._claims,
-            self._volumes,
+            PersistentVolumes(self._volumes),
             self._classes,
             self._csi_nodes,
             self._csi_drivers,

@@ -19,7 +19,7 @@ from webhook.scheduler.affinity import NodeTerm
 from webhook.scheduler.nodes import Node
 from webhook.scheduler.plugins.volume_binding import Binding
 from webhook.scheduler.selectors import IN, Requirement
-from webhook.scheduler.storage import Claim, ClaimRef, PersistentVolume, Storage
+from webhook.scheduler.storage import Claim, ClaimRef, PersistentVolume, PersistentVolumes, Storage
 from webhook.scheduler.volumes import Mounts, read_mounts
 
 
@@ -115,7 +115,7 @@ def without_claims(storage: Storage, mounts: Mounts) -> Storage:
     return replace(
         storage,
         claims={key: claim for key, claim in storage.claims.items() if key not in gone},
-        volumes={name: volume for name, volume in storage.volumes.items() if name not in volumes},
+        volumes=PersistentVolumes({name: each for name, each in storage.volumes.items() if name not in volumes}),
     )
 
 

@@ -104,14 +104,16 @@ class VolumeBinding(Plugin):
 
         upstream: binder.go:volumeBinder.FindPodVolumes (v1.37)
         """
-        if not self._claims:
+        if not self._claims or not remaining:
             return
         reached, out_of_reach = self._reached(remaining)
         missing = remaining & ~reached & ~out_of_reach
         refused = [(OUT_OF_REACH, out_of_reach), (NO_VOLUME, 0), (NOT_ENOUGH_SPACE, 0), (VOLUME_MISSING, missing)]
         if self._unbound:
-            bound = self._bindings(remaining)
-            refused[1:3] = [(NO_VOLUME, bound.without_volume), (NOT_ENOUGH_SPACE, bound.without_space)]
+            refused[1:3] = [
+                (NO_VOLUME, self._bindings.without_volume),
+                (NOT_ENOUGH_SPACE, self._bindings.without_space),
+            ]
         groups: dict[tuple[str, ...], NodeSet] = {(): remaining}
         for reason, nodes in refused:
             for reasons, group in list(groups.items()):
@@ -166,15 +168,16 @@ class VolumeBinding(Plugin):
 
     def bindings(self, nodes: NodeSet) -> list[Binding]:
         """Return what would be bound or made for the claims that wait, on those of the nodes where that is possible."""
-        return self._bindings(nodes).possible
+        return [each._replace(nodes=both) for each in self._bindings.possible if (both := each.nodes & nodes)]
 
-    def _bindings(self, nodes: NodeSet) -> Bindings:
+    @cached_property
+    def _bindings(self) -> Bindings:
         """
-        Return what would be bound or made for the claims that wait on each node, or why it is not possible.
+        What would be bound or made for the claims that wait on each node, or why it is not possible.
 
         upstream: binder.go:volumeBinder.FindPodVolumes (v1.37)
         """
-        chosen = nodes
+        chosen = self.nodes.all
         for claim in self._unbound:
             if claim.selected_node is not None:
                 chosen &= self.nodes.named((claim.selected_node,))
@@ -183,10 +186,13 @@ class VolumeBinding(Plugin):
         parts = [Binding(chosen)] if chosen else []
         for claim in sorted(others, key=lambda claim: claim.requested or 0):
             parts = [part for before in parts for part in self._matched(claim, before)]
-        bindings = Bindings([], nodes & ~chosen, 0)
+        possible, without_volume, without_space = list[Binding](), self.nodes.all & ~chosen, 0
         for part in parts:
-            bindings = bindings.plus(self._made(part._replace(unmatched=()), (*selected, *part.unmatched)))
-        return bindings
+            made = self._made(part._replace(unmatched=()), (*selected, *part.unmatched))
+            possible += made.possible
+            without_volume |= made.without_volume
+            without_space |= made.without_space
+        return Bindings(possible, without_volume, without_space)
 
     def _matched(self, claim: Claim, part: Binding) -> Iterator[Binding]:
         """
@@ -213,8 +219,8 @@ class VolumeBinding(Plugin):
             of_claim = f"volumeAttributesClassName is set on claim {claim.namespace}/{claim.name}"
             off = f"unsupported {of_claim} when the feature-gate VolumeAttributesClass is disabled"
             raise SchedulerError(f'running "{self.name}" filter plugin: {off}')
-        candidates = []
-        for volume in self.cycle.storage.volumes_for(claim):
+        fitting = []
+        for volume in self.cycle.storage.volumes.candidates(claim):
             if volume.deleting:
                 continue
             if volume.capacity < (claim.requested or 0) or volume.mode != claim.mode:
@@ -224,8 +230,8 @@ class VolumeBinding(Plugin):
             if volume.claim is not None:
                 return [volume]
             if volume.available and _fits(claim, volume):
-                candidates.append(volume)
-        return sorted(candidates, key=lambda volume: volume.capacity)
+                fitting.append(volume)
+        return fitting
 
     def _made(self, part: Binding, claims: Sequence[Claim]) -> Bindings:
         """
@@ -319,14 +325,6 @@ class Bindings(NamedTuple):
     possible: list[Binding]
     without_volume: NodeSet
     without_space: NodeSet
-
-    def plus(self, other: Bindings) -> Bindings:
-        """Return both."""
-        return Bindings(
-            [*self.possible, *other.possible],
-            self.without_volume | other.without_volume,
-            self.without_space | other.without_space,
-        )
 
 
 def _fits(claim: Claim, volume: PersistentVolume) -> bool:

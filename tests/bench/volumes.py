@@ -1,0 +1,133 @@
+"""
+`make bench`, its part on volumes: what claims add to placing a Pod, and to what is kept of a cluster.
+
+    a cluster without volumes ───────────┐
+    the same with 20,000 claims ─────────┴─> what is kept of it, one attempt, a simulation of 1,000 replicas
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from statistics import median
+
+from tests.bench.cluster import NODES, PODS, ZONES, resident
+from tests.bench.page import fill
+from tests.bench.placement import node, pod
+from tests.bench.reviews import machine
+from tests.support.build import constraint
+from tests.support.build import pod as asked_pod
+from tests.support.claims import EBS, claim, csi_node, storage_class, using, volume
+from webhook.objects.reading import Reader
+from webhook.objects.references import ObjectRef
+from webhook.scheduler.constraint import parse_constraints
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.framework import Framework
+from webhook.scheduler.incoming import read_incoming_pod
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.snapshot import Snapshot, from_objects
+from webhook.simulation.controllers import SimulatedCluster
+from webhook.simulation.planning import planned
+from webhook.simulation.run import run
+from webhook.simulation.step import parse_step
+
+CLAIMS, REPLICAS = 20_000, 1_000
+ROUNDS, RUNS = 31, 3
+BOUND, MEMORY = 1, 260
+NAME = "db"
+SPREAD = constraint(maxSkew=1, labelSelector={"matchLabels": {"app": NAME}})
+CONTAINERS = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}}}]
+
+
+def objects(claims: int) -> Iterator[Mapping]:
+    """The cluster of the other benches; each of its first Pods has a claim, with a PersistentVolume in its zone."""
+    for i in range(NODES):
+        yield {**node(i), "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "110"}}}
+    for i in range(PODS):
+        on = (i * 7) % NODES
+        one = pod(i, on)
+        if i < claims:
+            one["metadata"]["namespace"] = "shop"
+            one["spec"] |= using(f"data-{i}")
+            yield claim(f"data-{i}", f"pv-{i}")
+            yield volume(f"pv-{i}", ZONES[on % 3], of=f"data-{i}", csi={"driver": EBS, "volumeHandle": f"vol-{i}"})
+        yield one
+    if claims:
+        yield from (csi_node(f"node-{i}", 25) for i in range(NODES))
+        yield from (storage_class(), claim("new"), claim("bound", "pv-bound"))
+        yield volume("pv-bound", "a", of="bound", csi={"driver": EBS, "volumeHandle": "vol-bound"})
+
+
+def kept(found: Iterable[Mapping]) -> tuple[Snapshot, float]:
+    """What is kept of a cluster, and the megabytes it takes."""
+    gc.collect()
+    before = resident()
+    snapshot = from_objects(found, LATEST)
+    gc.collect()
+    return snapshot, resident() - before
+
+
+def attempt(snapshot: Snapshot, *claims: str) -> float:
+    """Return the milliseconds of an attempt to place a Pod with these claims that is spread over zones."""
+    raw = asked_pod(labels={"app": NAME}, spec={"containers": CONTAINERS, **using(*claims)})
+    constraints = tuple(parse_constraints([SPREAD], {"app": NAME}, LATEST))
+    asked, taken = read_incoming_pod(Reader(), raw, LATEST), []
+    for _ in range(ROUNDS + 1):  # The first one reads what the others share.
+        begun = time.perf_counter()
+        framework = Framework(Cycle(asked, constraints, snapshot, LATEST))
+        framework.best(framework.feasible())
+        taken.append((time.perf_counter() - begun) * 1e3)
+    return median(taken[1:])
+
+
+def stateful_set(*templates: Mapping) -> dict:
+    """Return one without replicas; a claim of each template is made for each Pod."""
+    template = {
+        "metadata": {"labels": {"app": NAME}},
+        "spec": {"topologySpreadConstraints": [SPREAD], "containers": CONTAINERS},
+    }
+    spec = {"replicas": 0, "selector": {"matchLabels": {"app": NAME}}, "template": template, "serviceName": NAME}
+    spec |= {"podManagementPolicy": "Parallel", "volumeClaimTemplates": list(templates)}
+    metadata = {"name": NAME, "namespace": "shop", "uid": "s1"}
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
+
+
+def simulated(snapshot: Snapshot, *templates: Mapping) -> float:
+    """Return the milliseconds for each replica of a simulated scale to 1,000."""
+    made = stateful_set(*templates)
+    cluster = SimulatedCluster(snapshot, LATEST, (), {ObjectRef.of(made).key: made})
+    plan, taken = planned(made, cluster, [parse_step(f"scale={REPLICAS}")]).plan, []
+    for number in range(RUNS + 1):  # The first one reads what the others share.
+        begun = time.process_time()
+        outcome = run(plan, 1, number)[-1]
+        taken.append((time.process_time() - begun) * 1e3)
+        assert not outcome.pending, outcome
+    return median(taken[1:]) / REPLICAS
+
+
+def rows() -> Iterator[str]:
+    plain, megabytes = kept(objects(0))
+    alone = {"attempt": attempt(plain), "replica": simulated(plain)}
+    with_claims, more = kept(objects(CLAIMS))
+    yield f"| {NODES:,} nodes, {PODS:,} Pods | without volumes | with {CLAIMS:,} claims | more | bound |"
+    yield "| --- | --- | --- | --- | --- |"
+    in_all = f"{megabytes:.0f} MB | {more:.0f} MB | {more - megabytes:.0f} MB | {MEMORY} MB in all"
+    yield f"| what is kept of the cluster | {in_all} |"
+    template = claim("data")
+    for what, before, after in (
+        ("an attempt for a Pod without a claim", alone["attempt"], attempt(with_claims)),
+        ("an attempt for a Pod whose claim is bound", alone["attempt"], attempt(with_claims, "bound")),
+        ("an attempt for a Pod whose claim waits for it", alone["attempt"], attempt(with_claims, "new")),
+        ("a replica of a simulation, without claims", alone["replica"], simulated(with_claims)),
+        ("a replica of a simulation, with a new claim", alone["replica"], simulated(with_claims, template)),
+    ):
+        yield f"| {what} | {before:.2f} ms | {after:.2f} ms | {after - before:.2f} ms | {BOUND:.0f} ms |"
+
+
+def main() -> None:
+    fill("bench volumes", rows(), [machine(), ""])
+
+
+if __name__ == "__main__":
+    main()
