@@ -40,3 +40,12 @@ def test_an_ephemeral_volume_has_a_claim_with_the_name_of_the_pod():
 
     assert [claim_from_template(TEMPLATE, "db-data", "shop")] == list(ephemeral_claims(pod))
     assert [] == list(ephemeral_claims({"spec": {"volumes": None}}))
+
+
+def test_the_claim_of_an_ephemeral_volume_is_controlled_by_its_pod():
+    volumes = [{"name": "data", "ephemeral": {"volumeClaimTemplate": TEMPLATE}}]
+    pod = {"metadata": {"namespace": "shop", "name": "db", "uid": "u1"}, "spec": {"volumes": volumes}}
+    (claim,) = ephemeral_claims(pod)
+    (owner,) = claim["metadata"]["ownerReferences"]
+
+    assert ("Pod", "db", "u1", True) == (owner["kind"], owner["name"], owner["uid"], owner["controller"])

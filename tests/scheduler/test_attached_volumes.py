@@ -101,6 +101,17 @@ def test_a_claim_that_is_another_pods_is_an_error():
         list(attached.attacher.attached(own, None))
 
 
+def test_a_claim_that_is_expected_for_an_ephemeral_volume_is_its_pods():
+    """It is not there yet, and the controller makes it for the Pod."""
+    own = Mounts("shop", (PodVolume("made", ephemeral=True),), "web")
+    cycle = cluster()
+    storage = cycle.storage.with_claims([Claim("shop", "made", class_name="fast", expected=True)])
+
+    found = list(Attacher(storage, cycle.features).attached(own, None))
+
+    assert [AttachedVolume(EBS, "shop/made")] == found
+
+
 @pytest.mark.parametrize(
     ("minor", "csi_node", "counts"),
     [

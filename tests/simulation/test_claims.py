@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.claims import claim, csi_node, storage_class, two_zones, using, volume
 from tests.support.placing import HOSTNAME, ZONE, attempted
+from webhook.scheduler.attached_volumes import Attacher
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import VOLUME_BINDING
 from webhook.simulation.claims import (
@@ -96,3 +99,16 @@ def test_a_provisioner_that_no_csi_node_knows_is_named():
     cycle = attempted(*two_zones(), local, storage_class(), *wanted, **using("data", "known", "bound", "gone"))
 
     assert ["rancher.io/local-path"] == list(unknown_topologies(cycle.storage, cycle.mounts))
+
+
+def test_the_claim_of_an_ephemeral_volume_is_still_its_pods_once_it_is_bound():
+    volumes = Volumes("shop", {"volumes": [{"name": "d", "ephemeral": {"volumeClaimTemplate": TEMPLATE}}]})
+    mounts, claims = volumes.of_pod(-1, 1)
+    cycle = attempted(*two_zones(), storage_class())
+    storage = with_made(cycle.storage, claims)
+    cycle = replace(cycle, pod=replace(cycle.pod, mounts=mounts), snapshot=replace(cycle.snapshot, storage=storage))
+    (chosen,) = Framework(cycle).plugin(VOLUME_BINDING).bindings(1)
+    after = bound_on(storage, mounts, chosen, cycle.snapshot.nodes.get("a1"))
+
+    assert after.claim("shop", mounts.claims[0].claim).bound
+    assert 1 == len(list(Attacher(after, cycle.features).attached(mounts, None)))

@@ -59,12 +59,15 @@ def ephemeral_claims(pod: Raw) -> Iterator[Raw]:
 
     upstream: controller.go:ephemeralController.handleVolume (v1.37)
     """
-    namespace, name = texts_at(pod, "metadata.namespace", "metadata.name")
+    namespace, name, uid = texts_at(pod, "metadata.namespace", "metadata.name", "metadata.uid")
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid, "controller": True}
+    owned = {"ownerReferences": [owner]} if uid else {}
     for volume in map(as_mapping, as_list(as_mapping(pod.get("spec")).get("volumes"))):
         ephemeral = volume.get("ephemeral")
         if isinstance(ephemeral, dict):
             template = as_mapping(ephemeral.get("volumeClaimTemplate"))
-            yield claim_from_template(template, f"{name}-{texts_at(volume, 'name')[0]}", namespace)
+            claim = claim_from_template(template, f"{name}-{texts_at(volume, 'name')[0]}", namespace)
+            yield {**claim, "metadata": {**as_mapping(claim["metadata"]), **owned}}
 
 
 def claim_from_template(template: Raw, name: str, namespace: str) -> Raw:

@@ -66,7 +66,7 @@ class Attacher(NamedTuple):
                 claim = self.storage.claim(mounts.namespace, volume.claim)
                 if claim is None:
                     continue
-                if volume.ephemeral and (not mounts.uid or claim.controller != mounts.uid):
+                if volume.ephemeral and not claim.expected and (not mounts.uid or claim.controller != mounts.uid):
                     raise SchedulerError(not_owned(claim, mounts))
                 attached = self._of_claim(claim, csi_node)
             if attached is not None:
