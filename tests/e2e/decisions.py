@@ -135,9 +135,12 @@ class Stream:
         there = until(lambda: self.settled(path), f"a decision for {name}")
         if not node(there):
             self.api.call("DELETE", path, NOW)
+        return Decided(name, computed, self.live(name, there), node(there), code, gaps)
+
+    def live(self, name: str, there: dict) -> Decision:
+        """Return what the scheduler says of a Pod that it has placed or refused."""
         totals = self.log.totals(name) or ({node(there): None} if node(there) else {})
-        live = Decision(totals, refusal(there).partition(PREEMPTION)[0].removesuffix(NO_CLAIMS))
-        return Decided(name, computed, live, node(there), code, gaps)
+        return Decision(totals, refusal(there).partition(PREEMPTION)[0].removesuffix(NO_CLAIMS))
 
     def settled(self, path: str) -> dict | None:
         """Return the Pod once it is bound or refused."""
@@ -148,8 +151,12 @@ class Stream:
         """Return what `evenkeel explain -f` says of a Pod that is not there yet, with its exit code and the gaps."""
         file = self.folder / "pod.json"
         file.write_text(json.dumps(made))
+        return self.explained("-f", str(file))
+
+    def explained(self, *which: str) -> tuple[Decision, int, tuple[str, ...]]:
+        """Return what `evenkeel explain` says of what it is given."""
         with redirect_stdout(StringIO()) as printed:
-            code = main(["explain", "-f", str(file), "--kubeconfig", str(self.plane.kubeconfig), "-o", "json"])
+            code = main(["explain", *which, "--kubeconfig", str(self.plane.kubeconfig), "-o", "json"])
         said = json.loads(printed.getvalue())
         passing = {name: verdict.get("score") for name, verdict in said["nodes"].items() if verdict["feasible"]}
         return Decision(passing, said["message"]), code, tuple(said["notJudged"])

@@ -12,12 +12,17 @@ from random import Random
 from typing import NamedTuple
 
 from tests.e2e.api import MERGE, STRATEGIC, ApiError
+from tests.e2e.configuration import SWITCHED_OFF
 from tests.e2e.futures import FOR_EVER, NAME, Situation
 from tests.e2e.placement import node, pods, refusal
 from tests.e2e.plane import ControlPlane
 from tests.support.build import HOSTNAME, ZONE
 from tests.support.serving import PATIENCE, until
 
+# Nobody attaches volumes; Pods stay on nodes without a kubelet.
+CONTROLLERS_OF_VOLUMES = ",".join(
+    ["*", *(f"-{name}" for name in (*SWITCHED_OFF, "persistentvolume-attach-detach-controller"))]
+)
 # Two controllers take Pods away from nodes that have no kubelet. One of them heeds taints only, and is switched on.
 FLAGS = {
     "kube-apiserver": {"default-unreachable-toleration-seconds": 1},
