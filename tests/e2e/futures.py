@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import NamedTuple
 
+from tests.e2e.stored import csi_driver, csi_node
 from tests.support.build import HOSTNAME, SELECTOR, ZONE, constraint, pod, workload
 from tests.support.claims import claim, storage_class, using, volume
 
@@ -215,6 +216,44 @@ def keeping(number: int) -> Situation:
         of["spec"]["template"]["spec"] |= using("data")
         others = ({"apiVersion": "v1", "kind": wanted["kind"], "metadata": {"name": "data"}, "spec": wanted["spec"]},)
     return Situation(number, tuple(nodes), (), (), of, others, False, tuple(steps.split()), storage=(local, *volumes))
+
+
+def storing(number: int) -> Situation:
+    """
+    One of four whose Pods have volumes of another kind.
+
+    0: disks of nodes, where a drained node and a deleted one leave replicas waiting.  1: volumes that are made in the
+    zone of the Pod, as it is placed.  2: a Deployment of which each Pod has an ephemeral volume.  3: volumes that are
+    made, of which each node attaches two.
+    """
+    made = _Made(7000 + number)
+    nodes = [made.node(f"storing{number}-{zone}{i}", zone, "8") for i, zone in enumerate("aabbcc")]
+    names, named = [one["metadata"]["name"] for one in nodes], f"storing-{number}"
+    driver, limit = f"{named}.example.com", 2 if number == 3 else None
+    provided = [csi_driver(driver), *(csi_node(name, {driver: limit}) for name in names), storage_class(named, driver)]
+    disks = [
+        volume(f"{named}-{name}-{i}", name, key=HOSTNAME, of_class=named, size=f"{2 + i}Gi", **HOST_PATH)
+        for name in names
+        for i in range(2)
+    ]
+    local = [storage_class(named, "kubernetes.io/no-provisioner"), *disks]
+    kind, fields, steps, storage = (
+        ("StatefulSet", {"replicas": 4, **PARALLEL}, f"scale=5 drain={names[0]} delete={names[2]} rollout", local),
+        ("StatefulSet", {"replicas": 3}, f"scale=6 drain={ZONE}=b scale=2 scale=6", provided),
+        ("Deployment", {"replicas": 3}, f"scale=6 drain={names[4]} rollout", local),
+        ("StatefulSet", {"replicas": 6, **PARALLEL}, f"cordon={ZONE}=c scale=9 scale=3 scale=8", provided),
+    )[number]
+    soft = constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")
+    spread = [constraint(maxSkew=2), soft] if number != 3 else [soft]
+    of = workload(kind, *spread, namespace=None, labels={"app": NAME}, spec=fields)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
+    wanted = claim("data", of_class=named)["spec"]
+    if kind == "StatefulSet":
+        of["spec"] |= {"serviceName": NAME, "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": wanted}]}
+    else:
+        ephemeral = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": wanted}}}
+        of["spec"]["template"]["spec"]["volumes"] = [ephemeral]
+    return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()), storage=tuple(storage))
 
 
 def scaled(number: int) -> Situation:

@@ -16,6 +16,7 @@ from tests.e2e.configuration import SWITCHED_OFF
 from tests.e2e.futures import FOR_EVER, NAME, Situation
 from tests.e2e.placement import node, pods, refusal
 from tests.e2e.plane import ControlPlane
+from tests.e2e.stored import create_all, remove_all
 from tests.support.build import HOSTNAME, ZONE
 from tests.support.serving import PATIENCE, until
 
@@ -26,20 +27,20 @@ CONTROLLERS_OF_VOLUMES = ",".join(
 # Two controllers take Pods away from nodes that have no kubelet. One of them heeds taints only, and is switched on.
 FLAGS = {
     "kube-apiserver": {"default-unreachable-toleration-seconds": 1},
-    "kube-controller-manager": {"controllers": "*,-node-lifecycle-controller,-pod-garbage-collector-controller"},
+    "kube-controller-manager": {
+        "controllers": "*,-node-lifecycle-controller,-pod-garbage-collector-controller,"
+        "-persistentvolume-attach-detach-controller"
+    },
 }
 BACKOFF = {"podInitialBackoffSeconds": 1, "podMaxBackoffSeconds": 1}
 QUIET = 1.7  # Longer than a Pod waits after an attempt, in seconds.
+BINDING = 1.3  # By so much longer is a Pod still that was refused once, and whose claims are now being bound.
 GRACE = 0.4
 NOW = {"gracePeriodSeconds": 0}
 RESOURCES = {
     **{"Deployment": "deployments", "StatefulSet": "statefulsets", "ReplicaSet": "replicasets"},
     "PodDisruptionBudget": "poddisruptionbudgets",
     "PersistentVolumeClaim": "persistentvolumeclaims",
-}
-CLUSTER_WIDE = {
-    "PersistentVolume": "/api/v1/persistentvolumes",
-    "StorageClass": "/apis/storage.k8s.io/v1/storageclasses",
 }
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 REVISION = "deployment.kubernetes.io/revision"
@@ -81,8 +82,7 @@ class Site:
         for one in situation.bare:
             self.create("api/v1", "pods", one)
         until(lambda: all(map(ready, self.everyone())), "Pods that run")
-        for one in situation.storage:
-            self.api.call("POST", f"{CLUSTER_WIDE[one['kind']]}", one)
+        create_all(self.api, situation.storage)
         for one in situation.others:
             api = "api/v1" if one["apiVersion"] == "v1" else one["apiVersion"]
             self.create(api, RESOURCES[one["kind"]], one)
@@ -254,7 +254,8 @@ class Site:
     def settle(self) -> Seen:
         """What there is once every Pod was placed or refused, controllers have done their part, and nothing changes."""
         state, since, end = None, time.monotonic(), time.monotonic() + 4 * PATIENCE
-        while time.monotonic() < since + QUIET:
+        quiet = QUIET + (BINDING if self.situation.storage else 0)
+        while time.monotonic() < since + quiet:
             assert time.monotonic() < end, f"{self.situation}: still moving: {state}"
             there = self.everyone()
             now = [(one["metadata"]["uid"], one["metadata"]["resourceVersion"]) for one in there]
@@ -300,6 +301,8 @@ class Site:
         until(lambda: self.remove(lambda one: True) or not self.everyone(), "no Pods")
         self.api.call("DELETE", f"/api/v1/namespaces/{self.namespace}")
         self.api.call("DELETE", "/api/v1/nodes", NOW)
+        if self.situation.storage:
+            remove_all(self.api, [self.namespace])
 
 
 def number(workload: dict, name: str) -> int:

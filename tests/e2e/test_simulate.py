@@ -18,9 +18,10 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e import programs, site
-from tests.e2e.futures import NAME, Situation, amid, keeping, scaled, sick, situation, slow, soft
+from tests.e2e.futures import NAME, Situation, amid, keeping, scaled, sick, situation, slow, soft, storing
 from tests.e2e.plane import ControlPlane
 from tests.e2e.site import Seen, Site
+from tests.e2e.stored import Provisioner
 from tests.oracle.building import program
 from tests.oracle.recording import ask
 from tests.support.chance import likelihood
@@ -45,7 +46,7 @@ NEVER = {"least": 0, "most": 0}
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory) -> Iterator[ControlPlane]:
     """A control plane without nodes, which takes Pods away from nodes that are lost."""
-    with ControlPlane(tmp_path_factory.mktemp("plane"), site.FLAGS) as running:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), site.FLAGS) as running, Provisioner(running.api):
         running.configure_scheduler(**site.BACKOFF)
         yield running
 
@@ -154,6 +155,11 @@ def test_a_budget_over_pods_that_are_not_ready(beside, number):
 @pytest.mark.parametrize("number", range(4))
 def test_pods_that_keep_their_claims(beside, number):
     agrees(beside, keeping(number), beside.compared(keeping(number)))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_pods_whose_volumes_are_made_or_are_disks_of_nodes(beside, number):
+    agrees(beside, storing(number), beside.compared(storing(number)))
 
 
 def agrees(beside: Beside, given: Situation, found: Compared) -> None:
