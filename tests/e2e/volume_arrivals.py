@@ -59,7 +59,9 @@ class _Made:
         there = [one["metadata"]["name"] for one in claims]
         arriving = [self.pod(f"p{place}", there) for place in range(number)]
         given = Arrivals({self.namespace: {}}, nodes, [], [], arriving)
-        return VolumeArrivals(given, objects, [self.stateful_set(name) for name in (self.waiting, self.room, self.plain)])
+        return VolumeArrivals(
+            given, objects, [self.stateful_set(name) for name in (self.waiting, self.room, self.plain)]
+        )
 
     def node(self, name: str, zone: str) -> dict:
         have = {"cpu": self.random.choice(("4", "8")), "memory": "16Gi", "pods": "110"}
@@ -83,7 +85,9 @@ class _Made:
         """Drivers, of which the first tells its room, and the second has limits."""
         room, plain = self.drivers
         made = [csi_driver(room, storageCapacity=True), csi_driver(plain)]
-        made += [csi_node(name, {room: None, plain: self.random.choice((1, 2, 3))}) for name in names if self.often(0.9)]
+        made += [
+            csi_node(name, {room: None, plain: self.random.choice((1, 2, 3))}) for name in names if self.often(0.9)
+        ]
         for zone, size in zip(ZONES, self.random.sample(("100Gi", "20Gi", "2Gi", ""), 3), strict=True):
             if size:
                 made.append(
@@ -128,7 +132,10 @@ class _Made:
             (name, claim_spec("", **fields) | {"volumeName": f"{name}-{self.number}"}, True) for name, fields in kept
         ]
         specs += [(f"wait-{size}", claim_spec(self.waiting, f"{size}Gi"), False) for size in (4, 7, 9)]
-        specs += [("wait-huge", claim_spec(self.waiting, HUGE), False), ("now-huge", claim_spec(self.immediate, HUGE), False)]
+        specs += [
+            ("wait-huge", claim_spec(self.waiting, HUGE), False),
+            ("now-huge", claim_spec(self.immediate, HUGE), False),
+        ]
         specs += [(f"room-{size}", claim_spec(self.room, f"{size}Gi"), False) for size in (1, 10, 500)]
         specs += [(f"plain-{place}", claim_spec(self.plain), False) for place in range(3)]
         specs += [("nowhere", claim_spec("") | {"volumeName": "gone"}, False)]
