@@ -10,6 +10,16 @@ from functools import partial
 import pytest
 
 from tests.e2e import configuration, placement, programs
+from tests.e2e.stored import (
+    claim,
+    claim_spec,
+    create_all,
+    csi_driver,
+    csi_node,
+    remove_all,
+    storage_class,
+    volume,
+)
 from tests.e2e.webhook import apply, containers
 from tests.support.build import ZONE, constraint, pod, service, workload
 from tests.support.commands import script
@@ -91,7 +101,28 @@ def pods(plane, namespace):
     headless["spec"]["clusterIP"] = "None"
     output = plane.apply(*made, with_secrets(containers(waiting)), scaler, budget, headless, limits, *classes())
     assert 0 == output.code, output
-    return placement.settled(plane, namespace, PODS)
+    create_all(plane.api, storage(namespace))
+    yield placement.settled(plane, namespace, PODS)
+    remove_all(plane.api, [namespace])
+
+
+def storage(namespace):
+    """Return an object of each kind that volumes depend on; nothing comes of any."""
+    name = "disk.example.com"
+    attached = {"attacher": name, "nodeName": "gone", "source": {"persistentVolumeName": "disk"}}
+    capacity = {"storageClassName": "disk", "nodeTopology": {}, "capacity": "1Gi"}
+    return [
+        *(storage_class("disk", name), csi_driver(name), csi_node("gone", {name: 5}), volume("disk", "disk", "1Gi")),
+        claim("disk", claim_spec("disk", "9Gi"), namespace),
+        {
+            **{"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity", **capacity},
+            "metadata": {"name": "disk", "namespace": namespace},
+        },
+        {
+            **{"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "disk"}},
+            "spec": attached,
+        },
+    ]
 
 
 def classes():
