@@ -55,6 +55,36 @@ def test_what_a_pod_and_its_profile_use_is_always_named():
     assert ("volumes", "extenders") == gaps(configured, find_feasible(configured), ["volumes"], "")
 
 
+def apart(**term):
+    chosen = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}, **term}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [chosen]}}}
+
+
+OF_TEAM = {"namespaceSelector": {"matchLabels": {"team": "y"}}}
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"team": "x"}}}
+PAY = {**NAMESPACE, "metadata": {"name": "pay"}}
+
+
+@pytest.mark.parametrize(
+    ("objects", "theirs", "own", "named"),
+    [
+        ([], OF_TEAM, None, True),
+        ([NAMESPACE], OF_TEAM, None, False),
+        ([], {"namespaceSelector": {}}, None, False),
+        ([], {"namespaces": ["shop"], **OF_TEAM}, None, False),
+        ([], {"labelSelector": {"matchLabels": {"app": "db"}}, **OF_TEAM}, None, False),
+        ([NAMESPACE], None, OF_TEAM, True),
+        ([NAMESPACE, PAY], None, OF_TEAM, False),
+        ([NAMESPACE], None, {"labelSelector": {"matchLabels": {"app": "db"}}, **OF_TEAM}, False),
+    ],
+)
+def test_labels_of_a_namespace_that_a_term_asks_for_and_nobody_knows(objects, theirs, own, named):
+    there = running("n1", namespace="pay")
+    there["spec"] |= apart(**theirs) if theirs else {}
+
+    assert ("labels of namespaces",) * named == of(node("n1"), there, *objects, **(apart(**own) if own else {}))
+
+
 def test_a_nominated_pod_matters_where_it_takes_the_room_of_a_node_that_the_pod_could_use():
     small, closed = node("n1", cpu="1"), node("n2", cpu="1", taints=[INFRA])
 

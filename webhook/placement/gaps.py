@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.objects.labels import Labels
 from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.placement.claims import FREE_STORAGE, VOLUMES, volume_gaps
 from webhook.placement.pods import without_pods_on
@@ -17,6 +18,7 @@ from webhook.scheduler.counts import NO_REQUESTS, UNUSED
 from webhook.scheduler.framework import Feasibility, Framework, feasible_nodes, usable_nodes
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
+from webhook.scheduler.pod_affinity import PodTerm
 from webhook.scheduler.profile import (
     A_PLUGIN,
     INTER_POD_AFFINITY,
@@ -31,6 +33,7 @@ from webhook.scheduler.snapshot import NominatedPod
 from webhook.scheduler.volumes import VOLUME_KINDS
 
 DYNAMIC_RESOURCES, GROUP = "dynamic resources", "its scheduling group"
+NAMESPACE_LABELS = "labels of namespaces"
 DEVICES, NOMINATED, PREEMPTION = "devices of DeviceClasses", "nominated Pods", "preemption"
 SINGLE = (GROUP, PREEMPTION, FREE_STORAGE)
 # Nodes that are tried one by one, fewer in a large cluster: each takes as long as the cluster is large.
@@ -77,7 +80,7 @@ def in_words(gaps: Sequence[str]) -> str:
 
 def gaps(cycle: Cycle, feasibility: Feasibility, uses: Sequence[str], name: str) -> tuple[str, ...]:
     """Return what is not computed of an attempt for a Pod of this name, which `uses` these features."""
-    of_pod = (*uses, *volume_gaps(cycle))
+    of_pod = (*uses, *volume_gaps(cycle), *_namespaces(cycle))
     return (*of_pod, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_of_cluster(cycle, feasibility, name))
 
 
@@ -86,7 +89,7 @@ def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
     lower = any(priority < cycle.pod.priority for priority in cycle.snapshot.priorities.values())
     preempting = (PREEMPTION,) if lower and cycle.pod.preempts else ()
     nominated = (NOMINATED,) if _nominated(cycle, "") else ()
-    of_pod = (*uses, *volume_gaps(cycle))
+    of_pod = (*uses, *volume_gaps(cycle), *_namespaces(cycle))
     return (*of_pod, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_devices(cycle), *nominated, *preempting)
 
 
@@ -96,6 +99,35 @@ def _of_cluster(cycle: Cycle, feasibility: Feasibility, name: str) -> Iterator[s
         yield NOMINATED
     if not feasibility.feasible and _may_preempt(cycle, feasibility):
         yield PREEMPTION
+
+
+def _namespaces(cycle: Cycle) -> Iterator[str]:
+    """Yield what is missing where a term selects namespaces by labels, and those of one that matters are not known."""
+    snapshot, pod, own = cycle.snapshot, cycle.pod, cycle.pod.pod_affinity
+    there = (
+        (namespace, group.labels)
+        for of_namespaces in (snapshot.pods, snapshot.terminating)
+        for namespace, groups in of_namespaces.items()
+        if namespace not in snapshot.namespaces
+        for group in groups.values()
+    )
+    selects = own is not None and any(
+        _may_select(term, namespace, labels) for namespace, labels in there for term in own.terms
+    )
+    if selects or (
+        pod.namespace not in snapshot.namespaces
+        and any(_may_select(term, pod.namespace, pod.labels) for affinity in snapshot.affine for term in affinity.terms)
+    ):
+        yield NAMESPACE_LABELS
+
+
+def _may_select(term: PodTerm, namespace: str, labels: Labels) -> bool:
+    """Return whether a term selects a Pod if the labels of its namespace are those that the term asks for."""
+    return (
+        bool(term.namespace_selector.requirements)
+        and namespace not in term.namespaces
+        and term.selector.matches(labels)
+    )
 
 
 def _devices(cycle: Cycle) -> Iterator[str]:

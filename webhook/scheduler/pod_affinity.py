@@ -53,6 +53,11 @@ class PodAffinity(NamedTuple):
     anti_affinity: tuple[PodTerm, ...] = ()
     preferred: tuple[WeightedPodTerm, ...] = ()
 
+    @property
+    def terms(self) -> tuple[PodTerm, ...]:
+        """All of them, without their weights."""
+        return (*self.affinity, *self.anti_affinity, *[preference.term for preference in self.preferred])
+
 
 MOST_WEIGHT = 100
 

@@ -70,8 +70,7 @@ class InterPodAffinity(Plugin):
     def _selected_there(self) -> Iterator[tuple[_Selected, Mapping[str, int]]]:
         """Yield the Pods that terms of the Pod select, terminating ones too, by node; with these terms."""
         own, snapshot = self._own, self.cycle.snapshot
-        every = (*own.affinity, *own.anti_affinity, *[preference.term for preference in own.preferred])
-        selectors = {term.selector for term in every}  # Mostly one, and most Pods match none.
+        selectors = {term.selector for term in own.terms}  # Mostly one, and most Pods match none.
         for namespace, groups in chain(snapshot.pods.items(), snapshot.terminating.items()):
             terms = self._looking_at(namespace)
             for group in groups.values() if terms != NO_TERMS else ():
