@@ -43,7 +43,7 @@ nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.an
 nodes_by_usage.NodesByUsage.copy nodes_by_usage.NodesByUsage.look_at nodes_by_usage.NodesByUsage.set_usage
 plugin.Plugin.add_pods plugin.Plugin.copy plugin.Plugin.kept_off plugin.Plugin.of plugin.Plugin.passing
 plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plugin.score_usage plugin.Plugin.scores
-plugin.Plugin.set_storage plugin.Plugin.set_usage pod_affinity.preferring
+plugin.Plugin.set_storage plugin.Plugin.set_usage pod_affinity.PodAffinity.terms pod_affinity.preferring
 pod_topology_spread.PodTopologySpread.add_pods pod_topology_spread.PodTopologySpread.copy
 pod_topology_spread.PodTopologySpread.hard pod_topology_spread.PodTopologySpread.passing
 pod_topology_spread.PodTopologySpread.soft pod_topology_spread.PodTopologySpread.verdicts profile.Cycle.is_selected_by
