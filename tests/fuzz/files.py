@@ -119,6 +119,7 @@ class Dumps(Files):
     )
     commands = (
         *("pending --cluster FILE", "pending --cluster FILE -o json", "explain pod/web -n default --cluster FILE"),
+        *("explain pod/web -n shop --cluster FILE", "report -A --cluster FILE"),
         *(
             "explain deployment/web -n default --cluster FILE -o json",
             "dump --cluster FILE",

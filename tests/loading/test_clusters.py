@@ -31,7 +31,7 @@ def cluster(monkeypatch):
 
 
 def _hidden(obj, missing):
-    return obj["kind"].lower() + "s" in missing
+    return f"{obj['kind']}s".lower() in missing
 
 
 def read(wanted=lambda _: True, **options):
@@ -120,6 +120,13 @@ def test_an_object_that_cannot_be_read_is_told_apart_from_those_of_the_cluster(c
 
     with pytest.raises(UsageError, match=r"^Service shop/web: spec: found 5"):
         read(more=[service() | {"spec": 5}])
+
+
+@pytest.mark.parametrize("kind", [[], {"a": 1}, 5, None])
+def test_an_object_whose_kind_is_no_text_is_passed_over(cluster, kind):
+    cluster(node("n1"), {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}})
+
+    assert ["n1"] == [each.name for each in read().snapshot.nodes]
 
 
 READABLE = [

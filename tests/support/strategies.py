@@ -10,6 +10,8 @@ import yaml
 from hypothesis import strategies as st
 
 from tests.support import DATA
+from tests.support.build import pod
+from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.kinds import EACH, KINDS
 from webhook.rules import RULES
@@ -321,6 +323,20 @@ CLUSTER_OBJECTS = (
         for name, skip in (("default", "false"), ("batch", "false"), ("skipped", "true"))
     ),
     *(request["object"] for request in RECORDED if request["operation"] == "CREATE"),
+    *(pod(name=name, namespace="shop", spec=using(name, "data")) for name in ("web", "data")),
+    *(
+        claim("data"),
+        claim("web", "pv-1"),
+        volume("pv-1", "a", of="web"),
+        volume("pv-2", "b"),
+        volume("pv-3", key="x y"),
+    ),
+    *(storage_class(), storage_class("slow", mode="Immediate", allowedTopologies=[{"matchLabelExpressions": []}])),
+    *(csi_node("a", 1), csi_driver(storageCapacity=True), capacity("c-1", "5Gi", "a")),
+    {
+        **{"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "at-1"}},
+        "spec": {"nodeName": "a", "attacher": "ebs.csi.aws.com", "source": {"persistentVolumeName": "pv-1"}},
+    },
 )
 cluster_objects = st.one_of(objects(), st.sampled_from(CLUSTER_OBJECTS))
 

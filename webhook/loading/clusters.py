@@ -49,7 +49,7 @@ _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRo
 
 
 # Kinds of which nothing is asked once the snapshot has them; of the last ones there may be very many.
-_READ_ONCE = frozenset({"Node", "Namespace", *[kind for _, kind in STORAGE_KINDS]})
+_READ_ONCE = ("Node", "Namespace", *[kind for _, kind in STORAGE_KINDS])
 
 
 class Known(NamedTuple):

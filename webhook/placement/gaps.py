@@ -33,7 +33,7 @@ from webhook.scheduler.snapshot import NominatedPod
 from webhook.scheduler.volumes import VOLUME_KINDS
 
 DYNAMIC_RESOURCES, GROUP = "dynamic resources", "its scheduling group"
-NAMESPACE_LABELS = "labels of namespaces"
+LABELS_OF_NAMESPACES = "labels of namespaces"
 DEVICES, NOMINATED, PREEMPTION = "devices of DeviceClasses", "nominated Pods", "preemption"
 SINGLE = (GROUP, PREEMPTION, FREE_STORAGE)
 # Nodes that are tried one by one, fewer in a large cluster: each takes as long as the cluster is large.
@@ -118,7 +118,7 @@ def _namespaces(cycle: Cycle) -> Iterator[str]:
         pod.namespace not in snapshot.namespaces
         and any(_may_select(term, pod.namespace, pod.labels) for affinity in snapshot.affine for term in affinity.terms)
     ):
-        yield NAMESPACE_LABELS
+        yield LABELS_OF_NAMESPACES
 
 
 def _may_select(term: PodTerm, namespace: str, labels: Labels) -> bool:
