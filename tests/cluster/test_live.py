@@ -117,10 +117,8 @@ def test_a_lost_api_server_leaves_the_last_view():
 
         assert before is it.live.view()
         assert it.live.state().ready
-        it.api = ApiServer(port)
-        it.api.version = 5_000
+        it.api = ApiServer(port, floor=5_000)
         it.api.put(*SHOP, service("after"))
-        it.api.floor = it.api.version
         it.catches_up()
         until(lambda: not any(cache.problem for cache in it.live.caches().values()), "the return")
 

@@ -30,16 +30,16 @@ def chunk(text):
 class ApiServer:
     """Objects, what happened to them, and the connections on which that is told."""
 
-    def __init__(self, port=0, context=None, page=None):
+    def __init__(self, port=0, context=None, page=None, floor=0):
         self.page = page  # At most so many objects come at a time, whatever was asked for.
         self.token = None
         self.changed = threading.Condition()
         self.objects = {one.kind: {} for one in KINDS}
         self.history = {one.kind: [] for one in KINDS}  # (resourceVersion, line)
         self.lists = {}  # What a list began with, by kind and resourceVersion: its next pages are from then.
-        self.version = 1_000
+        self.version = max(1_000, floor)
         self.git_version = "v1.37.1"
-        self.floor = 0  # What happened up to here is forgotten: 410.
+        self.floor = floor  # What happened up to here is forgotten: 410.
         self.endings = []  # The last words to every watch that was open at a time.
         self.silent = False  # Accepts requests, and says nothing.
         self.refusals = []  # A status for each of the next requests, but those that are made now and then.
