@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import pod, service, workload
-from tests.support.claims import claim, csi_node, storage_class, volume
+from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, volume
 from tests.support.placing import node, running
 from webhook.cluster.cluster import Contents
 from webhook.loading import clusters
@@ -13,6 +13,7 @@ from webhook.loading.inputs import Source
 from webhook.loading.usage import UsageError
 from webhook.objects.kinds import KINDS
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.storage import STORAGE_RESOURCES
 
 
 @pytest.fixture
@@ -242,9 +243,6 @@ def test_only_of_a_dump_an_absent_image_is_said_to_be_left_out(cluster, source, 
     assert () == besides.snapshot.unread
 
 
-KUBECTLS = {"persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes"}
-
-
 @pytest.mark.parametrize(
     ("source", "fields", "unread"),
     [
@@ -252,7 +250,7 @@ KUBECTLS = {"persistentvolumes", "persistentvolumeclaims", "storageclasses", "cs
         ("live", {"missing": {"persistentvolumes": "is forbidden"}}, {"persistentvolumes"}),
         ("live", {"missing": {"pods": "is forbidden"}}, {"csistoragecapacities"}),  # One namespace is read.
         ("dump.gz", {"time": "2026-01-31T10:00:00Z"}, set()),
-        ("nodes.yaml", {}, KUBECTLS),  # kubectl was not asked for them.
+        ("nodes.yaml", {}, STORAGE_RESOURCES),  # kubectl was not asked for them.
     ],
 )
 def test_what_may_not_be_read_of_volumes_is_known(cluster, source, fields, unread):
@@ -262,7 +260,8 @@ def test_what_may_not_be_read_of_volumes_is_known(cluster, source, fields, unrea
 
 
 def test_a_file_of_kubectl_that_has_objects_of_volumes_has_them_all(cluster):
-    cluster(node("n1"), claim("data"), volume("pv-1"), storage_class(), csi_node("n1"))
+    of_nodes = csi_node("n1"), csi_driver(), capacity("c", "5Gi", "a"), attachment("at", "n1", "pv-1")
+    cluster(node("n1"), claim("data"), volume("pv-1"), storage_class(), *of_nodes)
 
     assert set() == clusters.read(Source("all.yaml"), None, lambda _: False).snapshot.storage.unread
 
@@ -273,7 +272,7 @@ def test_a_dump_with_claims_that_have_no_names_has_nothing_of_volumes(cluster):
     found = clusters.read(Source("dump.gz"), None, lambda _: False).snapshot
 
     assert ("volumes that an older evenkeel did not dump",) == found.unread
-    assert KUBECTLS < found.storage.unread
+    assert STORAGE_RESOURCES == found.storage.unread
 
 
 @pytest.mark.parametrize(

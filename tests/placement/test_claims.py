@@ -9,12 +9,16 @@ import pytest
 from tests.support.build import pod
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, two_zones, using, volume
 from tests.support.placing import HOSTNAME, ZONE, attempted, node
-from webhook.placement.claims import Pins, claims_of, volume_gaps
+from webhook.placement.claims import Pins, VolumeGap, claims_of, volume_gaps
 from webhook.placement.subject import attempt, of_new_pod
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
 
 NODES = [node("a1", "a"), node("a2", "a"), node("b1", "b")]
+
+
+def of_zone(name):
+    return {"matchLabelExpressions": [{"key": ZONE, "values": [name]}]}
 
 
 def reach(*objects, **spec):
@@ -46,7 +50,7 @@ def test_one_whose_volume_every_node_reaches_pins_nothing():
 def test_one_that_waits_may_be_bound_to_free_volumes():
     found, nodes = reach(claim("data"), volume("pv-1", "a"), volume("pv-2", "b"), **using("data"))
 
-    assert ({"a1", "a2", "b1"}, ("pv-1", "pv-2"), False) == (nodes, found.free, found.capacity)
+    assert ({"a1", "a2", "b1"}, ("pv-1", "pv-2"), False) == (nodes, found.free, found.takes_capacity)
 
 
 def test_one_that_waits_may_need_storage_that_a_driver_reports():
@@ -54,7 +58,31 @@ def test_one_that_waits_may_need_storage_that_a_driver_reports():
 
     found, nodes = reach(claim("data"), tracked, capacity("c", "5Gi", "b"), **using("data"))
 
-    assert ({"b1"}, ("b",), True) == (nodes, found.domains, found.capacity)
+    assert ({"b1"}, ("b",), True) == (nodes, found.domains, found.takes_capacity)
+
+
+@pytest.mark.parametrize(
+    ("objects", "wanted"),
+    [
+        ((claim("data", "pv-1"), volume("pv-1", "d", of="data")), {ZONE: "d"}),
+        ((claim("data", "pv-1"), volume("pv-1", "a", of="data")), {}),
+        ((claim("data", "pv-1"), volume("pv-1", of="data")), {}),
+        ((claim("data", of_class="far"), storage_class("far", allowedTopologies=[of_zone("d")])), {ZONE: "d"}),
+        ((claim("data", of_class="far"), storage_class("far", allowedTopologies=[of_zone("d"), of_zone("a")])), {}),
+    ],
+)
+def test_the_labels_that_a_claim_wants_and_no_node_has(objects, wanted):
+    found, nodes = reach(*objects, **using("data"))
+
+    assert wanted == found.wanted
+    assert not (wanted and nodes)
+
+
+def test_the_claim_of_another_pods_ephemeral_volume():
+    ephemeral = {"volumes": [{"name": "data", "ephemeral": {"volumeClaimTemplate": {}}}]}
+    found, nodes = reach(claim("web-1-data"), **ephemeral)
+
+    assert (True, set()) == (found.foreign, nodes)
 
 
 def test_one_that_is_not_there_leaves_no_node():
@@ -66,7 +94,9 @@ def test_one_that_is_not_there_leaves_no_node():
 def gaps_of(*objects, unread=(), minor=37, **spec):
     cycle = attempted(*two_zones(), storage_class(), *objects, minor=minor, **spec)
     storage = replace(cycle.storage, unread=frozenset(unread))
-    return list(volume_gaps(replace(cycle, snapshot=replace(cycle.snapshot, storage=storage))))
+    gaps = list(volume_gaps(replace(cycle, snapshot=replace(cycle.snapshot, storage=storage))))
+    assert all(gap.unread <= set(unread) for gap in gaps)
+    return [gap.what for gap in gaps]
 
 
 @pytest.mark.parametrize(
@@ -90,14 +120,24 @@ def test_what_may_not_be_read_is_named_where_a_claim_that_waits_depends_on_it(un
     ("unread", "named"),
     [
         (("storageclasses", "csidrivers", "csistoragecapacities"), []),
-        (("persistentvolumes",), ["volumes"]),
+        (("persistentvolumes",), []),
         (("csinodes",), []),  # Its volume is not one of a CSI driver.
     ],
 )
-def test_and_a_bound_claim_on_less(unread, named):
+def test_a_bound_claim_whose_volume_is_there_depends_on_less(unread, named):
     bound = (claim("data", "pv-1"), volume("pv-1", "a", of="data"))
 
     assert named == gaps_of(*bound, unread=unread, **using("data"))
+
+
+def test_a_bound_claim_whose_volume_may_not_be_read_is_not_judged():
+    cycle = attempted(*NODES, claim("data", "pv-1"), **using("data"))
+    storage = replace(cycle.storage, unread=frozenset({"persistentvolumes", "csidrivers"}))
+    cycle = replace(cycle, snapshot=replace(cycle.snapshot, storage=storage))
+    (found,) = claims_of(cycle)
+
+    assert [VolumeGap("volumes", frozenset({"persistentvolumes"}))] == list(volume_gaps(cycle))
+    assert (False, False, 3) == (found.judged, found.pins, found.nodes.bit_count())
 
 
 def test_free_storage_is_named_where_a_driver_reports_it_and_that_may_not_be_read():
@@ -106,6 +146,12 @@ def test_free_storage_is_named_where_a_driver_reports_it_and_that_may_not_be_rea
     )
 
     assert ["free storage"] == reported
+
+
+def test_attachments_matter_where_a_node_has_a_limit():
+    wanted = (claim("data"), csi_node("a1"), csi_node("b1"))
+
+    assert [] == gaps_of(*wanted, unread=["volumeattachments"], **using("data"))
 
 
 def test_a_pod_without_volumes_depends_on_none_of_it():
@@ -124,7 +170,7 @@ def test_a_claim_that_is_made_and_bound_before_its_pod_is_placed_may_be_anywhere
     known = features(37)
     snapshot = from_objects([*two_zones(), storage_class("now", mode="Immediate")], known)
 
-    assert ["volumes"] == list(volume_gaps(attempt(of_new_pod(raw, {}), snapshot, known).cycle))
+    assert [VolumeGap("volumes")] == list(volume_gaps(attempt(of_new_pod(raw, {}), snapshot, known).cycle))
 
 
 def test_claims_that_pin_pods_are_found_without_a_pod():

@@ -83,9 +83,66 @@ def test_a_node_with_as_many_volumes_as_it_attaches():
     csi = {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}}
     there = [claim("used", "pv-1"), volume("pv-1", of="used", **csi), mounting("a1", "used")]
 
+    full = [node("a1", "a"), csi_node("a1", 1), storage_class(), *there, claim("data")]
+    other = node("a2", "a", labels={"far": "yes"}), csi_node("a2", 1)
+
+    assert {"delete the Pod with claim used on a1": {"a1"}} == changes(*full, **using("data"))
     assert {"move the Pod with claim used off a1": {"a1"}} == changes(
-        node("a1", "a"), csi_node("a1", 1), storage_class(), *there, claim("data"), **using("data")
+        *full, *other, nodeSelector={"kubernetes.io/hostname": "a1"}, **using("data")
     )
+
+
+def test_a_node_where_the_volume_is():
+    bound = claim("data", "pv-1"), volume("pv-1", "d", of="data")
+    cycle = attempted(*NODES, *bound, **using("data"))
+    (only,) = remedies(cycle, find_feasible(cycle))
+
+    assert ("a node in zone d", ("a new node",)) == (only.change, only.nodes)
+
+
+def test_a_node_with_the_label_of_a_driver():
+    bound = claim("data", "pv-1"), volume("pv-1", "a", key="topology.ebs.csi.aws.com/zone", of="data")
+    cycle = attempted(*NODES, *bound, **using("data"))
+
+    assert ["a node with topology.ebs.csi.aws.com/zone=a"] == [
+        remedy.change for remedy in remedies(cycle, find_feasible(cycle))
+    ]
+
+
+def test_a_node_more_is_one_in_the_zone_of_the_volume():
+    cordoned = [node("a1", "a", unschedulable=True), NODES[1]]
+    cycle = attempted(*cordoned, claim("data", "pv-1"), volume("pv-1", "a", of="data"), **using("data"))
+
+    assert ["uncordon a1", "a node more in zone a"] == [
+        remedy.change for remedy in remedies(cycle, find_feasible(cycle))
+    ]
+
+
+def test_a_volume_is_described_as_far_as_it_is_unusual():
+    local = storage_class("local", "kubernetes.io/no-provisioner")
+    unusual = {"accessModes": ["ReadWriteMany"], "volumeMode": "Block", "selector": {"matchLabels": {"disk": "ssd"}}}
+    wanted = claim("data", of_class="local", **unusual)
+    said = (
+        "a free PersistentVolume of 1Gi and class local, ReadWriteMany, volumeMode Block and label disk=ssd in zone a"
+    )
+
+    assert {said: {"a1"}} == changes(node("a1", "a"), local, wanted, **using("data"))
+
+
+def test_a_driver_whose_volumes_are_too_small():
+    tracked = csi_driver(storageCapacity=True), capacity("c", "50Gi", "a", maximumVolumeSize="8Gi")
+    said = "volumes of 10Gi of class fast, which makes 8Gi at most, in zone a"
+
+    assert {said: {"a1"}} == changes(
+        node("a1", "a"), storage_class(), *tracked, claim("data", size="10Gi"), **using("data")
+    )
+
+
+def test_a_volume_that_is_being_made_for_a_node_that_is_gone():
+    chosen = claim("data", annotations={"volume.kubernetes.io/selected-node": "gone"})
+    said = "take the annotation volume.kubernetes.io/selected-node off claim data"
+
+    assert {"a1", "b1"} == changes(*NODES, storage_class(), chosen, **using("data"))[said]
 
 
 def test_a_new_node_has_the_drivers_of_those_that_are_there():
@@ -94,7 +151,7 @@ def test_a_new_node_has_the_drivers_of_those_that_are_there():
     there = [node("a1", "a"), csi_node("a1"), storage_class(), needed, claim("data"), running("a1", "8")]
     cycle = attempted(*there, **using("data"))
 
-    assert "a node more" in [remedy.change for remedy in remedies(cycle, find_feasible(cycle))]
+    assert "a node more in zone a" in [remedy.change for remedy in remedies(cycle, find_feasible(cycle))]
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.claims import EBS, capacity, claim, csi_driver, storage_class, using, volume
 from tests.support.placing import HOSTNAME, attempted, node
-from webhook.placement.claims import claims_of
-from webhook.render.claims import as_json, claim_remarks, claim_rows, places, state
+from webhook.placement.claims import VolumeGap, claims_of
+from webhook.render.claims import as_json, claim_remarks, claim_rows, gap_remarks, places, state
 
 NODES = [node("a1", "a"), node("a2", "a"), node("b1", "b")]
 
@@ -28,7 +30,7 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
         ((claim("data", "pv-1", bound=False), storage_class()), "not bound yet to pv-1", "0 of 3 nodes"),
         ((), "is not there", "0 of 3 nodes"),
         ((claim("data", "pv-1", phase="Lost"),), "has lost its volume pv-1", "0 of 3 nodes"),
-        ((claim("data", of_class=None),), "not bound, of no class", "0 of 3 nodes"),
+        ((claim("data", of_class=None),), "not bound, without a class", "0 of 3 nodes"),
         ((claim("data"),), "not bound, of class fast, which is not there", "0 of 3 nodes"),
         (
             (claim("data"), storage_class(mode="Immediate")),
@@ -46,6 +48,31 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
 )
 def test_a_claim_in_words(objects, words, nodes):
     assert [("claim data", words, nodes)] == list(claim_rows(reach(*objects), len(NODES)))
+
+
+@pytest.mark.parametrize(
+    ("objects", "unread", "words"),
+    [
+        ((), "persistentvolumeclaims", "is not known"),
+        ((claim("data", "pv-1"),), "persistentvolumes", "bound to pv-1"),
+        ((claim("data"),), "storageclasses", "not bound, of class fast"),
+        ((claim("data", of_class=None),), "storageclasses", "not bound"),
+    ],
+)
+def test_a_claim_that_is_not_judged(objects, unread, words):
+    cycle = attempted(*NODES, *objects, **using("data"))
+    storage = replace(cycle.storage, unread=frozenset({unread}))
+    claims = claims_of(replace(cycle, snapshot=replace(cycle.snapshot, storage=storage)))
+
+    assert [("claim data", words, "not judged")] == list(claim_rows(claims, len(NODES)))
+
+
+def test_for_lack_of_what_volumes_are_not_judged():
+    gaps = [VolumeGap("volumes", frozenset({"b", "a"})), VolumeGap("volumes")]
+
+    assert [
+        "volumes: a and b may not be listed, or are not in the file (evenkeel dump tells if there are none)"
+    ] == list(gap_remarks(gaps))
 
 
 def test_a_claim_that_is_being_deleted():
@@ -80,6 +107,7 @@ def test_a_claim_for_programs():
         "volume": "pv-1",
         "bound": True,
         "state": "bound to pv-1",
+        "judged": True,
         "topologyKey": "topology.kubernetes.io/zone",
         "domains": ["a"],
         "nodes": ["a1", "a2"],

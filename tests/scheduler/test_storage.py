@@ -76,10 +76,36 @@ def test_claims_of_which_something_is_unread_are_not_judged(unread, known):
     assert known == [each.claim for each in replace(has, unread=frozenset(unread)).judged(mounts).claims]
 
 
+@pytest.mark.parametrize(
+    ("there", "unread"),
+    [
+        (claim("data", "pv-1", phase="Lost"), "persistentvolumes"),
+        ({**claim("data"), "metadata": {**claim("data")["metadata"], "deletionTimestamp": "t"}}, "persistentvolumes"),
+        (claim("data", of_class="now"), "persistentvolumes"),
+        (claim("data", of_class="gone"), "persistentvolumes"),
+        (claim("data", "pv-1", bound=False), "storageclasses"),
+    ],
+)
+def test_a_claim_for_which_no_pod_is_placed_is_judged_all_the_same(there, unread):
+    has = storage(storage_class(), storage_class("now", mode="Immediate"), there)
+    mounts = Mounts("shop", (PodVolume("data"),))
+
+    assert mounts == replace(has, unread=frozenset({unread})).judged(mounts)
+
+
 def test_a_claim_to_come_that_is_bound_at_once_is_not_judged():
-    has = Storage(claims={("shop", "data"): Claim("shop", "data", expected=True)})
+    has = storage(storage_class("now", mode="Immediate")).with_claims(
+        [Claim("shop", "data", class_name="now", expected=True)]
+    )
 
     assert not has.judged(Mounts("shop", (PodVolume("data"),)))
+
+
+def test_one_whose_class_is_not_there_is_never_bound():
+    has = storage(storage_class()).with_claims([Claim("shop", "data", class_name="gone", expected=True)])
+    mounts = Mounts("shop", (PodVolume("data"),))
+
+    assert mounts == has.judged(mounts)
 
 
 def test_copies_with_more():

@@ -88,6 +88,14 @@ def capacity(name, free, zone, of_class="fast", **fields):
     }
 
 
+def attachment(name, node, volume, attacher=EBS):
+    """What attaches a PersistentVolume to a node."""
+    return {
+        **{"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": name}},
+        "spec": {"nodeName": node, "attacher": attacher, "source": {"persistentVolumeName": volume}},
+    }
+
+
 def using(*names):
     """The field of a Pod that has these claims as volumes."""
     return {"volumes": [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support import DATA
 from tests.support.build import pod
-from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
+from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.kinds import EACH, KINDS
 from webhook.rules import RULES
@@ -332,11 +332,7 @@ CLUSTER_OBJECTS = (
         volume("pv-3", key="x y"),
     ),
     *(storage_class(), storage_class("slow", mode="Immediate", allowedTopologies=[{"matchLabelExpressions": []}])),
-    *(csi_node("a", 1), csi_driver(storageCapacity=True), capacity("c-1", "5Gi", "a")),
-    {
-        **{"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "at-1"}},
-        "spec": {"nodeName": "a", "attacher": "ebs.csi.aws.com", "source": {"persistentVolumeName": "pv-1"}},
-    },
+    *(csi_node("a", 1), csi_driver(storageCapacity=True), capacity("c-1", "5Gi", "a"), attachment("at-1", "a", "pv-1")),
 )
 cluster_objects = st.one_of(objects(), st.sampled_from(CLUSTER_OBJECTS))
 

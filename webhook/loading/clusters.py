@@ -26,9 +26,11 @@ from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 from webhook.scheduler.storage import (
+    ATTACHMENTS,
     CAPACITIES,
     CLAIMS,
     CLASSES,
+    CSI_DRIVERS,
     CSI_NODES,
     NO_STORAGE,
     PERSISTENT_VOLUMES,
@@ -141,6 +143,9 @@ def _lacking(storage: Storage) -> frozenset[str]:
         PERSISTENT_VOLUMES: storage.volumes,
         CLASSES: storage.classes,
         CSI_NODES: storage.csi_nodes,
+        CSI_DRIVERS: storage.csi_drivers,
+        CAPACITIES: storage.capacities,
+        ATTACHMENTS: storage.attachments,
     }
     return frozenset(resource for resource, objects in there.items() if not objects)
 

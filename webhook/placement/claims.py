@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
+from webhook.objects.labels import Labels
 from webhook.objects.names import HOSTNAME, ZONE
-from webhook.scheduler.attached_volumes import SchedulerError
+from webhook.scheduler.attached_volumes import SchedulerError, is_owned
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.in_tree_volumes import BY_PROVISIONER, IN_TREE
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.volume_binding import VolumeBinding
+from webhook.scheduler.plugins.volume_binding import Binding, VolumeBinding
 from webhook.scheduler.profile import VOLUME_BINDING, VOLUME_ZONE, Cycle
+from webhook.scheduler.selectors import IN
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.storage import (
     ATTACHMENTS,
@@ -30,18 +33,27 @@ from webhook.scheduler.storage import (
     PersistentVolume,
     StorageClass,
 )
-from webhook.scheduler.volumes import Mounts, PodVolume
+from webhook.scheduler.volumes import NO_MOUNTS, Mounts, PodVolume
 
 VOLUMES, VOLUME_LIMITS, FREE_STORAGE = "volumes", "limits of volumes", "free storage"
 LAST_WITH_IN_TREE_LIMITS = 30  # The last minor version whose scheduler has EBSLimits, GCEPDLimits, AzureDiskLimits.
 
 
+class VolumeGap(NamedTuple):
+    """What is not judged of a Pod's volumes; `unread` are the resources for lack of which it is not."""
+
+    what: str
+    unread: frozenset[str] = frozenset()
+
+
 class ClaimReach(NamedTuple):
     """
-    A claim of a Pod with the nodes that it leaves; `claim` is None if it is not there.
+    A claim of a Pod with the nodes that it leaves, all if it is not `judged`; `claim` is None if it is not there.
 
-    `volume` is what it is bound to, `free` are volumes that it would be bound to.  `key` is the topology key of the
-    `domains` of these nodes, which are none where it leaves all nodes.
+    `volume` is what it is bound to, `free` are volumes that it would be bound to; on some nodes one would be `made`,
+    from free storage that is reported if it `takes_capacity`.  `key` is the topology key of the `domains` of these
+    nodes, which are none where it leaves all nodes.  `wanted` are labels that no node has, and one needs for it.  A
+    claim that is `foreign` was made for another Pod.
     """
 
     name: str
@@ -52,7 +64,11 @@ class ClaimReach(NamedTuple):
     key: str
     domains: tuple[str, ...]
     free: tuple[str, ...] = ()
-    capacity: bool = False
+    made: bool = False
+    takes_capacity: bool = False
+    judged: bool = True
+    wanted: Labels = MappingProxyType({})
+    foreign: bool = False
 
     @property
     def pins(self) -> bool:
@@ -62,14 +78,15 @@ class ClaimReach(NamedTuple):
 
 def claims_of(cycle: Cycle, key: str = "") -> tuple[ClaimReach, ...]:
     """Return the claims of the Pod; places are named by the topology key `key`, or else by zone."""
-    return tuple(_reach(cycle, volume, key or ZONE) for volume in cycle.mounts.claims)
+    mounts = cycle.pod.mounts or NO_MOUNTS
+    return tuple(_reach(cycle, volume, key or ZONE) for volume in mounts.claims)
 
 
 def _reach(cycle: Cycle, volume: PodVolume, key: str) -> ClaimReach:
-    storage, namespace, nodes = cycle.storage, cycle.mounts.namespace, cycle.snapshot.nodes
-    claim = storage.claim(namespace, volume.claim)
-    alone = replace(cycle, pod=replace(cycle.pod, mounts=cycle.mounts._replace(volumes=(volume,))))
-    left, free, capacity = nodes.all, set[str](), False
+    storage, mounts, nodes = cycle.storage, cycle.pod.mounts or NO_MOUNTS, cycle.snapshot.nodes
+    claim = storage.claim(mounts.namespace, volume.claim)
+    alone = replace(cycle, pod=replace(cycle.pod, mounts=mounts._replace(volumes=(volume,))))
+    left, bindings = nodes.all, list[Binding]()
     try:
         framework = Framework(alone)
         for name in (VOLUME_BINDING, VOLUME_ZONE):
@@ -77,15 +94,48 @@ def _reach(cycle: Cycle, volume: PodVolume, key: str) -> ClaimReach:
             left = 0 if plugin.pre_filter().rejected else plugin.passing(left)
         binding = framework.plugin(VOLUME_BINDING)
         if claim is not None and left and storage.waits(claim) and isinstance(binding, VolumeBinding):
-            for possible in binding.bindings(left):
-                free |= {free_volume.name for _, free_volume in possible.free}
-                capacity |= any(made.capacity is not None for made in possible.made)
+            bindings = binding.bindings(left)
     except SchedulerError:
         left = 0
-    of_class = storage.classes.get(claim.class_name) if claim is not None else None
-    bound = storage.volumes.get(claim.volume_name) if claim is not None else None
+    made = [new for possible in bindings for new in possible.made]
     key, domains = _places(cycle, left, key)
-    return ClaimReach(volume.claim, claim, bound, of_class, left, key, domains, tuple(sorted(free)), capacity)
+    return ClaimReach(
+        volume.claim,
+        claim,
+        storage.volumes.get(claim.volume_name) if claim is not None else None,
+        storage.classes.get(claim.class_name) if claim is not None else None,
+        left,
+        key,
+        domains,
+        tuple(sorted({free_volume.name for possible in bindings for _, free_volume in possible.free})),
+        bool(made),
+        any(new.capacity is not None for new in made),
+        bool(alone.mounts),
+        wanted_labels(cycle, claim) if claim is not None else {},
+        claim is not None and volume.ephemeral and not is_owned(claim, mounts),
+    )
+
+
+def wanted_labels(cycle: Cycle, claim: Claim) -> Labels:
+    """
+    Return labels of a node that would reach the volume of a claim, or where one can be made; none if a node has them.
+
+    They are those of the first term that asks for values alone.
+    """
+    storage, nodes = cycle.storage, cycle.snapshot.nodes
+    volume, of_class = storage.volumes.get(claim.volume_name), storage.classes.get(claim.class_name)
+    terms = volume.terms if volume is not None else of_class.allowed if of_class and storage.waits(claim) else None
+    if terms is None or any(term.matching(nodes) for term in terms):
+        return {}
+    plain = [term for term in terms if term.expressions and not term.fields]
+    return next(
+        (
+            {expression.key: expression.values[0] for expression in term.expressions}
+            for term in plain
+            if all(expression.operator == IN for expression in term.expressions)
+        ),
+        {},
+    )
 
 
 def _places(cycle: Cycle, left: NodeSet, key: str) -> tuple[str, tuple[str, ...]]:
@@ -125,21 +175,24 @@ class Pins:
         return pinned
 
 
-def volume_gaps(cycle: Cycle) -> Iterator[str]:
+def volume_gaps(cycle: Cycle) -> Iterator[VolumeGap]:
     """Yield what is not known of the Pod's volumes, and may change where it can run."""
-    if not cycle.pod.mounts:
+    mounts, storage = cycle.pod.mounts, cycle.storage
+    if not mounts:
         return
-    if cycle.mounts != cycle.pod.mounts:
-        yield VOLUMES
-    storage = cycle.storage
+    if cycle.mounts != mounts:
+        yield VolumeGap(VOLUMES, frozenset().union(*[storage.lacking(mounts, volume) for volume in mounts.volumes]))
     waiting = [claim for claim in _claims(cycle) if storage.waits(claim)]
     made = [claim for claim in waiting if storage.classes[claim.class_name].makes_volumes]
     tracked = [driver for driver in storage.csi_drivers.values() if driver.tracks_capacity]
-    if made and (CSI_DRIVERS in storage.unread or (CAPACITIES in storage.unread and tracked)):
-        yield FREE_STORAGE
-    unread = {CSI_NODES, *((ATTACHMENTS,) if cycle.features.counts_volume_attachments else ())}
-    if (unread & storage.unread and _may_be_attached(cycle)) or _has_limits_of_plugins(cycle):
-        yield VOLUME_LIMITS
+    unread = storage.unread & {CSI_DRIVERS, *([CAPACITIES] if tracked else [])}
+    if made and unread:
+        yield VolumeGap(FREE_STORAGE, unread)
+    limited = any(csi_node.is_limited for csi_node in storage.csi_nodes.values())
+    counted = limited and cycle.features.counts_volume_attachments
+    unread = storage.unread & {CSI_NODES, *([ATTACHMENTS] if counted else [])}
+    if (unread and _may_be_attached(cycle)) or _has_limits_of_plugins(cycle):
+        yield VolumeGap(VOLUME_LIMITS, unread)
 
 
 def _claims(cycle: Cycle) -> list[Claim]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from webhook.placement.claims import ClaimReach, claims_of
+from webhook.placement.claims import ClaimReach, VolumeGap, claims_of, volume_gaps
 from webhook.placement.gaps import gaps
 from webhook.placement.variants import first_key
 from webhook.scheduler.constraint import Constraint
@@ -57,7 +57,7 @@ class Explanation:
 
     `message` is what kube-scheduler would say of a Pod that fits nowhere, else "".  `scores` are by plugin and by the
     name of the node, `total` is their weighted sum; both are empty where the scheduler scores nothing.  `gaps` are what
-    is not computed.  `claims` are those of the Pod.
+    is not computed, `volume_gaps` those of volumes.  `claims` are those of the Pod.
     """
 
     cycle: Cycle
@@ -68,6 +68,7 @@ class Explanation:
     total: Mapping[str, int]
     gaps: tuple[str, ...] = ()
     claims: tuple[ClaimReach, ...] = ()
+    volume_gaps: tuple[VolumeGap, ...] = ()
 
     @property
     def nodes(self) -> Nodes:
@@ -99,6 +100,7 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = (), name: str = "") -> Exp
         total(scores, cycle.profile.weights),
         gaps(cycle, feasibility, unmodelled, name),
         claims_of(cycle, first_key(cycle.constraints)),
+        tuple(volume_gaps(cycle)),
     )
 
 

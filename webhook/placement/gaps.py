@@ -80,7 +80,7 @@ def in_words(gaps: Sequence[str]) -> str:
 
 def gaps(cycle: Cycle, feasibility: Feasibility, uses: Sequence[str], name: str) -> tuple[str, ...]:
     """Return what is not computed of an attempt for a Pod of this name, which `uses` these features."""
-    of_pod = (*uses, *volume_gaps(cycle), *_namespaces(cycle))
+    of_pod = (*uses, *_volumes(cycle), *_namespaces(cycle))
     return (*of_pod, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_of_cluster(cycle, feasibility, name))
 
 
@@ -89,7 +89,7 @@ def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
     lower = any(priority < cycle.pod.priority for priority in cycle.snapshot.priorities.values())
     preempting = (PREEMPTION,) if lower and cycle.pod.preempts else ()
     nominated = (NOMINATED,) if _nominated(cycle, "") else ()
-    of_pod = (*uses, *volume_gaps(cycle), *_namespaces(cycle))
+    of_pod = (*uses, *_volumes(cycle), *_namespaces(cycle))
     return (*of_pod, *cycle.snapshot.unread, *cycle.profile.unmodelled, *_devices(cycle), *nominated, *preempting)
 
 
@@ -99,6 +99,10 @@ def _of_cluster(cycle: Cycle, feasibility: Feasibility, name: str) -> Iterator[s
         yield NOMINATED
     if not feasibility.feasible and _may_preempt(cycle, feasibility):
         yield PREEMPTION
+
+
+def _volumes(cycle: Cycle) -> list[str]:
+    return [gap.what for gap in volume_gaps(cycle)]
 
 
 def _namespaces(cycle: Cycle) -> Iterator[str]:

@@ -7,24 +7,27 @@ Changes under which a node would take a Pod that no node takes now: each was tri
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from webhook.objects.names import HOSTNAME
+from webhook.objects.names import HOSTNAME, ZONE
 from webhook.placement import affinity_changes, volume_changes
 from webhook.placement.pods import with_fewer
 from webhook.placement.room import at_most, freed, in_words, lowered, share
 from webhook.placement.variants import (
     MOST_REMEDIES,
+    NEW_NODE,
     Finder,
     Variant,
     first_key,
     largest_first,
     place_name,
     refused,
+    with_changed,
+    with_new,
 )
 from webhook.scheduler.affinity import ANY_NODE
 from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
@@ -33,7 +36,7 @@ from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.domains import carrying_every_key
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible
-from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, another, union
+from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
 from webhook.scheduler.profile import (
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
@@ -57,7 +60,6 @@ ALIKE = 2  # Domains in which Pods may be fewer: others are no better.
 REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
 NODES_TRIED = 500_000
-NEW_NODE = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
 
 
 class Remedy(NamedTuple):
@@ -177,8 +179,10 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
             yield partial(_labelled, key=constraint.topology_key)
     yield from affinity_changes.in_cluster(cycle, feasibility)
     yield from volume_changes.in_cluster(cycle, feasibility, key)
-    for domain, members in islice(largest_first(by_domain, nodes.all), MOST_REMEDIES):
-        yield partial(_with_node, like=members, place=place_name(key, domain))
+    pinned = bool(cycle.mounts.claims and nodes.domains(ZONE))
+    of_new, new_key = (nodes.domains(ZONE), ZONE) if pinned and not key else (by_domain, key)
+    for domain, members in islice(largest_first(of_new, nodes.all), MOST_REMEDIES):
+        yield partial(_with_node, like=members, place=place_name(new_key, domain))
     for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
         if other:
             yield partial(_with_domain, key=other)
@@ -209,12 +213,6 @@ def _hard(cycle: Cycle) -> list[Constraint]:
     return [constraint for constraint in cycle.constraints if constraint.hard]
 
 
-def _with_changed(cycle: Cycle, *changed: Node) -> Cycle:
-    """Return the cluster with these nodes in place of those of the same names, or besides."""
-    named = {node.name: node for node in (*cycle.snapshot.nodes, *changed)}
-    return replace(cycle, snapshot=replace(cycle.snapshot, nodes=Nodes(named.values())))
-
-
 def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
     """Yield a node uncordoned, or without the taints that the Pod does not tolerate, as far as a person sets them."""
     closed = [
@@ -233,7 +231,7 @@ def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
         changes = [f"uncordon {node.name}"] if cordoned else []
         changes += [f"take the taint {taint} off {node.name}" for taint in set_by_people]
         opened = replace(node, unschedulable=False, taints=taints)
-        yield Variant(" and ".join(changes) + (f" ({place})" if place else ""), _with_changed(cycle, opened))
+        yield Variant(" and ".join(changes) + (f" ({place})" if place else ""), with_changed(cycle, opened))
 
 
 def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
@@ -296,7 +294,7 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     ]
     for node in islice(nodes.members(nodes.all & ~nodes.carrying(key)), MOST_REMEDIES):
         for value in (node.name,) if key == HOSTNAME else (*values, NEW_NODE):
-            labelled = _with_changed(cycle, replace(node, labels={**node.labels, key: value}))
+            labelled = with_changed(cycle, replace(node, labels={**node.labels, key: value}))
             yield Variant(
                 f"label {node.name} with {key}{' as a new domain' if value == NEW_NODE else f'={value}'}", labelled
             )
@@ -307,22 +305,14 @@ def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
     for node in islice(cycle.snapshot.nodes.members(like), 1):
         keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
         words = f"a node more{f' in {place}' if place else ''}{', untainted' if keeps_off else ''}"
-        yield Variant(words, _with_new(cycle, node, {}))
+        yield Variant(words, with_new(cycle, node, {}))
 
 
 def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     """Yield a node in a domain of its own, else as those there are."""
     nodes = cycle.snapshot.nodes
     for node in islice(nodes.members(nodes.carrying(key)), 1):
-        yield Variant(f"a node in another {key.rpartition('/')[2]}", _with_new(cycle, node, {key: NEW_NODE}))
-
-
-def _with_new(cycle: Cycle, like: Node, labels: Mapping[str, str]) -> Cycle:
-    """Return the cluster with a new node, which has the CSI drivers of the one that it is like."""
-    taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
-    with_node = _with_changed(cycle, another(like, NEW_NODE, labels, taints))
-    storage = cycle.storage.with_csi_nodes({NEW_NODE: like.name})
-    return replace(with_node, snapshot=replace(with_node.snapshot, storage=storage))
+        yield Variant(f"a node in another {key.rpartition('/')[2]}", with_new(cycle, node, {key: NEW_NODE}))
 
 
 def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:

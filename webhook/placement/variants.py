@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from webhook.objects.labels import Labels
 from webhook.objects.names import HOSTNAME
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.framework import Feasibility
-from webhook.scheduler.nodes import NodeSet, union
+from webhook.scheduler.nodes import Node, Nodes, NodeSet, another, union
 from webhook.scheduler.profile import Cycle
+from webhook.scheduler.taints import DO_NOT_SCHEDULE
 
 MOST_REMEDIES = 8  # of those that are offered, and of the places in which one sort of change is tried
+
+
+NEW_NODE = "a new node"  # Its name, and its value of a label; no node and no domain that is there is called so.
 
 
 class Variant(NamedTuple):
@@ -23,6 +29,20 @@ class Variant(NamedTuple):
 
 # Variants of an attempt, the smallest change first.
 Finder = Callable[[Cycle], Iterator[Variant]]
+
+
+def with_changed(cycle: Cycle, *changed: Node) -> Cycle:
+    """Return the cluster with these nodes in place of those of the same names, or besides."""
+    named = {node.name: node for node in (*cycle.snapshot.nodes, *changed)}
+    return replace(cycle, snapshot=replace(cycle.snapshot, nodes=Nodes(named.values())))
+
+
+def with_new(cycle: Cycle, like: Node, labels: Labels) -> Cycle:
+    """Return the cluster with a new node, which has the CSI drivers of the one that it is like."""
+    taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
+    with_node = with_changed(cycle, another(like, NEW_NODE, labels, taints))
+    storage = cycle.storage.with_csi_nodes({NEW_NODE: like.name})
+    return replace(with_node, snapshot=replace(with_node.snapshot, storage=storage))
 
 
 def first_key(constraints: Sequence[Constraint]) -> str:

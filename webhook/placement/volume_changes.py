@@ -7,20 +7,26 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 
-from webhook.objects.names import HOSTNAME, ZONE
-from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name
+from webhook.objects.labels import Labels
+from webhook.objects.names import HOSTNAME, SELECTED_NODE, ZONE
+from webhook.placement.claims import wanted_labels
+from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, with_new
 from webhook.scheduler.affinity import NodeTerm
-from webhook.scheduler.framework import Feasibility
+from webhook.scheduler.attached_volumes import SchedulerError
+from webhook.scheduler.framework import Feasibility, Framework
+from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
 from webhook.scheduler.plugins.volume_binding import NO_VOLUME, NOT_ENOUGH_SPACE, UNBOUND
 from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT, not_found
-from webhook.scheduler.profile import Cycle
+from webhook.scheduler.profile import VOLUME_BINDING, Cycle
 from webhook.scheduler.selectors import IN, Requirement, Selector
-from webhook.scheduler.storage import Claim, ClaimRef, PersistentVolume, StorageCapacity
+from webhook.scheduler.storage import FILESYSTEM, Claim, ClaimRef, PersistentVolume, StorageCapacity
+from webhook.scheduler.volumes import Mounts, PodVolume
 
 _SIZES = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 _NANOS = 10**9
+READ_WRITE_ONCE = "ReadWriteOnce"
 NEW_VOLUME = "a new volume"  # Its name; no volume that is there is called so.
 
 
@@ -42,6 +48,10 @@ def in_cluster(cycle: Cycle, feasibility: Feasibility, key: str) -> Iterator[Fin
             yield partial(_bound, which=members, place=place_name(place, domain))
     if _missing(cycle, feasibility):
         yield _created
+    if wanted := _wanted(cycle):
+        yield partial(_with_node, labels=wanted)
+    if any(claim.selected_node and nodes.get(claim.selected_node) is None for claim in _claims(cycle)):
+        yield _chosen_anew
     if refused(CLAIM_IN_USE, CLAIM_IN_USE_TO_33):
         yield _without_user
     if crowded := refused(TOO_MANY, DISK_CONFLICT):
@@ -61,11 +71,21 @@ def size_text(nanos: int) -> str:
     return str(size)
 
 
+def _claims(cycle: Cycle) -> list[Claim]:
+    """Return the claims of the Pod that are there."""
+    claims = (cycle.storage.claim(cycle.mounts.namespace, volume.claim) for volume in cycle.mounts.claims)
+    return [claim for claim in claims if claim is not None]
+
+
 def _waiting(cycle: Cycle) -> list[Claim]:
     """Return the claims of the Pod that wait for it, the largest first."""
-    claims = (cycle.storage.claim(cycle.mounts.namespace, volume.claim) for volume in cycle.mounts.claims)
-    waiting = [claim for claim in claims if claim is not None and cycle.storage.waits(claim)]
+    waiting = [claim for claim in _claims(cycle) if cycle.storage.waits(claim)]
     return sorted(waiting, key=lambda claim: -(claim.requested or 0))
+
+
+def _wanted(cycle: Cycle) -> Labels:
+    """Return the labels of a node that all claims of the Pod need and none has."""
+    return {key: value for claim in _claims(cycle) for key, value in wanted_labels(cycle, claim).items()}
 
 
 def _within(cycle: Cycle, which: NodeSet) -> tuple[NodeTerm, ...]:
@@ -90,8 +110,18 @@ def _with_volume(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Varian
             terms=_within(cycle, which),
         )
         storage = storage.with_volumes([volume])
-        made.append(f"a free PersistentVolume of {size_text(claim.requested or 0)} and class {claim.class_name}")
+        made.append(_volume_text(claim))
         yield Variant(f"{' and '.join(made)} in {place}", _with(cycle, storage=storage))
+
+
+def _volume_text(claim: Claim) -> str:
+    """Return in words the volume that a claim asks for; what most claims ask for goes without saying."""
+    modes = [mode for mode in claim.access_modes if mode != READ_WRITE_ONCE]
+    labels = [f"label {key}={value}" for key, value in sorted(claim.selector_labels.items())]
+    volume_mode = [f"volumeMode {claim.mode}"] if claim.mode != FILESYSTEM else []
+    *others, last = [f"class {claim.class_name}", *modes, *volume_mode, *labels]
+    asked = f"{', '.join(others)} and {last}" if others else last
+    return f"a free PersistentVolume of {size_text(claim.requested or 0)} and {asked}"
 
 
 def _with_storage(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
@@ -102,8 +132,44 @@ def _with_storage(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Varia
     for claim in _waiting(cycle):
         free = StorageCapacity("", claim.class_name, selector, claim.requested, None)
         storage = replace(storage, capacities=(free, *storage.capacities))
-        made.append(f"{size_text(claim.requested or 0)} of free storage of class {claim.class_name}")
+        made.append(_storage_text(cycle, claim, which))
         yield Variant(f"{' and '.join(made)} in {place}", _with(cycle, storage=storage))
+
+
+def _storage_text(cycle: Cycle, claim: Claim, which: NodeSet) -> str:
+    """Return in words what a claim needs of a driver that has too little for it on these nodes."""
+    size = size_text(claim.requested or 0)
+    largest = [
+        each.largest
+        for each in cycle.storage.capacities
+        if each.class_name == claim.class_name
+        and each.largest is not None
+        and (each.capacity or 0) >= (claim.requested or 0)
+        and each.nodes is not None
+        and which & NodeTerm(each.nodes.requirements, ()).matching(cycle.snapshot.nodes)
+    ]
+    if largest:
+        return f"volumes of {size} of class {claim.class_name}, which makes {size_text(max(largest))} at most,"
+    return f"{size} of free storage of class {claim.class_name}"
+
+
+def _with_node(cycle: Cycle, *, labels: Labels) -> Iterator[Variant]:
+    """Yield a node with these labels, else as one that is there."""
+    pairs = " and ".join(f"{key}={value}" for key, value in labels.items())
+    ((key, value),) = labels.items() if len(labels) == 1 else (("", ""),)
+    words = f"a node in {place_name(key, value)}" if key == ZONE else f"a node with {pairs}"
+    for node in islice(cycle.snapshot.nodes, 1):
+        yield Variant(words, with_new(cycle, node, labels))
+
+
+def _chosen_anew(cycle: Cycle) -> Iterator[Variant]:
+    """Yield the claims whose volume is to be made for a node that is gone, without that choice."""
+    there = cycle.snapshot.nodes
+    stuck = [claim for claim in _claims(cycle) if claim.selected_node and there.get(claim.selected_node) is None]
+    free = [replace(claim, selected_node=None) for claim in stuck]
+    names = " and ".join(claim.name for claim in stuck)
+    words = f"take the annotation {SELECTED_NODE} off claim{'s' * (len(stuck) > 1)} {names}"
+    yield Variant(words, _with(cycle, storage=cycle.storage.with_claims(free)))
 
 
 def _bound(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
@@ -150,9 +216,26 @@ def _without_pods(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
     for node in islice(snapshot.nodes.names(which), MOST_REMEDIES):
         for mounts in sorted(mounts for mounts, nodes in snapshot.mounts.items() if nodes.get(node)):
             left = {**snapshot.mounts, mounts: {**snapshot.mounts[mounts], node: snapshot.mounts[mounts][node] - 1}}
-            names = [volume.claim or (volume.disk.identity if volume.disk else "") for volume in mounts.volumes]
-            named = f"claim {names[0]}" if mounts.volumes[0].claim else f"disk {names[0]}"
-            yield Variant(f"move the Pod with {named} off {node}", _with(cycle, mounts=left))
+            elsewhere = _reached(cycle, mounts) & ~snapshot.nodes.named((node,))
+            act, place = ("move", f"off {node}") if elsewhere else ("delete", f"on {node}")
+            yield Variant(f"{act} the Pod with {_volume_name(mounts.volumes[0])} {place}", _with(cycle, mounts=left))
+
+
+def _reached(cycle: Cycle, mounts: Mounts) -> NodeSet:
+    """Return the nodes that reach the volumes of a Pod."""
+    pod = IncomingPod(mounts.namespace, {}, mounts=mounts)
+    try:
+        return (
+            Framework(replace(cycle, pod=pod, constraints=())).plugin(VOLUME_BINDING).passing(cycle.snapshot.nodes.all)
+        )
+    except SchedulerError:
+        return 0
+
+
+def _volume_name(volume: PodVolume) -> str:
+    if volume.disk is not None:
+        return f"disk {volume.disk.identity}"
+    return "an ephemeral volume" if volume.ephemeral else f"claim {volume.claim}"
 
 
 def _with(cycle: Cycle, **changed: object) -> Cycle:

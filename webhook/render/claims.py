@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.objects.names import HOSTNAME
-from webhook.placement.claims import ClaimReach
+from webhook.placement.claims import ClaimReach, VolumeGap
 
 MOST_PLACES = 5
 
@@ -15,8 +15,15 @@ def claim_rows(claims: Sequence[ClaimReach], number: int) -> Iterator[tuple[str,
     for reach in claims:
         left = reach.nodes.bit_count()
         nodes = f"{left:,} of {number:,} node{'' if number == 1 else 's'}" if left < number else "any node"
+        if not reach.judged:
+            nodes = "not judged"
         place = places(reach)
-        yield f"claim {reach.name}", state(reach), f"{nodes}{f' ({place})' if place else ''}"
+        yield title(reach.name), state(reach), f"{nodes}{f' ({place})' if place else ''}"
+
+
+def title(name: str) -> str:
+    """Return how a claim is called; that of an ephemeral volume has no name before its Pod has one."""
+    return f"claim of volume {name[1:]}" if name.startswith("-") else f"claim {name}"
 
 
 def places(reach: ClaimReach) -> str:
@@ -32,33 +39,56 @@ def state(reach: ClaimReach) -> str:
     """Return what a claim is bound to, or would be."""
     claim = reach.claim
     if claim is None:
-        return "is not there"
+        return "is not there" if reach.judged else "is not known"
     if claim.lost:
         return f"has lost its volume {claim.volume_name}"
     if claim.deleting:
         return "is being deleted"
+    if reach.foreign:
+        return "was made for another Pod"
+    nowhere = " and ".join(f"{key}={value}" for key, value in reach.wanted.items())
+    if nowhere:
+        where = f"for nodes with {nowhere}, of which there is none"
+        return f"bound to {claim.volume_name}, {where}" if claim.bound else f"waits for its Pod; is to be made {where}"
     if claim.bound:
-        return f"bound to {claim.volume_name}{'' if reach.volume is not None else ', which is not there'}"
+        missing = reach.judged and reach.volume is None
+        return f"bound to {claim.volume_name}{', which is not there' if missing else ''}"
+    if reach.of_class is None and not reach.judged:
+        return f"not bound, of class {claim.class_name}" if claim.class_name else "not bound"
     if reach.of_class is None:
-        named = f"class {claim.class_name}, which is not there" if claim.class_name else "no class"
-        return f"not bound, of {named}"
+        return (
+            f"not bound, of class {claim.class_name}, which is not there"
+            if claim.class_name
+            else "not bound, without a class"
+        )
     if claim.volume_name:
         return f"not bound yet to {claim.volume_name}"
     if not reach.of_class.waits:
         return f"not bound: class {claim.class_name} binds it before its Pod is placed"
-    new = "new, " if claim.expected else ""
+    if claim.selected_node and not reach.nodes:
+        return f"its volume is being made for node {claim.selected_node}"
+    waits = f"{'new, ' if claim.expected else ''}waits for its Pod"
     if not reach.nodes:
-        return f"{new}waits for its Pod; no node has a volume for it"
+        return f"{waits}; no node has a volume for it"
+    made = f"class {claim.class_name} makes its volume"
     if reach.free:
         more = f" or {len(reach.free) - 1:,} more" if len(reach.free) > 1 else ""
-        return f"{new}waits for its Pod, to be bound to {reach.free[0]}{more}"
-    return f"{new}waits for its Pod; class {claim.class_name} makes its volume there"
+        return f"{waits}, to be bound to {reach.free[0]}{more}{f'; elsewhere {made}' if reach.made else ''}"
+    return f"{waits}; {made} there"
+
+
+def gap_remarks(gaps: Iterable[VolumeGap]) -> Iterator[str]:
+    """Yield for lack of which resources volumes are not judged."""
+    for gap in gaps:
+        if gap.unread:
+            hint = "may not be listed, or are not in the file (evenkeel dump tells if there are none)"
+            yield f"{gap.what}: {' and '.join(sorted(gap.unread))} {hint}"
 
 
 def claim_remarks(claims: Sequence[ClaimReach]) -> Iterator[str]:
     """Yield what the API does not show of claims that wait."""
     for reach in claims:
-        if reach.free or reach.capacity:
+        if reach.free or reach.takes_capacity:
             what = "these volumes" if reach.free else "this storage"
             yield f"kube-scheduler may just have given {what} to another Pod: the API does not show that at once"
             return
@@ -73,6 +103,7 @@ def as_json(reach: ClaimReach, nodes: Sequence[str]) -> dict[str, object]:
         "volume": claim.volume_name if claim is not None else "",
         "bound": claim is not None and claim.bound,
         "state": state(reach),
+        "judged": reach.judged,
         "topologyKey": reach.key,
         "domains": list(reach.domains),
         "nodes": list(nodes),

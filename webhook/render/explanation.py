@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 from itertools import zip_longest
+from operator import and_
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -18,7 +20,7 @@ from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDULABLE_REASON, PlacementSubject
 from webhook.placement.variants import place_name
 from webhook.render.claims import as_json as claim_as_json
-from webhook.render.claims import claim_remarks, claim_rows, places
+from webhook.render.claims import claim_remarks, claim_rows, gap_remarks, places
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
@@ -122,29 +124,45 @@ def claim_lines(explanation: Explanation) -> Iterator[str]:
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
     for name, bound, nodes in rows:
         yield one_line(f"{name:<{widths[0]}}   {bound:<{widths[1]}}   {nodes}", 2 * LINE_LIMIT)
+    yield from (f"  {remark}" for remark in gap_remarks(explanation.volume_gaps))
     yield from (f"  {remark}" for remark in claim_remarks(explanation.claims))
     if explanation.feasibility.feasible or explanation.feasibility.rejected or explanation.feasibility.error:
         return
-    for reach in explanation.claims:
-        if reach.pins and reach.nodes:
-            there = places(reach)
-            refusing = _refusing(reach, explanation)
-            yield f"Its claim {reach.name} is in {there}, and {refusing}: no node is left."
-            yield f"The claim cannot be moved: its volume {reach.claim.volume_name if reach.claim else ''} stays there."
+    pinning = [reach for reach in explanation.claims if reach.pins and reach.nodes]
+    if pinning:
+        yield from _pinned(pinning, explanation)
 
 
-def _refusing(reach: ClaimReach, explanation: Explanation) -> str:
-    """Return what refuses the nodes that a claim leaves, in a few words."""
+def _pinned(pinning: Sequence[ClaimReach], explanation: Explanation) -> Iterator[str]:
+    """Yield why no node is left of those that the Pod's bound claims leave."""
+    left = reduce(and_, [reach.nodes for reach in pinning])
+    if left:
+        names = " and ".join(reach.name for reach in pinning)
+        its = f"Its claim {names} is" if len(pinning) == 1 else f"Its claims {names} are"
+        fewest = min(pinning, key=lambda reach: reach.nodes.bit_count())
+        yield f"{its} in {places(fewest)}, and {_refusing(left, explanation)}; no node is left."
+    else:
+        where = ", ".join(f"{reach.name} is in {places(reach)}" for reach in pinning)
+        yield f"No node reaches all its claims: {where}."
+    volumes = " and ".join(reach.volume.name for reach in pinning if reach.volume is not None)
+    if len(pinning) == 1:
+        yield f"The claim cannot be moved: its volume {volumes} stays there."
+    else:
+        yield f"The claims cannot be moved: their volumes {volumes} stay there."
+
+
+def _refusing(left: NodeSet, explanation: Explanation) -> str:
+    """Return what refuses the nodes that claims leave, in a few words."""
     refusing = [
         f"constraint {of.constraint.index} refuses {place_name(of.constraint.topology_key, domain.value)}"
         for of in explanation.constraints
         if of.constraint.hard
         for domain in of.domains
-        if not domain.passes and domain.nodes & reach.nodes
+        if not domain.passes and domain.nodes & left
     ]
-    others = _why(reach.nodes, explanation, but=POD_TOPOLOGY_SPREAD)
+    others = _why(left, explanation, but=POD_TOPOLOGY_SPREAD)
     if others:
-        single = reach.nodes.bit_count() == 1
+        single = left.bit_count() == 1
         refusing.append(f"{'its node' if single else 'nodes there'} {others}")
     return " and ".join(refusing[:MOST_NODES_SHOWN]) or "no node there takes it"
 
@@ -279,7 +297,7 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
     return f"{counted}passes" + (f", but {shut}" if shut else "")
 
 
-def _why(nodes: NodeSet, explanation: Explanation, but: str = "") -> str:
+def _why(nodes: NodeSet, explanation: Explanation, but: str | None = None) -> str:
     """Return what refuses these nodes besides one plugin, in the fewest words."""
     words: list[str] = []
     single = nodes.bit_count() == 1

@@ -66,7 +66,7 @@ class Attacher(NamedTuple):
                 claim = self.storage.claim(mounts.namespace, volume.claim)
                 if claim is None:
                     continue
-                if volume.ephemeral and not claim.expected and (not mounts.uid or claim.controller != mounts.uid):
+                if volume.ephemeral and not is_owned(claim, mounts):
                     raise SchedulerError(not_owned(claim, mounts))
                 attached = self._of_claim(claim, csi_node)
             if attached is not None:
@@ -112,6 +112,15 @@ class Attacher(NamedTuple):
         if plugin is None:
             return AttachedVolume(of_class.provisioner, named)
         return AttachedVolume(plugin.driver, named) if self.migrates(plugin.name, csi_node) else None
+
+
+def is_owned(claim: Claim, mounts: Mounts) -> bool:
+    """
+    Return whether the claim of an ephemeral volume is that of the Pod; one that is about to be made is.
+
+    upstream: ephemeral.go:VolumeIsForPod (v1.37)
+    """
+    return claim.expected or (bool(mounts.uid) and claim.controller == mounts.uid)
 
 
 def not_owned(claim: Claim, mounts: Mounts) -> str:

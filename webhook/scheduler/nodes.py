@@ -283,6 +283,11 @@ def integer(text: str) -> int | None:
     return number if -_INT64 <= number < _INT64 else None
 
 
+def positions(nodes: NodeSet) -> Iterator[int]:
+    """Return the positions of the nodes of a set, in their order."""
+    return compress(range(nodes.bit_length()), _as_selectors(nodes))
+
+
 def union(sets: Iterable[NodeSet]) -> NodeSet:
     """Return the nodes that are in any of the sets."""
     members = 0

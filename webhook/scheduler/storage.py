@@ -319,19 +319,26 @@ class Storage:
 
     def judged(self, mounts: Mounts) -> Mounts:
         """Return the volumes of which enough is known: without claims of which something is unread that decides."""
-        return mounts._replace(volumes=tuple([each for each in mounts.volumes if self._is_known(mounts, each)]))
+        return mounts._replace(volumes=tuple([each for each in mounts.volumes if self._is_judged(mounts, each)]))
 
-    def _is_known(self, mounts: Mounts, volume: PodVolume) -> bool:
+    def _is_judged(self, mounts: Mounts, volume: PodVolume) -> bool:
+        claim = self.claim(mounts.namespace, volume.claim) if volume.disk is None else None
+        if claim is not None and claim.expected and claim.class_name in self.classes and not self.waits(claim):
+            return False  # It is bound before the Pod is placed, and nobody knows where.
+        return not self.lacking(mounts, volume)
+
+    def lacking(self, mounts: Mounts, volume: PodVolume) -> frozenset[str]:
+        """Return the resources that are unread, and decide where a volume of a Pod can be used."""
         if volume.disk is not None:
-            return True
-        if CLAIMS in self.unread:
-            return False
+            return frozenset()
         claim = self.claim(mounts.namespace, volume.claim)
-        if claim is None:
-            return True
-        if claim.expected and not self.waits(claim):  # It is bound before the Pod is placed, and nobody knows where.
-            return False
-        return not self.unread & ({PERSISTENT_VOLUMES} if claim.volume_name else {PERSISTENT_VOLUMES, CLASSES})
+        if claim is None or CLAIMS in self.unread:
+            return self.unread & {CLAIMS}
+        if claim.lost or claim.deleting or claim.volume_name in self.volumes:
+            return frozenset()
+        if not (claim.bound or self.waits(claim)) and (claim.volume_name or CLASSES not in self.unread):
+            return frozenset()  # A Pod is not placed as long as it is unbound.
+        return self.unread & ({PERSISTENT_VOLUMES} if claim.volume_name else {PERSISTENT_VOLUMES, CLASSES})
 
 
 NO_STORAGE = Storage()

@@ -11,7 +11,7 @@ from dataclasses import replace
 from sys import intern
 from typing import TypeVar, cast
 
-from webhook.objects.fields import FieldError, FieldPath, as_mapping, as_text, integer
+from webhook.objects.fields import FieldError, FieldPath, as_mapping, as_text
 from webhook.objects.kinds import CORE, STORAGE_V1
 from webhook.objects.names import (
     BETA_STORAGE_CLASS,
@@ -287,7 +287,7 @@ def _read_csi_node(reader: Reader, raw: Mapping[str, object]) -> CSINode:
     drivers = [
         NodeDriver(
             intern(reader.string(driver.get("name"), at, "name") or ""),
-            integer(as_mapping(driver.get("allocatable")).get("count")),
+            reader.integer(as_mapping(driver.get("allocatable")).get("count"), at, "allocatable", "count"),
             reader.strings(driver.get("topologyKeys"), at, "topologyKeys"),
         )
         for driver, at in reader.mappings(as_mapping(raw.get("spec")).get("drivers"), ("spec", "drivers"))

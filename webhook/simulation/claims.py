@@ -18,6 +18,7 @@ from webhook.placement.subject import with_expected
 from webhook.scheduler.affinity import NodeTerm
 from webhook.scheduler.nodes import Node
 from webhook.scheduler.plugins.volume_binding import Binding
+from webhook.scheduler.profile import Cycle
 from webhook.scheduler.selectors import IN, Requirement
 from webhook.scheduler.storage import Claim, ClaimRef, PersistentVolume, PersistentVolumes, Storage
 from webhook.scheduler.volumes import Mounts, read_mounts
@@ -55,6 +56,14 @@ def own_volumes(spec: Raw, templates: tuple[Raw, ...]) -> Raw:
 def with_made(storage: Storage, claims: tuple[Raw, ...]) -> Storage:
     """Return what there is of volumes once these claims have been made, as far as they are not there."""
     return with_expected(storage, claims) if claims else storage
+
+
+def with_volumes(cycle: Cycle, volumes: Volumes, replicas: int) -> Cycle:
+    """Return an attempt for a Pod with the volumes of so many Pods that are made alike, and of one more."""
+    made = [volumes.of_pod(ordinal, 0) for ordinal in (range(replicas + 1) if volumes.templates else (0,))]
+    mounts = made[0][0]._replace(volumes=tuple([volume for of_pod, _ in made for volume in of_pod.volumes]))
+    storage = with_made(cycle.storage, tuple([claim for _, claims in made for claim in claims]))
+    return replace(cycle, pod=replace(cycle.pod, mounts=mounts), snapshot=replace(cycle.snapshot, storage=storage))
 
 
 def bound_on(storage: Storage, mounts: Mounts, binding: Binding | None, node: Node | None) -> Storage:

@@ -23,7 +23,7 @@ from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.volumes import read_mounts
 from webhook.simulation import ties
-from webhook.simulation.claims import unknown_topologies, with_made
+from webhook.simulation.claims import unknown_topologies, with_made, with_volumes
 from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
 from webhook.simulation.initial_pods import initial_budgets, initial_pod
 from webhook.simulation.node_changes import Ground, after, first_ground
@@ -116,12 +116,17 @@ def planned(
     )
     budgets = tuple(initial_budgets(controllers)) if any(step.action == DRAIN for step in taken) else ()
     plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
+    most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
     not_judged = dict.fromkeys(
-        gap
-        for maker in (*of_sets, *rollouts.values())
-        for gap in gaps_of_runs(maker.of_class.cycle(controllers.snapshot, cluster.features), maker.of_class.unmodelled)
+        gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)
     )
     return Planned(plan, tuple(not_judged), tuple(notes))
+
+
+def _gaps(maker: Maker, controllers: Controllers, replicas: int) -> tuple[str, ...]:
+    """Return what is not simulated of so many Pods, with the claims that they have or get."""
+    cycle = maker.of_class.cycle(controllers.snapshot, controllers.cluster.features)
+    return gaps_of_runs(with_volumes(cycle, maker.volumes, replicas), maker.of_class.unmodelled)
 
 
 def _initial_pods(controllers: Controllers, makers: Sequence[Maker], changed_nodes: Set[str]) -> Iterator[InitialPod]:

@@ -273,3 +273,28 @@ def test_two_claims_of_a_class_are_added_up():
 def test_a_pod_without_claims_that_wait_is_not_scored():
     assert None is scores(claim("data", "pv-1"), volume("pv-1", of="data"))
     assert {"a1": 0, "b1": 0} == scores(storage_class(), claim("data"))  # Its driver reports nothing.
+
+
+def test_two_claims_of_a_pod_get_volumes_of_their_own_on_each_of_many_nodes():
+    names = [f"n{i}" for i in range(150)]
+    there = [volume(f"{name}-{i}", name, key=HOSTNAME, of_class="local") for name in names for i in range(2)]
+    cycle = attempted(
+        *(node(name) for name in names), LOCAL, *there, local("data"), local("logs"), **using("data", "logs")
+    )
+    bindings = Framework(cycle).plugin(VOLUME_BINDING).bindings(cycle.snapshot.nodes.all)
+    got = {
+        name: [volume.name for _, volume in binding.free]
+        for binding in bindings
+        for name in cycle.snapshot.nodes.names(binding.nodes)
+    }
+
+    assert {name: [f"{name}-0", f"{name}-1"] for name in names} == got
+
+
+def test_a_claim_that_is_in_a_pod_twice_gets_the_volume_that_is_kept_for_it_once():
+    volumes = using("data")["volumes"]
+    twice = {"volumes": [*volumes, {**volumes[0], "name": "again"}]}
+    there = [free("kept", of="data"), free("free")]
+
+    assert {"b1": (NO_VOLUME,)} == reasons(attempted(*NODES, LOCAL, local("data"), *there, **twice))
+    assert {"a1", "b1"} == set(reasons(attempted(*NODES, LOCAL, local("data"), *there[:1], **twice)))

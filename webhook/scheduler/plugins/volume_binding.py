@@ -13,19 +13,20 @@ from typing import NamedTuple
 
 from webhook.objects.quantities import whole
 from webhook.scheduler.affinity import NodeTerm
-from webhook.scheduler.attached_volumes import SchedulerError, not_owned
+from webhook.scheduler.attached_volumes import SchedulerError, is_owned, not_owned
 from webhook.scheduler.fit import MAX_NODE_SCORE, on_line
 from webhook.scheduler.in_tree_volumes import IN_TREE, TranslationError
-from webhook.scheduler.nodes import NodeSet, union
+from webhook.scheduler.nodes import NodeSet, positions, union
 from webhook.scheduler.plugins.plugin import EVERY_NODE, Parts, Plugin, PreFilterResult, Refusal
 from webhook.scheduler.plugins.volume_restrictions import not_found
 from webhook.scheduler.profile import VOLUME_BINDING, Cycle
-from webhook.scheduler.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
+from webhook.scheduler.storage import CAPACITIES, Claim, PersistentVolume, StorageCapacity, StorageClass
 
 OUT_OF_REACH = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+MOST_PAIRS = 10_000  # of sets of nodes that are compared; where there are more, nodes are gone through one by one
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 
 
@@ -42,7 +43,27 @@ class Binding(NamedTuple):
     nodes: NodeSet
     free: tuple[tuple[Claim, PersistentVolume], ...] = ()
     made: tuple[NewVolume, ...] = ()
-    unmatched: tuple[Claim, ...] = ()
+
+
+class Choice(NamedTuple):
+    """Nodes on which a claim gets a free volume, or a new one."""
+
+    nodes: NodeSet
+    free: tuple[Claim, PersistentVolume] | None = None
+    made: NewVolume | None = None
+
+
+class Choices(NamedTuple):
+    """
+    What each claim that waits gets on which nodes; on those that are `possible` each gets one.
+
+    On the others a claim gets no volume, or there is no space for a new one.
+    """
+
+    possible: NodeSet
+    of_claims: tuple[Sequence[Choice], ...]
+    without_volume: NodeSet
+    without_space: NodeSet
 
 
 class VolumeBinding(Plugin):
@@ -84,7 +105,7 @@ class VolumeBinding(Plugin):
                 yield f'persistentvolumeclaim "{claim.name}" {lost}'
             elif claim.deleting:
                 yield f'persistentvolumeclaim "{claim.name}" is being deleted'
-            elif volume.ephemeral and not claim.expected and (not mounts.uid or claim.controller != mounts.uid):
+            elif volume.ephemeral and not is_owned(claim, mounts):
                 yield not_owned(claim, mounts)
 
     @cached_property
@@ -97,6 +118,10 @@ class VolumeBinding(Plugin):
     @cached_property
     def _unbound(self) -> list[Claim]:
         return [claim for claim in self._claims if not claim.bound]
+
+    @cached_property
+    def _waiting(self) -> list[Claim]:
+        return [claim for claim in self._claims if self.cycle.storage.waits(claim)]
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
@@ -111,8 +136,8 @@ class VolumeBinding(Plugin):
         refused = [(OUT_OF_REACH, out_of_reach), (NO_VOLUME, 0), (NOT_ENOUGH_SPACE, 0), (VOLUME_MISSING, missing)]
         if self._unbound:
             refused[1:3] = [
-                (NO_VOLUME, self._bindings.without_volume),
-                (NOT_ENOUGH_SPACE, self._bindings.without_space),
+                (NO_VOLUME, self._choices.without_volume),
+                (NOT_ENOUGH_SPACE, self._choices.without_space),
             ]
         groups: dict[tuple[str, ...], NodeSet] = {(): remaining}
         for reason, nodes in refused:
@@ -168,52 +193,57 @@ class VolumeBinding(Plugin):
 
     def bindings(self, nodes: NodeSet) -> list[Binding]:
         """Return what would be bound or made for the claims that wait, on those of the nodes where that is possible."""
-        return [each._replace(nodes=both) for each in self._bindings.possible if (both := each.nodes & nodes)]
+        left = nodes & self._choices.possible
+        parts = [Binding(left)] if left else []
+        for choices in self._choices.of_claims:
+            parts = list(_divided(parts, choices, left))
+        return parts
 
     @cached_property
-    def _bindings(self) -> Bindings:
+    def _choices(self) -> Choices:
         """
-        What would be bound or made for the claims that wait on each node, or why it is not possible.
+        What each claim that waits gets on each node, or why it gets nothing.
 
         upstream: binder.go:volumeBinder.FindPodVolumes (v1.37)
         """
         chosen = self.nodes.all
-        for claim in self._unbound:
+        for claim in self._waiting:
             if claim.selected_node is not None:
                 chosen &= self.nodes.named((claim.selected_node,))
-        selected = tuple([claim for claim in self._unbound if claim.selected_node is not None])
-        others = [claim for claim in self._unbound if claim.selected_node is None]
-        parts = [Binding(chosen)] if chosen else []
-        for claim in sorted(others, key=lambda claim: claim.requested or 0):
-            parts = [part for before in parts for part in self._matched(claim, before)]
-        possible, without_volume, without_space = list[Binding](), self.nodes.all & ~chosen, 0
-        for part in parts:
-            made = self._made(part._replace(unmatched=()), (*selected, *part.unmatched))
-            possible += made.possible
-            without_volume |= made.without_volume
-            without_space |= made.without_space
-        return Bindings(possible, without_volume, without_space)
+        unmatched, taken = list[tuple[Claim, NodeSet, list[Choice]]](), dict[str, NodeSet]()
+        for claim in self._waiting:
+            if claim.selected_node is not None:
+                unmatched.append((claim, chosen, []))
+        for claim in sorted(self._waiting, key=lambda claim: claim.requested or 0):
+            if claim.selected_node is None:
+                choices = list(self._matched(claim, chosen, taken))
+                unmatched.append((claim, chosen & ~union(choice.nodes for choice in choices), choices))
+        possible, without_volume, without_space = chosen, self.nodes.all & ~chosen, 0
+        for claim, nodes, choices in unmatched:
+            made, no_volume, no_space = self._made(claim, nodes & possible)
+            choices += made
+            without_volume |= no_volume
+            without_space |= no_space
+            possible &= ~(no_volume | no_space)
+        return Choices(possible, tuple(choices for _, _, choices in unmatched), without_volume, without_space)
 
-    def _matched(self, claim: Claim, part: Binding) -> Iterator[Binding]:
+    def _matched(self, claim: Claim, nodes: NodeSet, taken: dict[str, NodeSet]) -> Iterator[Choice]:
         """
-        Divide nodes by the free volume that a claim gets there: the smallest that fits.
+        Yield the free volumes that a claim gets on some of the nodes: the smallest that fits, and is not taken there.
 
         upstream: pv_helpers.go:FindMatchingVolume (v1.37)
         """
-        left, taken = part.nodes, {volume.name for _, volume in part.free}
         for volume in self._candidates(claim):
-            if volume.name in taken:
-                continue
-            if within := left & self._meeting(volume.terms):
-                yield part._replace(nodes=within, free=(*part.free, (claim, volume)))
-                left &= ~within
-            if not left or volume.claim is not None:
-                break
-        if left:
-            yield part._replace(nodes=left, unmatched=(*part.unmatched, claim))
+            free = nodes & ~taken.get(volume.name, 0)
+            if within := free & self._meeting(volume.terms):
+                yield Choice(within, (claim, volume))
+                taken[volume.name] = taken.get(volume.name, 0) | within
+            nodes &= ~(free if volume.claim is not None else within)  # One that is kept for it, or none.
+            if not nodes:
+                return
 
     def _candidates(self, claim: Claim) -> list[PersistentVolume]:
-        """Return the free volumes that fit a claim, the smallest first; or only that which is kept for it."""
+        """Return the volumes that fit a claim: those that are kept for it, and then free ones, the smallest first."""
         features = self.cycle.features
         if claim.attributes_class and not features.volume_attributes_class:
             of_claim = f"volumeAttributesClassName is set on claim {claim.namespace}/{claim.name}"
@@ -227,35 +257,25 @@ class VolumeBinding(Plugin):
                 continue
             if volume.attributes_class != claim.attributes_class:
                 continue
-            if volume.claim is not None:
-                return [volume]
-            if volume.available and _fits(claim, volume):
+            if volume.claim is not None or (volume.available and _fits(claim, volume)):
                 fitting.append(volume)
         return fitting
 
-    def _made(self, part: Binding, claims: Sequence[Claim]) -> Bindings:
+    def _made(self, claim: Claim, nodes: NodeSet) -> tuple[list[Choice], NodeSet, NodeSet]:
         """
-        Return on which of the nodes of a part volumes can be made for these claims.
+        Return on which of the nodes a volume can be made for a claim, where not, and where there is no space for it.
 
         upstream: binder.go:volumeBinder.checkVolumeProvisions (v1.37)
         """
-        storage = self.cycle.storage
-        parts, without_volume, without_space = [part], 0, 0
-        for claim in claims:
-            of_class = storage.classes[claim.class_name]
-            if not of_class.makes_volumes:
-                return Bindings([], without_volume | union(each.nodes for each in parts), without_space)
-            allowed = self._meeting(of_class.allowed)
-            divided = []
-            for before in parts:
-                without_volume |= before.nodes & ~allowed
-                left = before.nodes & allowed
-                for nodes, capacity in self._with_space(claim, of_class, left):
-                    divided.append(before._replace(nodes=nodes, made=(*before.made, NewVolume(claim, capacity))))
-                    left &= ~nodes
-                without_space |= left
-            parts = divided
-        return Bindings(parts, without_volume, without_space)
+        of_class = self.cycle.storage.classes[claim.class_name]
+        if not of_class.makes_volumes:
+            return [], nodes, 0
+        allowed = nodes & self._meeting(of_class.allowed)
+        choices = [
+            Choice(within, made=NewVolume(claim, capacity))
+            for within, capacity in self._with_space(claim, of_class, allowed)
+        ]
+        return choices, nodes & ~allowed, allowed & ~union(choice.nodes for choice in choices)
 
     def _with_space(
         self, claim: Claim, of_class: StorageClass, nodes: NodeSet
@@ -267,7 +287,8 @@ class VolumeBinding(Plugin):
         """
         storage = self.cycle.storage
         driver = storage.csi_drivers.get(of_class.provisioner)
-        if claim.requested is None or driver is None or not driver.tracks_capacity:
+        tracked = driver is not None and driver.tracks_capacity and CAPACITIES not in storage.unread
+        if claim.requested is None or not tracked:
             if nodes:
                 yield nodes, None
             return
@@ -319,12 +340,27 @@ class VolumeBinding(Plugin):
         return VolumeBinding(cycle)
 
 
-class Bindings(NamedTuple):
-    """What is `possible`, and the nodes where a claim gets no volume, or where there is no space for a new one."""
+def _divided(parts: Sequence[Binding], choices: Sequence[Choice], left: NodeSet) -> Iterator[Binding]:
+    """Divide the nodes that are left, on each of which another claim gets something, by what it gets."""
+    if len(parts) * len(choices) <= MOST_PAIRS:
+        for part in parts:
+            for choice in choices:
+                if both := part.nodes & choice.nodes:
+                    yield _plus(part, choice, both)
+        return
+    by_place = {place: i for i, choice in enumerate(choices) for place in positions(choice.nodes & left)}
+    for part in parts:
+        nodes: dict[int, NodeSet] = {}
+        for place in positions(part.nodes):
+            nodes[by_place[place]] = nodes.get(by_place[place], 0) | 1 << place
+        for i, members in nodes.items():
+            yield _plus(part, choices[i], members)
 
-    possible: list[Binding]
-    without_volume: NodeSet
-    without_space: NodeSet
+
+def _plus(part: Binding, choice: Choice, nodes: NodeSet) -> Binding:
+    free = () if choice.free is None else (choice.free,)
+    made = () if choice.made is None else (choice.made,)
+    return Binding(nodes, (*part.free, *free), (*part.made, *made))
 
 
 def _fits(claim: Claim, volume: PersistentVolume) -> bool:
