@@ -29,18 +29,18 @@ filtering.Verdicts.reasons filtering.count_each filtering.count_soft framework.F
 framework.Framework.best framework.Framework.copy framework.Framework.feasible framework.Framework.for_volumes
 framework.Framework.kept_off framework.Framework.plugin framework.Framework.searched framework.Framework.set_storage
 framework.Framework.set_usage framework.Framework.spread framework.Framework.usable framework.feasible_nodes
-framework.find_feasible framework.usable_nodes images.read_node_images incoming.places_quickly incoming.pod_of
-incoming.read_incoming_pod inter_pod_affinity.InterPodAffinity.add_pods inter_pod_affinity.InterPodAffinity.copy
-inter_pod_affinity.InterPodAffinity.kept_off node_ports.NodePorts.add_pods node_ports.NodePorts.copy
-node_ports.NodePorts.kept_off node_resources_fit.NodeResourcesFit.copy node_resources_fit.NodeResourcesFit.passing
-node_resources_fit.NodeResourcesFit.set_usage node_volume_limits.NodeVolumeLimits.add_pods
-node_volume_limits.NodeVolumeLimits.copy node_volume_limits.NodeVolumeLimits.kept_off
+framework.find_feasible framework.usable_nodes images.read_node_images in_tree_volumes.driver_of
+incoming.places_quickly incoming.pod_of incoming.read_incoming_pod inter_pod_affinity.InterPodAffinity.add_pods
+inter_pod_affinity.InterPodAffinity.copy inter_pod_affinity.InterPodAffinity.kept_off node_ports.NodePorts.add_pods
+node_ports.NodePorts.copy node_ports.NodePorts.kept_off node_resources_fit.NodeResourcesFit.copy
+node_resources_fit.NodeResourcesFit.passing node_resources_fit.NodeResourcesFit.set_usage
+node_volume_limits.NodeVolumeLimits.add_pods node_volume_limits.NodeVolumeLimits.copy
 node_volume_limits.NodeVolumeLimits.of node_volume_limits.NodeVolumeLimits.set_storage nodes.Nodes.by_taints
 nodes.Nodes.carrying nodes.Nodes.closed_to_some nodes.Nodes.common_label_keys nodes.Nodes.domains nodes.Nodes.get
 nodes.Nodes.grouped nodes.Nodes.integers nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named
 nodes.Nodes.named_one nodes.Nodes.names nodes.Nodes.number_of_domains nodes.Nodes.placed nodes.Nodes.replaced_by
-nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.another nodes.integer nodes.union
-nodes_by_usage.NodesByUsage.copy nodes_by_usage.NodesByUsage.look_at nodes_by_usage.NodesByUsage.set_usage
+nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.another nodes.integer nodes.positions
+nodes.union nodes_by_usage.NodesByUsage.copy nodes_by_usage.NodesByUsage.look_at nodes_by_usage.NodesByUsage.set_usage
 plugin.Plugin.add_pods plugin.Plugin.copy plugin.Plugin.kept_off plugin.Plugin.of plugin.Plugin.passing
 plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plugin.score_usage plugin.Plugin.scores
 plugin.Plugin.set_storage plugin.Plugin.set_usage pod_affinity.PodAffinity.terms pod_affinity.preferring
@@ -56,14 +56,14 @@ snapshot.Snapshot.attached_volumes snapshot.Snapshot.controller snapshot.Snapsho
 snapshot.Snapshot.with_namespace snapshot.by_rarest_label snapshot.from_objects snapshot.read_object
 storage.CSINode.is_limited storage.CSINode.limit storage.CSINode.topology_keys storage.Claim.selector_labels
 storage.PersistentVolume.translated storage.PersistentVolumes.candidates storage.PersistentVolumes.plus
-storage.Storage.claim storage.Storage.judged storage.Storage.with_claims storage.Storage.with_csi_nodes
-storage.Storage.with_volumes storage.StorageClass.makes_volumes storage.StorageClass.waits
-storage_objects.StorageReader.add storage_objects.StorageReader.storage storage_objects.read_claim taints.read_taints
-topology_counts.TopologyCounts.add topology_counts.TopologyCounts.copy topology_counts.TopologyCounts.keys
-topology_counts.TopologyCounts.nodes_by_weight topology_counts.TopologyCounts.reached validation.errors_in
-validation.in_one_line validation.on_stored_pod validation.shown_path volume_binding.VolumeBinding.bindings
-volume_binding.VolumeBinding.of volume_restrictions.VolumeRestrictions.add_pods
-volume_restrictions.VolumeRestrictions.copy volume_restrictions.VolumeRestrictions.kept_off
+storage.Storage.claim storage.Storage.judged storage.Storage.lacking storage.Storage.with_claims
+storage.Storage.with_csi_nodes storage.Storage.with_volumes storage.StorageClass.makes_volumes
+storage.StorageClass.waits storage_objects.StorageReader.add storage_objects.StorageReader.storage
+storage_objects.read_claim taints.read_taints topology_counts.TopologyCounts.add topology_counts.TopologyCounts.copy
+topology_counts.TopologyCounts.keys topology_counts.TopologyCounts.nodes_by_weight
+topology_counts.TopologyCounts.reached validation.errors_in validation.in_one_line validation.on_stored_pod
+validation.shown_path volume_binding.VolumeBinding.bindings volume_binding.VolumeBinding.of
+volume_restrictions.VolumeRestrictions.add_pods volume_restrictions.VolumeRestrictions.copy
 volume_restrictions.VolumeRestrictions.of volume_restrictions.not_found volume_zone.VolumeZone.of
 volumes.Mounts.claims volumes.Mounts.disks volumes.Mounts.shared_claims volumes.has_volumes
 """

@@ -22,7 +22,7 @@ DATA_3 = {
 
 def test_a_claim_is_named_by_template_set_and_ordinal():
     assert "data" == template_name(TEMPLATE)
-    assert "data-db-3" == claim_name(TEMPLATE, "db", 3)
+    assert "data-db-3" == claim_name("data", "db", 3)
     assert [DATA_3] == list(claims_of_set([TEMPLATE], "db", "shop", 3))
 
 

@@ -186,3 +186,15 @@ def test_claims_that_pin_pods_are_found_without_a_pod():
 
     assert {"data-1": ("a",), "data-2": ("a",)} == {name: found.domains for name, found in pinned.items()}
     assert {} == Pins(from_objects(there, known), known).of("shop", ["data-1"])
+
+
+@pytest.mark.parametrize("names", [["data-1", "data-2"], ["data-2", "data-1"]])
+def test_claims_pin_pods_in_whatever_order_they_come(names):
+    """Also one that is being deleted, for as long as it is there."""
+    known = features(37)
+    going, there = claim("data-1", "pv-1"), claim("data-2", "pv-2")
+    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    volumes = volume("pv-1", "a", of="data-1"), volume("pv-2", "a", of="data-2")
+    pins = Pins(from_objects([*NODES, storage_class(), going, there, *volumes], known), known)
+
+    assert {"data-1", "data-2"} == set(pins.of("shop", names))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from tests.support.build import constraint
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.placing import attempted, node, running
 from webhook.placement.remedies import NOW, remedies
-from webhook.placement.volume_changes import size_text
+from webhook.placement.volume_changes import in_cluster, size_text
 from webhook.scheduler.framework import find_feasible
 
 NODES = [node("a1", "a"), node("b1", "b")]
@@ -127,6 +130,18 @@ def test_a_volume_is_described_as_far_as_it_is_unusual():
     )
 
     assert {said: {"a1"}} == changes(node("a1", "a"), local, wanted, **using("data"))
+
+
+def test_places_are_not_named_by_a_key_that_no_node_has():
+    local, wanted = storage_class("local", "kubernetes.io/no-provisioner"), claim("data", of_class="local")
+    rack = constraint(topologyKey="rack", maxSkew=1)
+
+    cycle = attempted(*NODES, local, wanted, constraints=[rack], **using("data"))
+    made = [
+        finder.keywords["place"] for finder in in_cluster(cycle, find_feasible(replace(cycle, constraints=())), "rack")
+    ]
+
+    assert ["zone a", "zone b"] == made
 
 
 def test_a_driver_whose_volumes_are_too_small():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.claims import EBS, claim, csi_node, storage_class, using, volume
@@ -89,13 +91,31 @@ def test_pods_come_and_go_in_a_copy():
     assert {1: 1} == left(cycle)
 
 
+def test_a_pod_goes_with_the_volumes_with_which_it_came():
+    """Its claim may have been bound in the meantime, or deleted."""
+    cycle = cluster()
+    attached = cycle.snapshot.attached_volumes(cycle.features).copy()
+    attached.add(mounts("new"), "n1", 1)
+    bound = replace(cycle.storage.claims["shop", "new"], bound=True, volume_name="pv-0")
+    attached.attacher = attached.attacher._replace(storage=cycle.storage.with_claims([bound]))
+    attached.add(mounts("new"), "n1", -1)
+
+    assert {2: 1} == {key: nodes for key, nodes in attached.room(EBS).items() if nodes}
+
+
 def test_a_claim_that_is_another_pods_is_an_error():
     own = Mounts("shop", (PodVolume("new", ephemeral=True),), "web", "u1")
     cycle = cluster()
     attached = AttachedVolumes(cycle.snapshot.nodes, {own: {"n1": 1}}, Attacher(cycle.storage, cycle.features))
 
-    assert {"n1": "PVC shop/new was not created for pod shop/web (pod is not owner)"} == attached.errors
+    other = own._replace(pod="web-2", uid="u2")
+    attached.add(other, "n1", 1)
+
+    said = "PVC shop/new was not created for pod shop/{} (pod is not owner)"
+    assert {"n1": {own: said.format("web"), other: said.format("web-2")}} == attached.errors
     attached.add(own, "n1", -1)
+    assert {"n1": {other: said.format("web-2")}} == attached.errors
+    attached.add(other, "n1", -1)
     assert {} == attached.errors
     with pytest.raises(SchedulerError):
         list(attached.attacher.attached(own, None))

@@ -10,7 +10,7 @@ from tests.support.claims import claim, csi_node, storage_class, volume
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.selectors import IN, Requirement, Selector
 from webhook.scheduler.snapshot import from_objects
-from webhook.scheduler.storage import Claim, ClaimRef, CSINode, NodeDriver, PersistentVolume, Storage
+from webhook.scheduler.storage import Claim, ClaimRef, CSINode, NodeDriver, PersistentVolume
 from webhook.scheduler.volumes import Mounts, PodVolume
 
 

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.claims import claim, csi_node, storage_class, two_zones, using, volume
+from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, two_zones, using, volume
 from tests.support.placing import HOSTNAME, ZONE, attempted
+from webhook.objects.workload_object import read_workload_object
+from webhook.placement.volume_changes import size_text
 from webhook.scheduler.attached_volumes import Attacher
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import VOLUME_BINDING
 from webhook.simulation.claims import (
-    Volumes,
     bound_on,
-    own_volumes,
+    read_volume_templates,
     unknown_topologies,
     with_made,
     without_claims,
@@ -24,25 +25,39 @@ TEMPLATE = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnc
 SHARED = using("shared")["volumes"]
 
 
+OF_CLASS = {"spec": {"accessModes": ["ReadWriteOnce"]}}  # It names none.
+EPHEMERAL = {"volumes": [{"name": "d", "ephemeral": {"volumeClaimTemplate": OF_CLASS}}]}
+SET = {
+    **{"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop"}},
+    "spec": {"volumeClaimTemplates": [TEMPLATE]},
+}
+
+
+def templates(spec, *objects, owner=None):
+    storage = attempted(*two_zones(), *objects).storage
+    return read_volume_templates("shop", spec, storage, read_workload_object(owner) if owner else None)
+
+
 def test_the_pods_of_a_stateful_set_have_claims_of_their_own_and_those_that_all_have():
-    volumes = Volumes("shop", {"volumes": SHARED}, (TEMPLATE,), "db")
-    mounts, claims = volumes.of_pod(3, 9)
+    """A volume with the name of a template gives way to it."""
+    mounts, claims = templates({"volumes": [*using("data")["volumes"], *SHARED]}, owner=SET).of_pod(3, 9)
 
     assert ["data-db-3", "shared"] == [each.claim for each in mounts.claims]
-    assert ["data-db-3"] == [each["metadata"]["name"] for each in claims]
+    assert [("shop", "data-db-3", "fast", True)] == [
+        (each.namespace, each.name, each.class_name, each.expected) for each in claims
+    ]
 
 
 def test_each_pod_has_ephemeral_volumes_of_its_own():
-    volumes = Volumes("shop", {"volumes": [{"name": "d", "ephemeral": {"volumeClaimTemplate": TEMPLATE}}]})
-    names = [volumes.of_pod(-1, serial)[0].claims[0].claim for serial in (1, 2)]
+    volumes = templates(EPHEMERAL, storage_class(default=True))
+    (first, (claim_of_first,)), (second, _) = (volumes.of_pod(-1, serial) for serial in (1, 2))
 
-    assert names[0] != names[1]
-
-
-def test_the_volumes_of_templates_are_not_those_that_all_pods_have():
-    of_pod = {"volumes": [*using("data")["volumes"], *SHARED], "containers": []}
-
-    assert {"volumes": SHARED} == own_volumes(of_pod, (TEMPLATE,))
+    assert first.claims[0].claim != second.claims[0].claim
+    assert (first.claims[0].claim, "fast", first.uid) == (
+        claim_of_first.name,
+        claim_of_first.class_name,
+        claim_of_first.controller,
+    )
 
 
 def bound(on, *objects, name="data"):
@@ -50,7 +65,7 @@ def bound(on, *objects, name="data"):
     cycle = attempted(*two_zones(), storage_class(), *objects, **using(name))
     plugin = Framework(cycle).plugin(VOLUME_BINDING)
     (chosen,) = plugin.bindings(cycle.snapshot.nodes.named_one(on))
-    return bound_on(cycle.storage, cycle.mounts, chosen, cycle.snapshot.nodes.get(on))
+    return bound_on(cycle.storage, chosen, cycle.snapshot.nodes.get(on))
 
 
 def terms(found):
@@ -71,6 +86,22 @@ def test_where_a_volume_can_be_used_is_as_its_driver_says(keys, there):
     assert there == terms(storage.volumes[storage.claims["shop", "data"].volume_name])
 
 
+def test_a_new_volume_of_a_cloud_is_one_of_the_driver_that_makes_it_now():
+    storage = bound("b1", claim("data", of_class="gp2"), storage_class("gp2", "kubernetes.io/aws-ebs"))
+    made = storage.volumes[storage.claims["shop", "data"].volume_name]
+
+    assert ("ebs.csi.aws.com", [(ZONE, ("b",))]) == (made.driver, terms(made))
+
+
+def test_a_new_volume_takes_free_storage():
+    reported = csi_driver(storageCapacity=True), capacity("a", "9Gi", "a", maximumVolumeSize="8Gi")
+    storage = bound("a1", claim("data", size="3Gi"), *reported, capacity("b", "9Gi", "b"))
+
+    assert [("6Gi", "6Gi"), ("9Gi", None)] == [
+        (size_text(each.capacity), each.largest and size_text(each.largest)) for each in storage.capacities
+    ]
+
+
 def test_a_free_volume_is_bound_and_no_longer_free():
     storage = bound("a1", claim("data"), volume("pv-1", "a"))
     (taken,) = storage.volumes.values()
@@ -82,13 +113,13 @@ def test_a_free_volume_is_bound_and_no_longer_free():
 def test_a_pod_without_claims_that_wait_changes_nothing():
     cycle = attempted(*two_zones())
 
-    assert cycle.storage is bound_on(cycle.storage, cycle.mounts, None, cycle.snapshot.nodes.get("a1"))
+    assert cycle.storage is bound_on(cycle.storage, None, cycle.snapshot.nodes.get("a1"))
     assert cycle.storage is with_made(cycle.storage, ())
 
 
 def test_claims_go_with_their_volumes():
-    cycle = attempted(*two_zones(), claim("data", "pv-1"), volume("pv-1", of="data"), claim("logs"), **using("data"))
-    left = without_claims(cycle.storage, cycle.mounts)
+    storage = attempted(*two_zones(), claim("data", "pv-1"), volume("pv-1", of="data"), claim("logs")).storage
+    left = without_claims(storage, [storage.claims["shop", "data"]])
 
     assert ([("shop", "logs")], []) == (list(left.claims), list(left.volumes))
 
@@ -98,17 +129,20 @@ def test_a_provisioner_that_no_csi_node_knows_is_named():
     wanted = [claim("data", of_class="local"), claim("known"), claim("bound", "pv-1")]
     cycle = attempted(*two_zones(), local, storage_class(), *wanted, **using("data", "known", "bound", "gone"))
 
+    wanted_of_cloud = claim("cloud", of_class="gp2"), storage_class("gp2", "kubernetes.io/aws-ebs")
+    of_cloud = attempted(*two_zones(), *wanted_of_cloud, **using("cloud"))
+
+    assert [] == list(unknown_topologies(of_cloud.storage, of_cloud.mounts))
     assert ["rancher.io/local-path"] == list(unknown_topologies(cycle.storage, cycle.mounts))
 
 
 def test_the_claim_of_an_ephemeral_volume_is_still_its_pods_once_it_is_bound():
-    volumes = Volumes("shop", {"volumes": [{"name": "d", "ephemeral": {"volumeClaimTemplate": TEMPLATE}}]})
-    mounts, claims = volumes.of_pod(-1, 1)
-    cycle = attempted(*two_zones(), storage_class())
+    cycle = attempted(*two_zones(), storage_class(default=True))
+    mounts, claims = templates(EPHEMERAL, storage_class(default=True)).of_pod(-1, 1)
     storage = with_made(cycle.storage, claims)
     cycle = replace(cycle, pod=replace(cycle.pod, mounts=mounts), snapshot=replace(cycle.snapshot, storage=storage))
     (chosen,) = Framework(cycle).plugin(VOLUME_BINDING).bindings(1)
-    after = bound_on(storage, mounts, chosen, cycle.snapshot.nodes.get("a1"))
+    after = bound_on(storage, chosen, cycle.snapshot.nodes.get("a1"))
 
     assert after.claim("shop", mounts.claims[0].claim).bound
     assert 1 == len(list(Attacher(after, cycle.features).attached(mounts, None)))

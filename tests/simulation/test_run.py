@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint
+from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.placing import node, running
 from tests.support.simulated import (
     SOFT,
@@ -21,6 +22,7 @@ from tests.support.simulated import (
     template,
     updating,
 )
+from webhook.scheduler.configured_profiles import read_profiles
 from webhook.simulation.run import run
 
 NINE = [f"{zone}{i}" for i in (1, 2, 3) for zone in "abc"]
@@ -411,3 +413,83 @@ def test_an_applied_stateful_set_is_rolled_out_down_to_its_partition():
 
     assert ((3, 3, 3), 4, 0.0) == (applied.updated, applied.there.least, applied.unfinished)
     assert ((3, 3, 3), 4, 0.0) == (deleted.updated, deleted.there.least, deleted.unfinished)
+
+
+def waits(steps, *objects, **fields):
+    """How many Pods of a StatefulSet with a claim for each wait after each step, on nodes that attach two volumes."""
+    made = stateful(HOST_SOFT, replicas=0, volumeClaimTemplates=[OF_CLAIM], podManagementPolicy="Parallel", **fields)
+    there = [*nodes("a=1"), csi_node("a1", 2), storage_class(), *objects]
+    return [outcome.pending for outcome in run(plan([*there, *made], steps, minor=37), 1, 0)[1:]]
+
+
+HOST_SOFT = constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")
+OF_CLAIM = {"metadata": {"name": "data"}, "spec": claim("data")["spec"]}
+DELETE = {"persistentVolumeClaimRetentionPolicy": {"whenScaled": "Delete"}}
+
+
+def test_a_node_attaches_no_more_volumes_than_it_takes():
+    assert [0, 2] == waits("scale=2 scale=4")
+
+
+@pytest.mark.parametrize("fields", [{}, DELETE], ids=["kept", "deleted"])
+def test_volumes_of_pods_that_have_gone_take_no_place(fields):
+    """Also where their claims are deleted, before or after kube-scheduler hears of the Pods."""
+    assert [0, 0, 0] == waits("scale=2 scale=0 scale=2", **fields)
+
+
+def test_a_claim_that_all_pods_share_is_not_deleted_with_one():
+    shared = claim("shared", "pv-s"), volume("pv-s", of="shared")
+    spec = {"template": template(HOST_SOFT, **using("shared"))}
+
+    assert [0, 0, 0] == waits("scale=2 scale=1 scale=2", *shared, **DELETE, **spec)
+
+
+def test_volumes_of_a_cloud_take_the_places_of_its_driver():
+    of_cloud = {"metadata": {"name": "data"}, "spec": claim("data", of_class="gp2")["spec"]}
+    made = stateful(HOST_SOFT, replicas=0, volumeClaimTemplates=[of_cloud], podManagementPolicy="Parallel")
+    there = [*nodes("a=1"), csi_node("a1", 2), storage_class("gp2", "kubernetes.io/aws-ebs")]
+
+    assert [2] == [outcome.pending for outcome in run(plan([*there, *made], "scale=4", minor=37), 1, 0)[1:]]
+
+
+def test_new_volumes_take_free_storage():
+    tracked = csi_driver(storageCapacity=True), capacity("c", "1Gi", "a")
+
+    assert [1] == waits("scale=2", *tracked)
+
+
+def test_where_volume_binding_does_not_run_claims_stay_as_they_are():
+    off = {"multiPoint": {"disabled": [{"name": name} for name in ("VolumeBinding", "VolumeZone")]}}
+    raw = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    profiles, _ = read_profiles({**raw, "profiles": [{"plugins": off}]})
+    no_class = {"metadata": {"name": "data"}, "spec": claim("data", of_class=None)["spec"]}
+    made = stateful(HOST_SOFT, replicas=0, volumeClaimTemplates=[no_class])
+
+    assert [0] == [
+        outcome.pending for outcome in run(plan([*nodes("a=1"), *made], "scale=1", profiles=profiles), 1, 0)[1:]
+    ]
+
+
+def test_the_pods_of_another_kind_with_claims_keep_those_that_they_have():
+    clones = {
+        **{
+            "apiVersion": "apps.kruise.io/v1alpha1",
+            "kind": "CloneSet",
+            "metadata": {"name": "clone", "namespace": "shop"},
+        },
+        "spec": {"replicas": 2, "template": template(HOST_SOFT), "volumeClaimTemplates": [OF_CLAIM]},
+    }
+    owner = {
+        **clones["metadata"],
+        "apiVersion": clones["apiVersion"],
+        "kind": "CloneSet",
+        "uid": "c1",
+        "controller": True,
+    }
+    there = [*nodes("a=2"), csi_node("a1", 5), csi_node("a2", 5), storage_class()]
+    for i in range(2):
+        one = pod("CloneSet/clone", i, "a1", spec=using(f"data-{i}"), ownerReferences=[owner])
+        there += [one, claim(f"data-{i}", f"pv-{i}"), volume(f"pv-{i}", "a1", key=HOSTNAME, of=f"data-{i}")]
+    drained = run(plan([*there, clones, *deployment(replicas=0)], "drain=a1", minor=37), 1, 0)[-1]
+
+    assert 2 == drained.others

@@ -39,6 +39,7 @@ from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectRef
 from webhook.placement.created_pods import read_creation
 from webhook.render import report as render
+from webhook.render.claims import notes_on_pins
 from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting_pods import waiting
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
     report, known, inventory = _made(args, source, policies, profiles, chosen, named)
     of_nodes = policies.policy.notes_on(known.snapshot.nodes) if policies.in_force is not None else ()
-    notes = (*_notes(args, chosen.namespace, report, known.notes), *of_nodes)
+    notes = (*_notes(args, chosen.namespace, report, known), *of_nodes)
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     if args.output == OPENREPORTS:
         for note in notes:
@@ -249,9 +250,11 @@ def _is_chosen(workload: LiveWorkload, chosen: selection.Selection) -> bool:
     return chosen.namespace in ("", workload.ref.namespace) and chosen.selector.matches(workload.labels)
 
 
-def _notes(args: argparse.Namespace, namespace: str, report: Report, notes: Sequence[str]) -> Iterator[str]:
+def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Known) -> Iterator[str]:
     """Yield what cannot be judged; UsageError if the object that is named has no place in the report."""
-    yield from notes
+    yield from known.notes
+    if any(workload.live.claims for workload in report.workloads):
+        yield from notes_on_pins(known.snapshot)
     if args.object and not report.workloads:
         made = "; a Pod that something makes is in the report on that" if args.object[0].startswith("po") else ""
         raise UsageError(f"{' '.join(args.object)}: no workload of this name in the namespace {namespace}{made}")

@@ -13,13 +13,13 @@ from webhook.objects.fields import Raw, as_list, as_mapping, texts_at
 CLAIM_KIND = "PersistentVolumeClaim"
 
 
-def claim_name(template: Raw, stateful_set: str, ordinal: int) -> str:
+def claim_name(template: str, stateful_set: str, ordinal: int) -> str:
     """
-    Return the name of the claim that a Pod of a StatefulSet has of a template.
+    Return the name of the claim that a Pod of a StatefulSet has of the template with this name.
 
     upstream: stateful_set_utils.go:getPersistentVolumeClaimName (v1.37)
     """
-    return f"{template_name(template)}-{stateful_set}-{ordinal}"
+    return f"{template}-{stateful_set}-{ordinal}"
 
 
 def template_name(template: Raw) -> str:
@@ -38,7 +38,7 @@ def with_claims(spec: Raw, templates: Sequence[Raw], stateful_set: str, ordinal:
     own = [
         {
             "name": template_name(template),
-            "persistentVolumeClaim": {"claimName": claim_name(template, stateful_set, ordinal)},
+            "persistentVolumeClaim": {"claimName": claim_name(template_name(template), stateful_set, ordinal)},
         }
         for template in templates
     ]
@@ -50,7 +50,7 @@ def with_claims(spec: Raw, templates: Sequence[Raw], stateful_set: str, ordinal:
 def claims_of_set(templates: Sequence[Raw], stateful_set: str, namespace: str, ordinal: int) -> Iterator[Raw]:
     """Yield the claims that the StatefulSet controller makes for a Pod."""
     for template in templates:
-        yield claim_from_template(template, claim_name(template, stateful_set, ordinal), namespace)
+        yield claim_from_template(template, claim_name(template_name(template), stateful_set, ordinal), namespace)
 
 
 def ephemeral_claims(pod: Raw) -> Iterator[Raw]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.objects.labels import Labels
@@ -63,11 +62,11 @@ class ClaimReach(NamedTuple):
     nodes: NodeSet
     key: str
     domains: tuple[str, ...]
+    wanted: Labels
     free: tuple[str, ...] = ()
     made: bool = False
     takes_capacity: bool = False
     judged: bool = True
-    wanted: Labels = MappingProxyType({})
     foreign: bool = False
 
     @property
@@ -107,11 +106,11 @@ def _reach(cycle: Cycle, volume: PodVolume, key: str) -> ClaimReach:
         left,
         key,
         domains,
+        wanted_labels(cycle, claim) if claim is not None else {},
         tuple(sorted({free_volume.name for possible in bindings for _, free_volume in possible.free})),
         bool(made),
         any(new.capacity is not None for new in made),
         bool(alone.mounts),
-        wanted_labels(cycle, claim) if claim is not None else {},
         claim is not None and volume.ephemeral and not is_owned(claim, mounts),
     )
 
@@ -164,15 +163,20 @@ class Pins:
         for name in names:
             claim = storage.claim(namespace, name)
             volume = storage.volumes.get(claim.volume_name) if claim is not None and claim.bound else None
-            if volume is None or not self._snapshot.nodes:
+            if claim is None or volume is None or not self._snapshot.nodes:
                 continue
             alike = volume.terms, volume.in_tree, tuple(sorted(volume.labels.items()))
             if alike not in self._reaches:
-                pod = IncomingPod(namespace, {}, mounts=Mounts(namespace, (PodVolume(name),)))
-                self._reaches[alike] = claims_of(Cycle(pod, (), self._snapshot, self._features))[0]
+                self._reaches[alike] = self._reach(namespace, replace(claim, deleting=False, lost=False))
             if self._reaches[alike].pins:
                 pinned[name] = self._reaches[alike]
         return pinned
+
+    def _reach(self, namespace: str, claim: Claim) -> ClaimReach:
+        """Return the nodes that a bound claim leaves for as long as it is there."""
+        storage = (self._snapshot.storage or NO_STORAGE).with_claims([claim])
+        pod = IncomingPod(namespace, {}, mounts=Mounts(namespace, (PodVolume(claim.name),)))
+        return claims_of(Cycle(pod, (), replace(self._snapshot, storage=storage), self._features))[0]
 
 
 def volume_gaps(cycle: Cycle) -> Iterator[VolumeGap]:

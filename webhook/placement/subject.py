@@ -38,7 +38,7 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
 from webhook.scheduler.snapshot import Snapshot, read_object
-from webhook.scheduler.storage import NO_STORAGE, Storage
+from webhook.scheduler.storage import NO_STORAGE, Claim, Storage
 from webhook.scheduler.storage_objects import names_class, read_claim
 from webhook.scheduler.validation import in_one_line, validate
 
@@ -295,15 +295,19 @@ def attempt(
 def with_expected(storage: Storage, claims: Iterable[Raw]) -> Storage:
     """
     Return what there is of volumes with claims that are about to be made, as far as they are not there.
+    """
+    expected = (expected_claim(storage, raw) for raw in claims)
+    return storage.with_claims([claim for claim in expected if (claim.namespace, claim.name) not in storage.claims])
+
+
+def expected_claim(storage: Storage, raw: Raw) -> Claim:
+    """
+    Return a claim that is about to be made, of the default class if it names none.
 
     upstream: admission.go:claimDefaulterPlugin.Admit (v1.37)
     """
-    expected = []
-    for raw in claims:
-        claim = replace(read_claim(Reader(), raw), expected=True)
-        if (claim.namespace, claim.name) not in storage.claims:
-            expected.append(claim if names_class(raw) else replace(claim, class_name=storage.default_class))
-    return storage.with_claims(expected)
+    claim = replace(read_claim(Reader(), raw), expected=True)
+    return claim if names_class(raw) else replace(claim, class_name=storage.default_class)
 
 
 def _errors(subject: PlacementSubject, labels: Labels, features: Features) -> Iterator[FieldError]:

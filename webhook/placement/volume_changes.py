@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -13,13 +13,15 @@ from webhook.placement.claims import wanted_labels
 from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, with_new
 from webhook.scheduler.affinity import NodeTerm
 from webhook.scheduler.attached_volumes import SchedulerError
+from webhook.scheduler.counts import PodInfo, label_set
 from webhook.scheduler.framework import Feasibility, Framework
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
+from webhook.scheduler.plugins.plugin import Plugin
 from webhook.scheduler.plugins.volume_binding import NO_VOLUME, NOT_ENOUGH_SPACE, UNBOUND
 from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT, not_found
-from webhook.scheduler.profile import VOLUME_BINDING, Cycle
+from webhook.scheduler.profile import NODE_VOLUME_LIMITS, VOLUME_BINDING, VOLUME_RESTRICTIONS, Cycle
 from webhook.scheduler.selectors import IN, Requirement, Selector
 from webhook.scheduler.storage import FILESYSTEM, Claim, ClaimRef, PersistentVolume, StorageCapacity
 from webhook.scheduler.volumes import Mounts, PodVolume
@@ -35,8 +37,8 @@ def in_cluster(cycle: Cycle, feasibility: Feasibility, key: str) -> Iterator[Fin
     if not cycle.mounts:
         return
     nodes = cycle.snapshot.nodes
-    by_key = nodes.domains(key or ZONE) or nodes.domains(HOSTNAME)
-    place = key or (ZONE if nodes.domains(ZONE) else HOSTNAME)
+    place = next((named for named in (key, ZONE) if named and nodes.domains(named)), HOSTNAME)
+    by_key = nodes.domains(place)
     refused = partial(_refused_for, feasibility)
     without, full = refused(NO_VOLUME), refused(NOT_ENOUGH_SPACE)
     for domain, members in islice(largest_first(by_key, without), MOST_REMEDIES):
@@ -212,13 +214,28 @@ def _without_user(cycle: Cycle) -> Iterator[Variant]:
 
 def _without_pods(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
     """Yield a node without one of the Pods that have volumes there."""
-    snapshot = cycle.snapshot
+    snapshot, framework = cycle.snapshot, Framework(cycle)
+    plugins = [framework.plugin(name) for name in (NODE_VOLUME_LIMITS, VOLUME_RESTRICTIONS)]
     for node in islice(snapshot.nodes.names(which), MOST_REMEDIES):
-        for mounts in sorted(mounts for mounts, nodes in snapshot.mounts.items() if nodes.get(node)):
-            left = {**snapshot.mounts, mounts: {**snapshot.mounts[mounts], node: snapshot.mounts[mounts][node] - 1}}
-            elsewhere = _reached(cycle, mounts) & ~snapshot.nodes.named((node,))
-            act, place = ("move", f"off {node}") if elsewhere else ("delete", f"on {node}")
-            yield Variant(f"{act} the Pod with {_volume_name(mounts.volumes[0])} {place}", _with(cycle, mounts=left))
+        there = sorted(mounts for mounts, nodes in snapshot.mounts.items() if nodes.get(node))
+        mounts = next((mounts for mounts in there if _gives_way(mounts, node, plugins)), None)
+        if mounts is None:
+            continue
+        left = {**snapshot.mounts, mounts: {**snapshot.mounts[mounts], node: snapshot.mounts[mounts][node] - 1}}
+        elsewhere = _reached(cycle, mounts) & ~snapshot.nodes.named((node,))
+        act, place = ("move", f"off {node}") if elsewhere else ("delete", f"on {node}")
+        yield Variant(f"{act} the Pod with {_volume_name(mounts.volumes[0])} {place}", _with(cycle, mounts=left))
+
+
+def _gives_way(mounts: Mounts, node: str, plugins: Sequence[Plugin]) -> bool:
+    """Return whether plugins that count volumes let the Pod pass on a node without a Pod that has these volumes."""
+    info = PodInfo(mounts.namespace, label_set({}), mounts=mounts)
+    for plugin in plugins:
+        plugin.add_pods(info, node, -1)
+    passes = all(plugin.passing(plugin.nodes.named_one(node)) for plugin in plugins)
+    for plugin in plugins:
+        plugin.add_pods(info, node, 1)
+    return passes
 
 
 def _reached(cycle: Cycle, mounts: Mounts) -> NodeSet:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from webhook.objects.names import HOSTNAME
 from webhook.placement.claims import ClaimReach, VolumeGap
+from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.storage import CLAIMS, NO_STORAGE, PERSISTENT_VOLUMES
 
 MOST_PLACES = 5
 
@@ -81,8 +83,19 @@ def gap_remarks(gaps: Iterable[VolumeGap]) -> Iterator[str]:
     """Yield for lack of which resources volumes are not judged."""
     for gap in gaps:
         if gap.unread:
-            hint = "may not be listed, or are not in the file (evenkeel dump tells if there are none)"
-            yield f"{gap.what}: {' and '.join(sorted(gap.unread))} {hint}"
+            yield f"{gap.what}: {_unread(gap.unread)}"
+
+
+def notes_on_pins(snapshot: Snapshot) -> Iterator[str]:
+    """Yield for lack of which resources it is not known where claims pin Pods."""
+    unread = (snapshot.storage or NO_STORAGE).unread & {CLAIMS, PERSISTENT_VOLUMES}
+    if unread:
+        yield f"Where claims pin Pods is not known: {_unread(unread)}."
+
+
+def _unread(resources: Iterable[str]) -> str:
+    hint = "may not be listed, or are not in the file (evenkeel dump tells if there are none)"
+    return f"{' and '.join(sorted(resources))} {hint}"
 
 
 def claim_remarks(claims: Sequence[ClaimReach]) -> Iterator[str]:

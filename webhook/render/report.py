@@ -215,7 +215,7 @@ def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
     """Yield where claims pin Pods of a workload: the number of claims by place."""
     by_place = Counter(places(reach) for reach in workload.pinned.values())
     if by_place:
-        named = [f"{place} ({number:,})" for place, number in sorted(by_place.items())]
+        named = [f"{place} ({number:,} claim{'s' * (number > 1)})" for place, number in sorted(by_place.items())]
         yield f"its claims pin Pods to {_some(named)}"
 
 

@@ -137,7 +137,8 @@ class AttachedVolumes:
     """
     The volumes that the Pods of each node have attached there; each counts once, however many Pods use it.
 
-    Only nodes are counted that exist.  A claim of a Pod there that is another Pod's is kept in `errors`, by the node:
+    Only nodes are counted that exist.  What a Pod counts as is remembered: its claims may be bound or deleted before it
+    goes.  A claim of a Pod there that is another Pod's is kept in `errors`, by the node and the Pod's volumes:
     kube-scheduler gives up an attempt that comes to that node.
     """
 
@@ -148,7 +149,8 @@ class AttachedVolumes:
         self._rooms: dict[str, NodesByRoom] = {}  # By driver, once it has been asked for.
         self._users: dict[AttachedVolume, NodeSet] = {}  # The nodes of the Pods that use it.
         self._own: set[str] = set()  # The nodes whose counts no copy shares.
-        self.errors: dict[str, str] = {}
+        self._counted: dict[tuple[Mounts, str], tuple[AttachedVolume, ...]] = {}  # By volumes of Pods and node.
+        self.errors: dict[str, dict[Mounts, str]] = {}
         for of_pods, numbers in mounts.items():
             for node, number in numbers.items():
                 self.add(of_pods, node, number)
@@ -158,23 +160,35 @@ class AttachedVolumes:
         new = copy(self)
         new._pods, new._numbers, new._own = dict(self._pods), dict(self._numbers), set()
         new._rooms = {driver: dict(room) for driver, room in self._rooms.items()}
-        new._users, new.errors, self._own = dict(self._users), dict(self.errors), set()
+        new._users, new._counted, self._own = dict(self._users), dict(self._counted), set()
+        new.errors = {node: dict(errors) for node, errors in self.errors.items()}
         return new
 
     def add(self, mounts: Mounts, node: str, number: int) -> None:
         """Count `number` more Pods with these volumes on a node, fewer if it is negative."""
         if self._nodes.get(node) is None:
             return
-        csi_node = self.attacher.storage.csi_nodes.get(node)
-        try:
-            attached = dict.fromkeys(self.attacher.attached(mounts, csi_node))
-        except SchedulerError as error:
-            self.errors[node] = str(error)
-            if number < 0:
-                del self.errors[node]
-            return
-        for volume in attached:
+        if number < 0:
+            self._forget_error(mounts, node)
+        counted = self._counted.get((mounts, node)) if number < 0 else None
+        if counted is None:
+            counted = self._attached(mounts, node)
+        self._counted[mounts, node] = counted
+        for volume in counted:
             self._count(volume, node, number)
+
+    def _attached(self, mounts: Mounts, node: str) -> tuple[AttachedVolume, ...]:
+        try:
+            return tuple(dict.fromkeys(self.attacher.attached(mounts, self.attacher.storage.csi_nodes.get(node))))
+        except SchedulerError as error:
+            self.errors.setdefault(node, {})[mounts] = str(error)
+            return ()
+
+    def _forget_error(self, mounts: Mounts, node: str) -> None:
+        errors = self.errors.get(node, {})
+        errors.pop(mounts, None)
+        if not errors:
+            self.errors.pop(node, None)
 
     def _count(self, volume: AttachedVolume, node: str, number: int) -> None:
         if node not in self._own:

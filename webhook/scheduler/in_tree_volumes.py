@@ -44,6 +44,12 @@ BY_PROVISIONER: Mapping[str, InTreePlugin] = {plugin.name: plugin for plugin in 
 UNCOUNTED_PROVISIONERS = ("kubernetes.io/azure-file", "kubernetes.io/vsphere-volume")
 
 
+def driver_of(provisioner: str) -> str:
+    """Return the CSI driver whose volumes a provisioner makes: its own, or that in place of a plugin of Kubernetes."""
+    plugin = BY_PROVISIONER.get(provisioner)
+    return plugin.driver if plugin is not None else provisioner
+
+
 class TranslationError(ValueError):
     """A disk of which no CSI driver can be told; the message is that of kube-scheduler."""
 

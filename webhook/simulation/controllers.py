@@ -30,8 +30,9 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import Controller, Snapshot
+from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.taints import read_limited_tolerations
-from webhook.simulation.claims import Volumes, own_volumes
+from webhook.simulation.claims import VolumeTemplates, read_volume_templates
 from webhook.simulation.pod import Maker, PodClass
 from webhook.simulation.revisions import Revisions, read_revisions
 from webhook.simulation.step import StepError
@@ -128,7 +129,7 @@ class Controllers:
             raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; leave it out")
         of_class, errors = self._class(subject)
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
-        volumes = _volumes(subject, owner)
+        volumes = self._volumes(subject, owner)
         return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds, volumes)
 
     def _next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
@@ -153,15 +154,27 @@ class Controllers:
     def maker(self, owner: Owner, pod: PodObject) -> Maker:
         """Return the maker of a Pod's successor: its owner's template, or the Pod itself where that is not known."""
         key = owner.key(pod.namespace)
+        raw = self.cluster.others.get(key)
         if key not in self._makers:
-            raw = self.cluster.others.get(key)
             subject = self._next(raw) if raw is not None else None
             of_class = self._class(subject)[0] if subject is not None else self.as_it_is(pod)
-            volumes = (
-                volumes_of(pod) if raw is None or subject is None else _volumes(subject, read_workload_object(raw))
-            )
+            volumes = self.volumes_of(pod)
+            if raw is not None and subject is not None:
+                volumes = self._volumes(subject, read_workload_object(raw))
             self._makers[key] = Maker(of_class, owner.kind == STATEFUL, volumes=volumes)
+        if owner.kind != STATEFUL and raw is not None and read_workload_object(raw).volume_claim_templates:
+            return self._makers[key]._replace(volumes=self.volumes_of(pod))  # The Pod after it keeps its claims.
         return self._makers[key]
+
+    def _volumes(self, subject: PlacementSubject, owner: WorkloadObject) -> VolumeTemplates:
+        """Return the volumes of the Pods that a workload makes."""
+        storage = self.snapshot.storage or NO_STORAGE
+        of_set = owner if owner.ref.kind == STATEFUL else None
+        return read_volume_templates(owner.ref.namespace, subject.pod.spec, storage, of_set)
+
+    def volumes_of(self, pod: PodObject) -> VolumeTemplates:
+        """Return the volumes of Pods that are made like this one."""
+        return read_volume_templates(pod.namespace, pod.spec, self.snapshot.storage or NO_STORAGE, None)
 
     def as_it_is(self, pod: PodObject) -> PodClass:
         """Return the class of a Pod, read from the Pod itself and not from the Pod template of its owner."""
@@ -178,17 +191,6 @@ class Controllers:
 
     def _set_of(self, pod: PodObject) -> int:
         return -1 if pod.owner is None else self.revisions.get(pod.owner.key(pod.namespace), -1)
-
-
-def _volumes(subject: PlacementSubject, owner: WorkloadObject) -> Volumes:
-    """Return the volumes of the Pods that a workload makes."""
-    templates, kept = tuple(owner.volume_claim_templates), not owner.deletes_claims_when_scaled
-    return Volumes(owner.ref.namespace, own_volumes(subject.pod.spec, templates), templates, owner.ref.name, kept)
-
-
-def volumes_of(pod: PodObject) -> Volumes:
-    """Return the volumes of Pods that are made like this one."""
-    return Volumes(pod.namespace, own_volumes(pod.spec, ()))
 
 
 def _waits(pod: PodObject, scheduler: str) -> str:

@@ -16,7 +16,7 @@ from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import read_object
 from webhook.scheduler.taints import read_limited_tolerations
 from webhook.scheduler.volumes import read_mounts
-from webhook.simulation.controllers import Controllers, volumes_of
+from webhook.simulation.controllers import Controllers
 from webhook.simulation.disruption import Budget
 from webhook.simulation.pod import InitialPod, Maker
 
@@ -37,7 +37,7 @@ def initial_pod(pod: PodObject, controllers: Controllers, makers: Sequence[Maker
     if maker is None and pod.owner is not None and not fixed:
         maker = controllers.maker(pod.owner, pod)
     if maker is None and bound is None:
-        maker = Maker(controllers.as_it_is(pod), volumes=volumes_of(pod))
+        maker = Maker(controllers.as_it_is(pod), volumes=controllers.volumes_of(pod))
     condition = pod.ready_condition
     return InitialPod(
         pod.namespace,

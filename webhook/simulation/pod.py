@@ -15,7 +15,7 @@ from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.taints import LimitedTolerations
 from webhook.scheduler.volumes import Mounts
-from webhook.simulation.claims import NO_VOLUMES, Volumes
+from webhook.simulation.claims import NO_VOLUMES, VolumeTemplates
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Maker(NamedTuple):
     of_class: PodClass
     stateful: bool = False
     min_ready_seconds: int = 0
-    volumes: Volumes = NO_VOLUMES
+    volumes: VolumeTemplates = NO_VOLUMES
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,21 +275,21 @@ class _Run:
         """Forget a Pod whose object is gone; `made`: its controller has made another already."""
         if pod.revision >= 0:
             self.workload.gone(pod)
-            self._keep_claims(pod)
+            self._delete_claims(pod)
         elif pod.maker is not None and (pod.maker.stateful or not made):
             self.state.make(pod.maker, like=pod)
 
-    def _keep_claims(self, pod: Pod) -> None:
+    def _delete_claims(self, pod: Pod) -> None:
         """
         Delete the claims of a Pod that its StatefulSet has no longer, if it says so.
 
         upstream: stateful_set_utils.go:updateClaimOwnerRefForSetAndPod (v1.37)
         """
         update, state = self.plan.named.update, self.state
-        if update is None or pod.maker is None or pod.maker.volumes.kept or pod.mounts is None:
+        if update is None or pod.maker is None or pod.maker.volumes.kept:
             return
         if pod.ordinal not in range(update.first, update.first + self.workload.replicas):
-            state.storage = without_claims(state.storage, pod.mounts)
+            state.storage = without_claims(state.storage, pod.maker.volumes.of_set(pod.ordinal))
 
     def _others(self) -> int:
         return sum(pod.revision < 0 for _, _, pod in self.state.waiting)

@@ -254,13 +254,13 @@ class State:
 
         upstream: binder.go:volumeBinder.BindPodVolumes (v1.37)
         """
-        if pod.mounts is None:
+        if pod.mounts is None or VOLUME_BINDING not in pod.of_class.profile.filters:
             return
         binding = framework.plugin(VOLUME_BINDING)
         assert isinstance(binding, VolumeBinding)
         chosen = next(iter(binding.bindings(1 << position)), None)
         node = self.ground.nodes.get(self.ground.names[position])
-        self.storage = bound_on(self.storage, pod.mounts, chosen, node)
+        self.storage = bound_on(self.storage, chosen, node)
 
     def _counted_framework(self, pod: Pod, of_class: PodClass) -> Framework:
         """Return the framework for a Pod, with all events so far, and count the work of that."""

@@ -44,17 +44,9 @@ class NodeVolumeLimits(Plugin):
                 left &= ~missing
             wrong = left & self.nodes.named(attached.errors)
             for node in self.nodes.names(wrong and wrong & self._limited):
-                raise SchedulerError(f'running "{self.name}" filter plugin: {attached.errors[node]}')
+                error = min(attached.errors[node].values())
+                raise SchedulerError(f'running "{self.name}" filter plugin: {error}')
             yield Refusal(self.name, (TOO_MANY,), left & attached.refused(wanted))
-
-    def kept_off(self) -> NodeSet:
-        attached = self._attached
-        if attached is None:
-            return 0
-        refused = 0
-        for nodes, wanted in self._wanted:
-            refused |= nodes & attached.refused(wanted)
-        return refused
 
     @cached_property
     def _wanted(self) -> list[tuple[NodeSet, Sequence[AttachedVolume]]]:

@@ -75,9 +75,6 @@ class VolumeRestrictions(Plugin):
             reason = CLAIM_IN_USE if self.cycle.features.claim_in_use_reason else CLAIM_IN_USE_TO_33
             yield Refusal(self.name, (reason,), remaining & ~conflicting)
 
-    def kept_off(self) -> NodeSet:
-        return self.nodes.all if self._is_in_use else self._with_conflicts()
-
     def _with_conflicts(self) -> NodeSet:
         return self.nodes.named(node for node, number in self._conflicts.items() if number > 0)
 
