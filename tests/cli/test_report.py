@@ -8,6 +8,7 @@ import pytest
 
 from tests.report.test_impact import EMPTY
 from tests.support.build import constraint, service, workload
+from tests.support.claims import claim, using, volume
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, pods
@@ -253,3 +254,25 @@ def test_where_no_openreports_can_be_written(run, options, said):
 )
 def test_metrics_options_that_cannot_be_used(run, options, said):
     assert (2, "", f"evenkeel: {said}\n") == run(f"report -A --cluster dump {options}", dump=REPORTED)
+
+
+def with_claims(*names):
+    """A workload whose Pods have claims, and the cluster that it is in."""
+    running = pods("a1", "b1")
+    for one, name in zip(running, names, strict=True):
+        one["spec"].update(using(name))
+    return [*ZONES, *deployment(constraint()), *running]
+
+
+def test_where_claims_pin_pods(report):
+    bound = [claim(name, f"pv-{name}") for name in ("x", "y")]
+    volumes = [volume(f"pv-{name}", "a", of=name) for name in ("x", "y")]
+
+    assert "its claims pin Pods to zone a (2 claims)" in report("-A", [*with_claims("x", "y"), *bound, *volumes]).out
+
+
+def test_where_that_is_not_known(report):
+    said = "Where claims pin Pods is not known: persistentvolumeclaims and persistentvolumes may not be listed"
+
+    assert said in report("-A", with_claims("x", "y")).out
+    assert said not in report("-A").out  # No Pod has a claim.

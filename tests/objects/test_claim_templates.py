@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from webhook.objects.claim_templates import (
     claim_from_template,
     claim_name,
@@ -32,6 +34,13 @@ def test_the_claims_of_a_set_stand_in_place_of_volumes_with_their_names():
 
     assert {"volumes": [own, others[1]]} == with_claims({"volumes": others}, [TEMPLATE], "db", 3)
     assert {"volumes": others} == with_claims({"volumes": others}, [], "db", 3)
+
+
+@pytest.mark.parametrize("name", [[], {}, 5, None])
+def test_a_volume_whose_name_is_no_text_is_kept(name):
+    other = {"name": name, "emptyDir": {}}
+
+    assert other in with_claims({"volumes": [other]}, [TEMPLATE], "db", 3)["volumes"]
 
 
 def test_an_ephemeral_volume_has_a_claim_with_the_name_of_the_pod():

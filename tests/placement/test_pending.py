@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.support.build import pod
+from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import INFRA, node, requesting, running, spread
 from webhook.placement.gaps import gaps
 from webhook.placement.pending import PASSES, pending
@@ -141,3 +142,19 @@ def test_fewer_pods_are_named_only_where_that_lets_in_more_than_any_other_change
     (group,) = listed([*nodes, *there], waiting("db-2", spread(minDomains=3), owner="StatefulSet/db")).groups
 
     assert ("a node in another zone", 1) == (group.remedy.change, group.frees)
+
+
+def test_pods_with_ephemeral_volumes_wait_each_for_a_claim_of_its_own():
+    """One is bound in a zone with a node, the other in a zone whose node is cordoned."""
+    ephemeral = {"volumes": [{"name": "s", "ephemeral": {"volumeClaimTemplate": {"spec": claim("x")["spec"]}}}]}
+    pods, storage = [], []
+    for name, zone in (("w-1", "a"), ("w-2", "b")):
+        pods.append(pod(name=name, uid=name, owner="ReplicaSet/w", spec={"containers": requesting(), **ephemeral}))
+        made = claim(f"{name}-s", f"pv-{name}")
+        made["metadata"]["ownerReferences"] = [{"uid": name, "controller": True}]
+        storage += [made, volume(f"pv-{name}", zone, of=f"{name}-s")]
+    nodes = [node("a1", "a"), node("b1", "b", unschedulable=True)]
+    snapshot = from_objects([*nodes, storage_class(), *storage], LATEST)
+    found = pending([of_pod(one, {}) for one in pods], snapshot, LATEST)
+
+    assert {("w-1",): True, ("w-2",): False} == {group.pods: group.cause == PASSES for group in found.groups}

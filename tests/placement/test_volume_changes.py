@@ -174,3 +174,13 @@ def test_a_new_node_has_the_drivers_of_those_that_are_there():
 )
 def test_a_size_is_written_as_people_do(nanos, text):
     assert text == size_text(nanos)
+
+
+def test_pods_with_disks_and_with_claims_on_a_node_without_room():
+    """They are tried in the order of their names, whatever volumes they have."""
+    disk = {"volumes": [{"name": "d", "awsElasticBlockStore": {"volumeID": "vol-1"}}]}
+    there = [mounting("a1", ""), running("a1")]
+    there[1]["spec"].update(disk)
+    full = [node("a1", "a"), csi_node("a1", 0), storage_class(), *there, claim("data")]
+
+    assert {} == changes(*full, **using("data"))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.support.build import pod
+from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import INFRA, attempted, node, running, spread
 from webhook.objects.pod_object import ScheduledCondition
 from webhook.placement.explanation import explain
@@ -230,3 +231,45 @@ def test_constraints_of_the_policy_are_changed_in_the_policy_or_replaced():
     found = lines(explained(remedies=[remedy])._replace(source=POLICY))
 
     assert "in the template, where constraints of its own replace those of the policy; or in the policy" in found
+
+
+TWO_ZONES = [node("a1", "a"), node("b1", "b")]
+
+
+def pinned(*volumes, **fields):
+    there = [claim(name, f"pv-{name}", **fields) for name, _ in volumes]
+    there += [volume(f"pv-{name}", zone, of=name, **fields) for name, zone in volumes]
+    return [*there, storage_class()]
+
+
+def test_why_no_node_is_left_of_those_that_a_claim_leaves():
+    found = lines(
+        explained(*TWO_ZONES[1:], node("a1", "a", unschedulable=True), *pinned(("data", "a")), **using("data"))
+    )
+
+    assert "Its claim data is in zone a, and its node is cordoned; no node is left." in found
+    assert "The claim cannot be moved: its volume pv-data stays there." in found
+
+
+def test_claims_that_no_node_reaches_together():
+    found = lines(explained(*TWO_ZONES, *pinned(("data", "a"), ("logs", "b")), **using("data", "logs")))
+
+    assert "No node reaches all its claims: data is in zone a, logs is in zone b." in found
+    assert "The claims cannot be moved: their volumes pv-data and pv-logs stay there." in found
+
+
+def test_a_claim_of_one_pod_that_another_has():
+    one_pod = {"accessModes": ["ReadWriteOncePod"]}
+    user = running("a1")
+    user["spec"].update(using("data"))
+    found = lines(explained(*TWO_ZONES, user, *pinned(("data", "a"), **one_pod), **using("data")))
+
+    assert "Only one Pod may use a claim with ReadWriteOncePod, and another Pod uses it." in found
+    assert not [line for line in found if "cannot be moved" in line]
+
+
+def test_what_ends_an_attempt_is_in_the_table():
+    no_mode = {**storage_class(), "volumeBindingMode": None}
+    found = lines(explained(*TWO_ZONES, claim("data"), no_mode, constraints=[spread()], **using("data")))
+
+    assert any("is refused: running PreFilter plugin" in line for line in found if line.startswith("a "))

@@ -48,6 +48,10 @@ def test_the_pods_of_a_stateful_set_have_claims_of_their_own_and_those_that_all_
     ]
 
 
+def test_a_volume_whose_name_is_no_text_is_passed_over():
+    assert () == templates({"volumes": [{"name": {}, "emptyDir": {}}]}, owner=SET).volumes
+
+
 def test_each_pod_has_ephemeral_volumes_of_its_own():
     volumes = templates(EPHEMERAL, storage_class(default=True))
     (first, (claim_of_first,)), (second, _) = (volumes.of_pod(-1, serial) for serial in (1, 2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import constraint
+from tests.support.claims import claim, storage_class
 from tests.support.simulated import (
     HOUR_AGO,
     NOW,
@@ -106,6 +107,21 @@ def test_an_autoscaler_is_named():
 
     assert ("HorizontalPodAutoscaler hpa scales it, too; what it does is not simulated.",) == found.notes
     assert ("dynamic resources",) == found.not_judged
+
+
+@pytest.mark.parametrize(
+    ("there", "named"),
+    [
+        ((storage_class("fast", mode="Immediate"),), ("volumes",)),
+        ((storage_class(),), ()),
+        ((storage_class("slow"),), ()),  # None of its Pods ever runs.
+    ],
+)
+def test_claims_that_are_bound_before_their_pods_are_placed_are_not_judged(there, named):
+    of_claim = {"metadata": {"name": "data"}, "spec": claim("data")["spec"]}
+    objects = [*nodes(), *stateful(replicas=0, volumeClaimTemplates=[of_claim]), *there]
+
+    assert named == planned(workload(objects), cluster(*objects), [parse_step("scale=2")], KINDS).not_judged
 
 
 @pytest.mark.parametrize("status", [{}, {"updateRevision": "old", "currentRevision": "old"}])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webhook.objects.fields import Raw, as_list, as_mapping, texts_at
+from webhook.objects.fields import Raw, as_list, as_mapping, as_text, texts_at
 
 CLAIM_KIND = "PersistentVolumeClaim"
 
@@ -43,7 +43,7 @@ def with_claims(spec: Raw, templates: Sequence[Raw], stateful_set: str, ordinal:
         for template in templates
     ]
     named = {volume["name"] for volume in own}
-    others = [volume for volume in as_list(spec.get("volumes")) if as_mapping(volume).get("name") not in named]
+    others = [volume for volume in as_list(spec.get("volumes")) if as_text(as_mapping(volume).get("name")) not in named]
     return {**spec, "volumes": [*own, *others]}
 
 

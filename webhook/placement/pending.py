@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from typing import NamedTuple
 
+from webhook.objects.fields import as_list, as_mapping
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
 from webhook.placement.remedies import NOW, Remedy, remedies
@@ -88,11 +89,11 @@ def _attempted(
     subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
 ) -> Iterator[_WaitingPod]:
     """Yield the Pods, each with its attempt; only of one that has a nominated node the name matters to its gaps."""
-    alike: dict[str, tuple[Cycle, Feasibility, str]] = {}
-    unknown: dict[tuple[str, str], tuple[str, ...]] = {}
+    alike: dict[tuple[str, str], tuple[Cycle, Feasibility, str]] = {}
+    unknown: dict[tuple[tuple[str, str], str], tuple[str, ...]] = {}
     nominated = {(kept.namespace, kept.name) for kept in snapshot.nominated}
     for subject in subjects:
-        key = likeness(subject)
+        key = attempt_likeness(subject)
         if key not in alike:
             cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
             feasibility = find_feasible(cycle)
@@ -109,8 +110,14 @@ def most_tried(snapshot: Snapshot) -> int:
     return max(LEAST_TRIED, NODES_TRIED_FOR_ALL // max(1, len(snapshot.nodes)))
 
 
+def attempt_likeness(subject: PlacementSubject) -> tuple[str, str]:
+    """Return what decides where a Pod may run now: beside its likeness its name, which is that of ephemeral volumes."""
+    volumes = map(as_mapping, as_list(subject.pod.spec.get("volumes")))
+    return likeness(subject), subject.ref.name if any(volume.get("ephemeral") for volume in volumes) else ""
+
+
 def likeness(subject: PlacementSubject) -> str:
-    """Return what decides where a Pod may run, the same for Pods that are alike."""
+    """Return what Pods that are alike have in common, from which other Pods differ."""
     pod = subject.pod
     owner = None if pod.owner is None else astuple(pod.owner)
     return json.dumps([pod.namespace, owner, pod.labels, pod.spec], sort_keys=True, default=str)

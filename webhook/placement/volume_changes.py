@@ -216,8 +216,8 @@ def _without_pods(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
     """Yield a node without one of the Pods that have volumes there."""
     snapshot, framework = cycle.snapshot, Framework(cycle)
     plugins = [framework.plugin(name) for name in (NODE_VOLUME_LIMITS, VOLUME_RESTRICTIONS)]
-    for node in islice(snapshot.nodes.names(which), MOST_REMEDIES):
-        there = sorted(mounts for mounts, nodes in snapshot.mounts.items() if nodes.get(node))
+    for node in sorted(snapshot.nodes.names(which))[:MOST_REMEDIES]:
+        there = sorted((mounts for mounts, nodes in snapshot.mounts.items() if nodes.get(node)), key=str)
         mounts = next((mounts for mounts in there if _gives_way(mounts, node, plugins)), None)
         if mounts is None:
             continue

@@ -129,7 +129,10 @@ def claim_lines(explanation: Explanation) -> Iterator[str]:
     if explanation.feasibility.feasible or explanation.feasibility.rejected or explanation.feasibility.error:
         return
     pinning = [reach for reach in explanation.claims if reach.pins and reach.nodes]
-    if pinning:
+    reasons = {reason for refusal in explanation.feasibility.refusals for reason in refusal.reasons}
+    if reasons & {CLAIM_IN_USE, CLAIM_IN_USE_TO_33}:
+        yield "Only one Pod may use a claim with ReadWriteOncePod, and another Pod uses it."
+    elif pinning:
         yield from _pinned(pinning, explanation)
 
 
@@ -546,7 +549,7 @@ def _obstacles_json(explained: Explained) -> dict[str, object]:
 def _claims_json(explanation: Explanation) -> dict[str, object]:
     """Return the member that lists the claims of the Pod; none where it has none."""
     nodes = explanation.nodes
-    claims = [claim_as_json(reach, list(nodes.names(reach.nodes))) for reach in explanation.claims]
+    claims = [claim_as_json(reach, sorted(nodes.names(reach.nodes))) for reach in explanation.claims]
     return {"claims": claims} if claims else {}
 
 

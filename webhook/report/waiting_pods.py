@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.objects.fields import Raw
 from webhook.objects.references import ObjectKey
 from webhook.placement.explanation import Explanation, explain
-from webhook.placement.pending import likeness, most_tried
+from webhook.placement.pending import attempt_likeness, most_tried
 from webhook.placement.remedies import Remedy, remedies
 from webhook.placement.subject import PlacementSubject, attempt, foreign, of_pod
 from webhook.report.inventory import Inventory
@@ -55,11 +55,11 @@ def waiting(
 
     The most Pods that are alike come first.
     """
-    alike: dict[tuple[ObjectKey, str], list[PlacementSubject]] = {}
+    alike: dict[tuple[ObjectKey, tuple[str, str]], list[PlacementSubject]] = {}
     for pod in pods:
         subject = of_pod(pod, others)
         if (key := _workload(subject, inventory)) in of:
-            alike.setdefault((key, likeness(subject)), []).append(subject)
+            alike.setdefault((key, attempt_likeness(subject)), []).append(subject)
     by_workload: dict[ObjectKey, list[Waiting]] = {}
     most_first = sorted(alike.items(), key=lambda alike: (-len(alike[1]), alike[0]))
     for i, ((key, _), subjects) in enumerate(most_first):

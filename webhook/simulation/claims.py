@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.claim_templates import claim_from_template, claim_name, ephemeral_claims, template_name
-from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.objects.fields import Raw, as_list, as_mapping, as_text
 from webhook.objects.names import HOSTNAME, ZONE
 from webhook.objects.reading import Reader
 from webhook.objects.workload_object import WorkloadObject
@@ -60,7 +60,7 @@ def read_volume_templates(namespace: str, spec: Raw, storage: Storage, owner: Wo
     """Return what the Pods with this spec have for volumes; the claims are made by the StatefulSet `owner`, if any."""
     templates = owner.volume_claim_templates if owner is not None else []
     names = {template_name(template) for template in templates}
-    others = [volume for volume in as_list(spec.get("volumes")) if as_mapping(volume).get("name") not in names]
+    others = [volume for volume in as_list(spec.get("volumes")) if as_text(as_mapping(volume).get("name")) not in names]
     unnamed = {"metadata": {"namespace": namespace, "name": ""}, "spec": {"volumes": others}}
     ephemeral = [expected_claim(storage, raw) for raw in ephemeral_claims(unnamed)]
     made = [
