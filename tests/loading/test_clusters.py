@@ -13,7 +13,7 @@ from webhook.loading.inputs import Source
 from webhook.loading.usage import UsageError
 from webhook.objects.kinds import KINDS
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.storage import STORAGE_RESOURCES
+from webhook.scheduler.storage_objects import STORAGE_RESOURCES
 
 
 @pytest.fixture

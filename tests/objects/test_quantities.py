@@ -16,6 +16,7 @@ from webhook.objects.quantities import (
     NANOS,
     parse_quantity,
     read_quantity,
+    size_text,
     thousandths,
     whole,
 )
@@ -189,3 +190,10 @@ def test_what_cannot_be_read_is_named_and_counts_as_nothing(value):
     assert [("spec.overhead.cpu", value, "must be a quantity such as 500m, 2 or 1.5Gi")] == [
         (path_text(error.path), error.value, error.detail) for error in reader.errors
     ]
+
+
+@pytest.mark.parametrize(
+    ("nanos", "text"), [(10**9 << 30, "1Gi"), (10**9 * 1536 << 20, "1536Mi"), (10**9 * 5, "5"), (1, "1"), (0, "0")]
+)
+def test_a_size_is_written_as_people_do(nanos, text):
+    assert text == size_text(nanos)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from tests.support.build import constraint
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.placing import attempted, node, running
 from webhook.placement.remedies import NOW, remedies
-from webhook.placement.volume_changes import in_cluster, size_text
+from webhook.placement.volume_changes import in_cluster
 from webhook.scheduler.framework import find_feasible
 
 NODES = [node("a1", "a"), node("b1", "b")]
@@ -167,13 +165,6 @@ def test_a_new_node_has_the_drivers_of_those_that_are_there():
     cycle = attempted(*there, **using("data"))
 
     assert "a node more in zone a" in [remedy.change for remedy in remedies(cycle, find_feasible(cycle))]
-
-
-@pytest.mark.parametrize(
-    ("nanos", "text"), [(10**9 << 30, "1Gi"), (10**9 * 1536 << 20, "1536Mi"), (10**9 * 5, "5"), (1, "1"), (0, "0")]
-)
-def test_a_size_is_written_as_people_do(nanos, text):
-    assert text == size_text(nanos)
 
 
 def test_pods_with_disks_and_with_claims_on_a_node_without_room():

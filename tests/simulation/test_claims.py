@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, two_zones, using, volume
 from tests.support.placing import HOSTNAME, ZONE, attempted
+from webhook.objects.quantities import size_text
 from webhook.objects.workload_object import read_workload_object
-from webhook.placement.volume_changes import size_text
 from webhook.scheduler.attached_volumes import Attacher
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.profile import VOLUME_BINDING

@@ -34,10 +34,9 @@ from webhook.scheduler.storage import (
     CSI_NODES,
     NO_STORAGE,
     PERSISTENT_VOLUMES,
-    STORAGE_RESOURCES,
     Storage,
 )
-from webhook.scheduler.storage_objects import STORAGE_KINDS
+from webhook.scheduler.storage_objects import STORAGE_KINDS, STORAGE_RESOURCES
 from webhook.scheduler.validation import in_one_line
 
 ASSUMED = "The file does not have the version of its cluster: {} is assumed; set --kubernetes-version."

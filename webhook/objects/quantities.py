@@ -79,6 +79,15 @@ def whole(nanos: int) -> int:
     return -(-nanos // NANOS) if nanos >= 0 else nanos // NANOS
 
 
+def size_text(nanos: int) -> str:
+    """Return a size as people write it, in the largest binary unit of which it is a multiple."""
+    size = whole(nanos)
+    for suffix, power in reversed(_BINARY.items()):
+        if size and size % (1 << power) == 0:
+            return f"{size >> power}{suffix}"
+    return str(size)
+
+
 def thousandths(nanos: int) -> int:
     """
     Return thousandths, rounded away from zero.

@@ -15,7 +15,7 @@ from webhook.objects.names import HOSTNAME, ZONE
 from webhook.scheduler.attached_volumes import SchedulerError, is_owned
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework
-from webhook.scheduler.in_tree_volumes import BY_PROVISIONER, IN_TREE
+from webhook.scheduler.in_tree_volumes import IN_TREE
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.volume_binding import Binding, VolumeBinding
@@ -186,7 +186,7 @@ def volume_gaps(cycle: Cycle) -> Iterator[VolumeGap]:
         return
     if cycle.mounts != mounts:
         yield VolumeGap(VOLUMES, frozenset().union(*[storage.lacking(mounts, volume) for volume in mounts.volumes]))
-    waiting = [claim for claim in _claims(cycle) if storage.waits(claim)]
+    waiting = [claim for claim in cycle.claims if storage.waits(claim)]
     made = [claim for claim in waiting if storage.classes[claim.class_name].makes_volumes]
     tracked = [driver for driver in storage.csi_drivers.values() if driver.tracks_capacity]
     unread = storage.unread & {CSI_DRIVERS, *([CAPACITIES] if tracked else [])}
@@ -199,17 +199,12 @@ def volume_gaps(cycle: Cycle) -> Iterator[VolumeGap]:
         yield VolumeGap(VOLUME_LIMITS, unread)
 
 
-def _claims(cycle: Cycle) -> list[Claim]:
-    claims = (cycle.storage.claim(cycle.mounts.namespace, volume.claim) for volume in cycle.mounts.claims)
-    return [claim for claim in claims if claim is not None]
-
-
 def _may_be_attached(cycle: Cycle) -> bool:
     """Return whether a CSI driver may attach a volume of the Pod to its node."""
     storage = cycle.storage
     if any(disk.kind in IN_TREE for disk in cycle.mounts.disks):
         return True
-    for claim in _claims(cycle):
+    for claim in cycle.claims:
         volume, of_class = storage.volumes.get(claim.volume_name), storage.classes.get(claim.class_name)
         if volume is not None and (volume.driver or volume.in_tree is not None):
             return True
@@ -220,15 +215,4 @@ def _may_be_attached(cycle: Cycle) -> bool:
 
 def _has_limits_of_plugins(cycle: Cycle) -> bool:
     """Return whether a plugin that evenkeel does not know counts disks of the Pod: up to 1.30, disks of clouds."""
-    if cycle.features.minor > LAST_WITH_IN_TREE_LIMITS:
-        return False
-    storage = cycle.storage
-    if any(disk.kind in IN_TREE for disk in cycle.mounts.disks):
-        return True
-    for claim in _claims(cycle):
-        volume, of_class = storage.volumes.get(claim.volume_name), storage.classes.get(claim.class_name)
-        if (volume is not None and volume.in_tree is not None) or (
-            of_class is not None and of_class.provisioner in BY_PROVISIONER
-        ):
-            return True
-    return False
+    return cycle.features.minor <= LAST_WITH_IN_TREE_LIMITS and cycle.storage.names_cloud_disk(cycle.mounts)

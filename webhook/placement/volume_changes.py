@@ -9,6 +9,7 @@ from itertools import islice
 
 from webhook.objects.labels import Labels
 from webhook.objects.names import HOSTNAME, SELECTED_NODE, ZONE
+from webhook.objects.quantities import size_text
 from webhook.placement.claims import wanted_labels
 from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, with_new
 from webhook.scheduler.affinity import NodeTerm
@@ -26,8 +27,6 @@ from webhook.scheduler.selectors import IN, Requirement, Selector
 from webhook.scheduler.storage import FILESYSTEM, Claim, ClaimRef, PersistentVolume, StorageCapacity
 from webhook.scheduler.volumes import Mounts, PodVolume
 
-_SIZES = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-_NANOS = 10**9
 READ_WRITE_ONCE = "ReadWriteOnce"
 NEW_VOLUME = "a new volume"  # Its name; no volume that is there is called so.
 
@@ -52,7 +51,7 @@ def in_cluster(cycle: Cycle, feasibility: Feasibility, key: str) -> Iterator[Fin
         yield _created
     if wanted := _wanted(cycle):
         yield partial(_with_node, labels=wanted)
-    if any(claim.selected_node and nodes.get(claim.selected_node) is None for claim in _claims(cycle)):
+    if any(claim.selected_node and nodes.get(claim.selected_node) is None for claim in cycle.claims):
         yield _chosen_anew
     if refused(CLAIM_IN_USE, CLAIM_IN_USE_TO_33):
         yield _without_user
@@ -64,36 +63,21 @@ def _refused_for(feasibility: Feasibility, *reasons: str) -> NodeSet:
     return union(refusal.nodes for refusal in feasibility.refusals if set(refusal.reasons) & set(reasons))
 
 
-def size_text(nanos: int) -> str:
-    """Return a size as people write it, in the largest unit of which it is a multiple."""
-    size = -(-nanos // _NANOS)
-    for suffix, unit in _SIZES:
-        if size and size % unit == 0:
-            return f"{size // unit}{suffix}"
-    return str(size)
-
-
-def _claims(cycle: Cycle) -> list[Claim]:
-    """Return the claims of the Pod that are there."""
-    claims = (cycle.storage.claim(cycle.mounts.namespace, volume.claim) for volume in cycle.mounts.claims)
-    return [claim for claim in claims if claim is not None]
-
-
 def _waiting(cycle: Cycle) -> list[Claim]:
     """Return the claims of the Pod that wait for it, the largest first."""
-    waiting = [claim for claim in _claims(cycle) if cycle.storage.waits(claim)]
+    waiting = [claim for claim in cycle.claims if cycle.storage.waits(claim)]
     return sorted(waiting, key=lambda claim: -(claim.requested or 0))
 
 
 def _wanted(cycle: Cycle) -> Labels:
     """Return the labels of a node that all claims of the Pod need and none has."""
-    return {key: value for claim in _claims(cycle) for key, value in wanted_labels(cycle, claim).items()}
+    return {key: value for claim in cycle.claims for key, value in wanted_labels(cycle, claim).items()}
 
 
-def _within(cycle: Cycle, which: NodeSet) -> tuple[NodeTerm, ...]:
-    """Return the terms of a volume that these nodes reach."""
+def _within(cycle: Cycle, which: NodeSet) -> Requirement:
+    """Return the requirement that these nodes meet alone."""
     names = tuple(node.labels[HOSTNAME] for node in cycle.snapshot.nodes.members(which) if HOSTNAME in node.labels)
-    return (NodeTerm((Requirement(HOSTNAME, IN, names),), ()),)
+    return Requirement(HOSTNAME, IN, names)
 
 
 def _with_volume(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
@@ -109,7 +93,7 @@ def _with_volume(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Varian
             claim.mode,
             available=True,
             attributes_class=claim.attributes_class,
-            terms=_within(cycle, which),
+            terms=(NodeTerm((_within(cycle, which),), ()),),
         )
         storage = storage.with_volumes([volume])
         made.append(_volume_text(claim))
@@ -129,8 +113,7 @@ def _volume_text(claim: Claim) -> str:
 def _with_storage(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
     """Yield as much free storage in a place as each claim, and all of them, that waits requests there."""
     storage, made = cycle.storage, list[str]()
-    names = tuple(node.labels[HOSTNAME] for node in cycle.snapshot.nodes.members(which) if HOSTNAME in node.labels)
-    selector = Selector((Requirement(HOSTNAME, IN, names),))
+    selector = Selector((_within(cycle, which),))
     for claim in _waiting(cycle):
         free = StorageCapacity("", claim.class_name, selector, claim.requested, None)
         storage = replace(storage, capacities=(free, *storage.capacities))
@@ -167,7 +150,7 @@ def _with_node(cycle: Cycle, *, labels: Labels) -> Iterator[Variant]:
 def _chosen_anew(cycle: Cycle) -> Iterator[Variant]:
     """Yield the claims whose volume is to be made for a node that is gone, without that choice."""
     there = cycle.snapshot.nodes
-    stuck = [claim for claim in _claims(cycle) if claim.selected_node and there.get(claim.selected_node) is None]
+    stuck = [claim for claim in cycle.claims if claim.selected_node and there.get(claim.selected_node) is None]
     free = [replace(claim, selected_node=None) for claim in stuck]
     names = " and ".join(claim.name for claim in stuck)
     words = f"take the annotation {SELECTED_NODE} off claim{'s' * (len(stuck) > 1)} {names}"
@@ -181,7 +164,9 @@ def _bound(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
         claim = storage.claim(cycle.mounts.namespace, volume.claim)
         if claim is not None and not claim.bound and not storage.waits(claim):
             new = f"{NEW_VOLUME} {volume.claim}"
-            made = PersistentVolume(new, {}, terms=_within(cycle, which), claim=ClaimRef(claim.namespace, claim.name))
+            made = PersistentVolume(
+                new, {}, terms=(NodeTerm((_within(cycle, which),), ()),), claim=ClaimRef(claim.namespace, claim.name)
+            )
             storage = storage.with_volumes([made]).with_claims([replace(claim, bound=True, volume_name=new)])
             names.append(claim.name)
     plural = "s" * (len(names) > 1)

@@ -21,7 +21,7 @@ from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.pod_affinity import PodTerm
 from webhook.scheduler.resources import is_of_devices
 from webhook.scheduler.snapshot import Snapshot
-from webhook.scheduler.storage import NO_STORAGE, Storage
+from webhook.scheduler.storage import NO_STORAGE, Claim, Storage
 from webhook.scheduler.volumes import Mounts
 
 NODE_NAME, NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeName", "NodeUnschedulable", "TaintToleration"
@@ -130,6 +130,12 @@ class Cycle:
     def storage(self) -> Storage:
         """What the cluster has for volumes."""
         return self.snapshot.storage or NO_STORAGE
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """The claims among these volumes that are there, in the order of the Pod."""
+        claims = (self.storage.claim(self.mounts.namespace, volume.claim) for volume in self.mounts.claims)
+        return [claim for claim in claims if claim is not None]
 
     def is_selected_by(self, term: PodTerm) -> bool:
         """Return whether a term of another Pod selects the Pod."""

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar, cast
 
 from webhook.objects.labels import Labels
 from webhook.scheduler.affinity import NodeTerm
-from webhook.scheduler.in_tree_volumes import IN_TREE, handle, translated_terms
+from webhook.scheduler.in_tree_volumes import BY_PROVISIONER, IN_TREE, handle, translated_terms
 from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.scheduler.volumes import ClaimKey, Mounts, PodVolume
 
@@ -19,7 +19,6 @@ from webhook.scheduler.volumes import ClaimKey, Mounts, PodVolume
 CLAIMS, PERSISTENT_VOLUMES, CLASSES = "persistentvolumeclaims", "persistentvolumes", "storageclasses"
 CSI_NODES, CSI_DRIVERS = "csinodes", "csidrivers"
 CAPACITIES, ATTACHMENTS = "csistoragecapacities", "volumeattachments"
-STORAGE_RESOURCES = frozenset({CLAIMS, PERSISTENT_VOLUMES, CLASSES, CSI_NODES, CSI_DRIVERS, CAPACITIES, ATTACHMENTS})
 IMMEDIATE, FIRST_CONSUMER = "Immediate", "WaitForFirstConsumer"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 FILESYSTEM, ONE_POD = "Filesystem", "ReadWriteOncePod"
@@ -316,6 +315,18 @@ class Storage:
         """
         of_class = self.classes.get(claim.class_name)
         return not claim.bound and not claim.volume_name and of_class is not None and of_class.waits
+
+    def names_cloud_disk(self, mounts: Mounts) -> bool:
+        """Return whether a Pod has the disk of a cloud that Kubernetes once attached itself, also by a claim."""
+        if any(disk.kind in IN_TREE for disk in mounts.disks):
+            return True
+        claims = (self.claim(mounts.namespace, volume.claim) for volume in mounts.claims)
+        return any(self._is_on_cloud_disk(claim) for claim in claims if claim is not None)
+
+    def _is_on_cloud_disk(self, claim: Claim) -> bool:
+        volume, of_class = self.volumes.get(claim.volume_name), self.classes.get(claim.class_name)
+        on_disk = volume is not None and volume.in_tree is not None
+        return on_disk or (of_class is not None and of_class.provisioner in BY_PROVISIONER)
 
     def judged(self, mounts: Mounts) -> Mounts:
         """Return the volumes of which enough is known: without claims of which something is unread that decides."""

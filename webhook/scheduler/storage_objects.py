@@ -60,6 +60,7 @@ STORAGE_KINDS = {
     (STORAGE_GROUP, "CSIStorageCapacity"): CAPACITIES,
     (STORAGE_GROUP, "VolumeAttachment"): ATTACHMENTS,
 }
+STORAGE_RESOURCES = frozenset(STORAGE_KINDS.values())
 AVAILABLE, LOST_PHASE = "Available", "Lost"
 ValueT = TypeVar("ValueT")
 
@@ -153,21 +154,23 @@ def read_claim(reader: Reader, raw: Mapping[str, object]) -> Claim:
     volume = reader.string(spec.get("volumeName"), ("spec", "volumeName")) or ""
     selected = annotations.get(SELECTED_NODE)
     return Claim(
-        intern(namespace),
-        name,
-        uid,
-        _class_name(reader, annotations, spec),
-        volume,
-        bool(volume) and BIND_COMPLETED in annotations,
-        status.get("phase") == LOST_PHASE,
-        metadata.get("deletionTimestamp") is not None,
-        selected if isinstance(selected, str) else None,
-        _shared_modes(reader.strings(spec.get("accessModes"), ("spec", "accessModes"))),
-        None if requested is None else read_quantity(reader, requested, ("spec", "resources", "requests"), "storage"),
-        _mode(reader, spec),
-        None if selector is None else as_selector(selector),
-        reader.string(spec.get("volumeAttributesClassName"), ("spec", "volumeAttributesClassName")) or "",
-        str(controllers[0] or "") if controllers else "",
+        namespace=intern(namespace),
+        name=name,
+        uid=uid,
+        class_name=_class_name(reader, annotations, spec),
+        volume_name=volume,
+        bound=bool(volume) and BIND_COMPLETED in annotations,
+        lost=status.get("phase") == LOST_PHASE,
+        deleting=metadata.get("deletionTimestamp") is not None,
+        selected_node=selected if isinstance(selected, str) else None,
+        access_modes=_access_modes(reader, spec),
+        requested=None
+        if requested is None
+        else read_quantity(reader, requested, ("spec", "resources", "requests"), "storage"),
+        mode=_mode(reader, spec),
+        selector=None if selector is None else as_selector(selector),
+        attributes_class=_attributes_class(reader, spec),
+        controller=str(controllers[0] or "") if controllers else "",
     )
 
 
@@ -197,8 +200,12 @@ def _mode(reader: Reader, spec: Mapping[str, object]) -> str:
     return intern(reader.string(spec.get("volumeMode"), ("spec", "volumeMode")) or FILESYSTEM)
 
 
-def _shared_modes(modes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple([intern(mode) for mode in modes])
+def _access_modes(reader: Reader, spec: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple([intern(mode) for mode in reader.strings(spec.get("accessModes"), ("spec", "accessModes"))])
+
+
+def _attributes_class(reader: Reader, spec: Mapping[str, object]) -> str:
+    return reader.string(spec.get("volumeAttributesClassName"), ("spec", "volumeAttributesClassName")) or ""
 
 
 def _read_volume(reader: Reader, name: str, raw: Mapping[str, object]) -> PersistentVolume:
@@ -209,21 +216,22 @@ def _read_volume(reader: Reader, name: str, raw: Mapping[str, object]) -> Persis
     affinity = reader.mapping(spec.get("nodeAffinity"), ("spec", "nodeAffinity"))
     required = affinity.get("required")
     csi = reader.mapping(spec.get("csi"), ("spec", "csi"))
+    at: FieldPath = ("spec", "nodeAffinity", "required")
     return PersistentVolume(
-        name,
-        reader.string_map(metadata.get("labels"), ("metadata", "labels")),
-        _class_name(reader, annotations, spec),
-        read_quantity(reader, capacity.get("storage"), ("spec", "capacity"), "storage"),
-        _shared_modes(reader.strings(spec.get("accessModes"), ("spec", "accessModes"))),
-        _mode(reader, spec),
-        _read_claim_ref(reader, spec.get("claimRef")),
-        status.get("phase") == AVAILABLE,
-        metadata.get("deletionTimestamp") is not None,
-        reader.string(spec.get("volumeAttributesClassName"), ("spec", "volumeAttributesClassName")) or "",
-        None if required is None else read_volume_affinity(reader, required, ("spec", "nodeAffinity", "required")),
-        intern(reader.string(csi.get("driver"), ("spec", "csi", "driver")) or ""),
-        reader.string(csi.get("volumeHandle"), ("spec", "csi", "volumeHandle")) or "",
-        _read_in_tree(reader, spec),
+        name=name,
+        labels=reader.string_map(metadata.get("labels"), ("metadata", "labels")),
+        class_name=_class_name(reader, annotations, spec),
+        capacity=read_quantity(reader, capacity.get("storage"), ("spec", "capacity"), "storage"),
+        access_modes=_access_modes(reader, spec),
+        mode=_mode(reader, spec),
+        claim=_read_claim_ref(reader, spec.get("claimRef")),
+        available=status.get("phase") == AVAILABLE,
+        deleting=metadata.get("deletionTimestamp") is not None,
+        attributes_class=_attributes_class(reader, spec),
+        terms=None if required is None else read_volume_affinity(reader, required, at),
+        driver=intern(reader.string(csi.get("driver"), ("spec", "csi", "driver")) or ""),
+        handle=reader.string(csi.get("volumeHandle"), ("spec", "csi", "volumeHandle")) or "",
+        in_tree=_read_in_tree(reader, spec),
     )
 
 

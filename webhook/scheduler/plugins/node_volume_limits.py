@@ -7,7 +7,6 @@ from functools import cached_property
 
 from webhook.scheduler.attached_volumes import AttachedVolume, SchedulerError
 from webhook.scheduler.counts import PodInfo
-from webhook.scheduler.in_tree_volumes import BY_PROVISIONER, IN_TREE
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Plugin, Refusal
 from webhook.scheduler.profile import NODE_VOLUME_LIMITS, Cycle
@@ -17,6 +16,8 @@ TOO_MANY = "node(s) exceed max volume count"
 
 
 class NodeVolumeLimits(Plugin):
+    """Counts the volumes that CSI drivers attach to each node."""
+
     name = NODE_VOLUME_LIMITS
     counts_pods = True
 
@@ -59,27 +60,10 @@ class NodeVolumeLimits(Plugin):
         def migrating(csi_node: CSINode | None) -> tuple[AttachedVolume, ...]:
             return tuple(dict.fromkeys(attacher.attached(mounts, csi_node)))
 
-        if not self._names_disks:
+        if not attacher.storage.names_cloud_disk(mounts):
             return [(self.nodes.all, migrating(None))]
         alike = self.nodes.grouped(self.nodes.all, lambda node: csi_nodes.get(node.name))
         return [(nodes, migrating(csi_node)) for csi_node, nodes in alike.items()]
-
-    @property
-    def _names_disks(self) -> bool:
-        """Whether the Pod has the disk of a cloud, by itself or by a claim."""
-        mounts, storage = self.cycle.mounts, self.cycle.storage
-        if any(disk.kind in IN_TREE for disk in mounts.disks):
-            return True
-        for volume in mounts.claims:
-            claim = storage.claim(mounts.namespace, volume.claim)
-            if claim is None:
-                continue
-            bound, of_class = storage.volumes.get(claim.volume_name), storage.classes.get(claim.class_name)
-            if bound is not None and bound.in_tree is not None:
-                return True
-            if of_class is not None and of_class.provisioner in BY_PROVISIONER:
-                return True
-        return False
 
     def _lacking(self, driver: str) -> NodeSet:
         """

@@ -66,7 +66,12 @@ class Choices(NamedTuple):
     without_space: NodeSet
 
 
+NO_CHOICES = Choices(0, (), 0, 0)
+
+
 class VolumeBinding(Plugin):
+    """Finds what each of the Pod's claims gets on which nodes: its own volume, a free one, or a new one."""
+
     name = VOLUME_BINDING
 
     def pre_filter(self) -> PreFilterResult:
@@ -109,19 +114,12 @@ class VolumeBinding(Plugin):
                 yield not_owned(claim, mounts)
 
     @cached_property
-    def _claims(self) -> list[Claim]:
-        """The claims of the Pod that are there, in its order."""
-        mounts, storage = self.cycle.mounts, self.cycle.storage
-        claims = (storage.claim(mounts.namespace, volume.claim) for volume in mounts.claims)
-        return [claim for claim in claims if claim is not None]
-
-    @cached_property
     def _unbound(self) -> list[Claim]:
-        return [claim for claim in self._claims if not claim.bound]
+        return [claim for claim in self.cycle.claims if not claim.bound]
 
     @cached_property
     def _waiting(self) -> list[Claim]:
-        return [claim for claim in self._claims if self.cycle.storage.waits(claim)]
+        return [claim for claim in self.cycle.claims if self.cycle.storage.waits(claim)]
 
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
@@ -129,16 +127,16 @@ class VolumeBinding(Plugin):
 
         upstream: binder.go:volumeBinder.FindPodVolumes (v1.37)
         """
-        if not self._claims or not remaining:
+        if not self.cycle.claims or not remaining:
             return
         reached, out_of_reach = self._reached(remaining)
-        missing = remaining & ~reached & ~out_of_reach
-        refused = [(OUT_OF_REACH, out_of_reach), (NO_VOLUME, 0), (NOT_ENOUGH_SPACE, 0), (VOLUME_MISSING, missing)]
-        if self._unbound:
-            refused[1:3] = [
-                (NO_VOLUME, self._choices.without_volume),
-                (NOT_ENOUGH_SPACE, self._choices.without_space),
-            ]
+        unbound = self._choices if self._unbound else NO_CHOICES
+        refused = (
+            (OUT_OF_REACH, out_of_reach),
+            (NO_VOLUME, unbound.without_volume),
+            (NOT_ENOUGH_SPACE, unbound.without_space),
+            (VOLUME_MISSING, remaining & ~reached & ~out_of_reach),
+        )
         groups: dict[tuple[str, ...], NodeSet] = {(): remaining}
         for reason, nodes in refused:
             for reasons, group in list(groups.items()):
@@ -158,7 +156,7 @@ class VolumeBinding(Plugin):
         upstream: binder.go:volumeBinder.checkBoundClaims (v1.37)
         """
         reached, out_of_reach = remaining, 0
-        for claim in self._claims:
+        for claim in self.cycle.claims:
             if not claim.bound:
                 continue
             volume = self.cycle.storage.volumes.get(claim.volume_name)
