@@ -14,13 +14,14 @@ from webhook.loading import clusters
 
 SAID = (
     "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
-    "2 node(s) didn't match pod topology spread constraints."
+    "2 node(s) didn't match pod topology spread constraints. preemption: 0/3 nodes are available: "
+    "1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod."
 )
 CONDITION = {
     "type": "PodScheduled",
     "status": "False",
     "reason": "Unschedulable",
-    "message": f"{SAID} preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+    "message": SAID,
     "lastTransitionTime": "2026-01-01T00:00:00Z",
 }
 

@@ -11,7 +11,8 @@ from tests.support.placing import INFRA, node, requesting, running
 from webhook.cluster.cluster import Contents
 from webhook.loading import clusters
 
-SAID = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
+NOT_HELPFUL = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+SAID = f"0/1 nodes are available: 1 node(s) had untolerated taint(s). {NOT_HELPFUL}"
 
 
 def waiting(name, *, reason="Unschedulable", message=SAID, spec=None, **metadata):
@@ -94,7 +95,7 @@ def test_pods_of_each_scheduler_of_the_configuration_are_compared(run):
 
 
 def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pending):
-    of_1_33 = "0/1 nodes are available: 1 node(s) had untolerated taint {dedicated: infra}."
+    of_1_33 = f"0/1 nodes are available: 1 node(s) had untolerated taint {{dedicated: infra}}. {NOT_HELPFUL}"
     cluster = [node("n1", taints=[INFRA]), waiting("web-1", message=of_1_33)]
     assumed = clusters.ASSUMED.format("1.37")
 

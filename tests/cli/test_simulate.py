@@ -12,6 +12,7 @@ import pytest
 from tests.support import ROOT
 from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
+from tests.support.placing import node
 from tests.support.simulated import deployment, nodes, owned, pod, stateful
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
@@ -169,11 +170,23 @@ def test_the_same_dump_seed_and_version_give_the_same_bytes_in_any_process(tmp_p
 
 
 def test_what_is_not_simulated_fails_only_where_that_is_asked_for(simulate):
-    """Preemption does not matter where no Pod waits."""
-    low = pod("ReplicaSet/other-1", 0, "a1", spec={"priority": -10})
-    cluster = [*nodes("a=1 b=1"), *deployment(replicas=1, on=["b1"]), low]
-    full = [unroomy("a1", **{ZONE: "a"}), *deployment(replicas=1), low]
+    cluster = [*nodes("a=1 b=1"), *deployment(replicas=1, on=["b1"], resourceClaims=[{"name": "gpu"}])]
 
-    assert 0 == simulate("deployment/web -n shop scale=2 --fail-on not-judged", cluster=cluster).code
-    code, out, _ = simulate("deployment/web -n shop scale=2 --fail-on not-judged", cluster=full)
-    assert (1, True) == (code, "Not simulated: preemption." in out)
+    assert 0 == simulate("deployment/web -n shop scale=2", cluster=cluster).code
+    code, out, _ = simulate("deployment/web -n shop scale=2 --fail-on not-judged", cluster=cluster)
+    assert (1, True) == (code, "Not simulated: dynamic resources." in out)
+
+
+def test_a_pod_of_another_namespace_is_preempted(simulate):
+    """Two Pods fit: the placeholder, of which nothing makes another, makes way for the second of the workload."""
+    low = pod("ReplicaSet/other-1", 0, "a1", spec={"priority": -10}, namespace="pay")
+    small = node("a1", "a", pods="2")
+    code, out, _ = simulate(
+        "deployment/web -n shop scale=2 --fail-on pending", cluster=[small, *deployment(replicas=1, on=["a1"]), low]
+    )
+
+    assert (0, True) == (code, "Not simulated" not in out)
+    code, out, _ = simulate(
+        "deployment/web -n shop scale=3 --fail-on pending", cluster=[small, *deployment(replicas=1, on=["a1"]), low]
+    )
+    assert (1, True) == (code, "1 Pod waits" in out)

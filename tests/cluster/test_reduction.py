@@ -57,11 +57,13 @@ RESTARTS = "containerStatuses[].restartCount"  # by which Pods are ranked that m
 TEMPLATE = f"{below('template.metadata', METADATA)} {below('template.spec', POD)}"
 REPLICAS = "replicas readyReplicas availableReplicas"
 STATUS = {
-    "Pod": f"phase nominatedNodeName allocatedResources resources.requests"
+    "Pod": f"phase nominatedNodeName startTime allocatedResources resources.requests"
     f" {RESTARTS} {below('containerStatuses[]', CONTAINER_STATUS)}"
     f" {below('initContainerStatuses[]', CONTAINER_STATUS)}",
     "Node": "phase allocatable declaredFeatures[] images[].names[] images[].sizeBytes",
     "Namespace": "phase",
+    "Job": "startTime",
+    "PodDisruptionBudget": "disruptedPods disruptionsAllowed",
     "Deployment": f"{REPLICAS} updatedReplicas",
     "StatefulSet": f"{REPLICAS} currentRevision updateRevision updatedReplicas",
     "ReplicaSet": REPLICAS,

@@ -1,7 +1,7 @@
 """
 Recorded decisions of Kubernetes, compared with ours.
 
-    python -m tests.conformance validation|defaults|placement|profile|configured [FILE] [--kubernetes-version 1.X]
+    python -m tests.conformance MODE [FILE] [--kubernetes-version 1.X]
 
     FILE, a case a line --> ours, recorded --> the first differences, and N agree, M differ
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
-from tests.conformance import configured, defaults, placement, profile, validation
+from tests.conformance import configured, defaults, placement, preemption, profile, validation
 from tests.conformance.cases import Difference, IllFormed, read
 from tests.support import DATA
 from webhook.scheduler.features import LATEST, Features, parse_version
@@ -31,6 +31,7 @@ MODES = {
     "placement": placement,
     "profile": profile,
     "configured": configured,
+    "preemption": preemption,
 }
 SHOWN = 5
 

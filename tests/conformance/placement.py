@@ -19,7 +19,7 @@ from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 RECORDED = "placement.jsonl.gz"
 PLACED = (
     *("nodes", "pods", "namespaces", "persistentVolumes", "persistentVolumeClaims", "storageClasses"),
-    *("csiNodes", "csiDrivers", "csiStorageCapacities", "volumeAttachments"),
+    *("csiNodes", "csiDrivers", "csiStorageCapacities", "volumeAttachments", "waiting", "podDisruptionBudgets"),
 )
 SUCCESS, SKIP = "Success", "Skip"
 
@@ -73,6 +73,7 @@ def read_pod(case: Mapping[str, object], features: Features) -> IncomingPod:
 def read_snapshot(case: Mapping[str, object], features: Features) -> Snapshot:
     """The nodes, the Pods that run on them, and the namespaces of those."""
     try:
-        return from_objects((one for name in PLACED for one in objects(case.get(name), name)), features)
+        there = (one for name in PLACED for one in objects(case.get(name), name))
+        return from_objects(there, features)
     except SnapshotError as error:
         raise IllFormed(str(error)) from error

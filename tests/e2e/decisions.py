@@ -20,8 +20,6 @@ from webhook.cli.main import main
 FLAGS = {"kube-scheduler": {"v": 10}}  # From here on it logs the scores of each node.
 ELSEWHERE = "default"
 NOW = {"gracePeriodSeconds": 0}
-PREEMPTION = " preemption:"
-NO_CLAIMS = " not found"  # What DynamicResources adds where PreFilter rejects a Pod before it.
 LAST = "example.com/last"
 TOTAL = re.compile(
     r'"Calculated node\'s final score for pod" pod="(?P<pod>[^"]+)" node="(?P<node>[^"]+)" score=(?P<score>-?\d+)'
@@ -140,7 +138,7 @@ class Stream:
     def live(self, name: str, there: dict) -> Decision:
         """Return what the scheduler says of a Pod that it has placed or refused."""
         totals = self.log.totals(name) or ({node(there): None} if node(there) else {})
-        return Decision(totals, refusal(there).partition(PREEMPTION)[0].removesuffix(NO_CLAIMS))
+        return Decision(totals, refusal(there))
 
     def settled(self, path: str) -> dict | None:
         """Return the Pod once it is bound or refused."""

@@ -15,6 +15,7 @@ INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
 OLD = {"key": "example.com/old", "value": "yes", "effect": "PreferNoSchedule"}
 FOR_EVER = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
 NAME = "web"
+HIGH, LOW = "high", "placeholder"  # PriorityClasses, of which the latter is the name of a workload, too.
 OTHERS = {"matchLabels": {"app": "neighbour"}}
 HARD, SOFT, BOTH = "hard", "soft", "both"
 SPREADS = (HARD, SOFT, BOTH)
@@ -254,6 +255,39 @@ def storing(number: int) -> Situation:
         ephemeral = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": wanted}}}
         of["spec"]["template"]["spec"]["volumes"] = [ephemeral]
     return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()), storage=tuple(storage))
+
+
+def preempting(number: int) -> Situation:
+    """
+    One of four whose Pods preempt placeholders, which are made again and wait or find room.
+
+    0: one placeholder on each node, for which another Pod has no room.  1: several small ones on each.  2: a drained
+    zone, whose Pods go where placeholders are.  3: placeholders of which a budget lets none go, and a lost zone.
+    """
+    made = _Made(8000 + number)
+    nodes = [
+        made.node(f"preempting{number}-{zone}{i}", zone, "2") for i, zone in enumerate("abc" if number < 2 else "aabb")
+    ]
+    size, placeholders = (("1500m", 3), ("400m", 9), ("1500m", 2), ("900m", 4))[number]
+    kind, fields, steps = (
+        ("Deployment", {"replicas": 0}, "scale=2 scale=3 scale=1 scale=4"),
+        ("Deployment", {"replicas": 0}, "scale=3 rollout scale=6"),
+        ("StatefulSet", {"replicas": 2, **PARALLEL}, f"drain={ZONE}=a scale=3"),
+        ("Deployment", {"replicas": 1}, f"scale=2 lose={ZONE}=a"),
+    )[number]
+    spread = constraint(maxSkew=2 if number < 2 else 5)
+    of = workload(kind, spread, namespace=None, labels={"app": NAME}, spec=fields)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("1"), "priorityClassName": HIGH}
+    if kind == "StatefulSet":
+        of["spec"] |= {"serviceName": NAME}
+    low = workload("Deployment", namespace=None, labels={"app": LOW}, spec={"replicas": placeholders})
+    low["metadata"]["name"], low["spec"]["selector"] = LOW, {"matchLabels": {"app": LOW}}
+    low["spec"]["template"]["spec"] |= {"containers": _containers(size), "priorityClassName": LOW}
+    others = [low]
+    if number == 3:
+        guarded = _budget({"minAvailable": placeholders})
+        others.append({**guarded, "spec": {**guarded["spec"], "selector": low["spec"]["selector"]}})
+    return Situation(number, tuple(nodes), (), (), of, tuple(others), False, tuple(steps.split()))
 
 
 def scaled(number: int) -> Situation:

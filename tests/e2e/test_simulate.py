@@ -18,12 +18,27 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e import programs, site
-from tests.e2e.futures import NAME, Situation, amid, keeping, scaled, sick, situation, slow, soft, storing
+from tests.e2e.futures import (
+    HIGH,
+    LOW,
+    NAME,
+    Situation,
+    amid,
+    keeping,
+    preempting,
+    scaled,
+    sick,
+    situation,
+    slow,
+    soft,
+    storing,
+)
 from tests.e2e.plane import ControlPlane
 from tests.e2e.site import Seen, Site
 from tests.e2e.stored import Provisioner
 from tests.oracle.building import program
 from tests.oracle.recording import ask
+from tests.support.build import priority_class
 from tests.support.chance import likelihood
 from tests.support.commands import script
 from tests.support.kubernetes_source import Version
@@ -48,6 +63,8 @@ def plane(tmp_path_factory) -> Iterator[ControlPlane]:
     """A control plane without nodes, which takes Pods away from nodes that are lost."""
     with ControlPlane(tmp_path_factory.mktemp("plane"), site.FLAGS) as running, Provisioner(running.api):
         running.configure_scheduler(**site.BACKOFF)
+        for name, value in ((HIGH, 1000), (LOW, -10)):
+            running.api.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", priority_class(name, value))
         yield running
 
 
@@ -160,6 +177,11 @@ def test_pods_that_keep_their_claims(beside, number):
 @pytest.mark.parametrize("number", range(4))
 def test_pods_whose_volumes_are_made_or_are_disks_of_nodes(beside, number):
     agrees(beside, storing(number), beside.compared(storing(number)))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_pods_that_preempt_others(beside, number):
+    agrees(beside, preempting(number), beside.compared(preempting(number)))
 
 
 def agrees(beside: Beside, given: Situation, found: Compared) -> None:

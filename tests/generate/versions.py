@@ -65,6 +65,19 @@ CHANGES = {
     "claim_in_use_reason": ("kube-scheduler's message of a ReadWriteOncePod claim says that another Pod uses it",),
     "scores_storage_capacity": ("VolumeBinding scores nodes by how much of their storage is free",),
     "breaks_ties_by_heap": ("of the best nodes kube-scheduler takes the first in a heap of them, not any",),
+    "requests_beyond_preemption": ("no Pod is preempted on a node that has less than is requested",),
+    "nominates_before_binding": ("a node is nominated, too, for a Pod whose volumes are being bound",),
+    "speaks_of_deallocation": (
+        "of every Pod that waits kube-scheduler's message says `no new claims to deallocate`",
+        "its message says so no more",
+    ),
+    "rejection_ends_post_filter": (
+        "of a Pod that PreFilter rejects its message ends with `not found`, and says nothing of preemption",
+    ),
+    "counts_budgets_to_violated": (
+        "a Pod that would be preempted counts for PodDisruptionBudgets up to the first that it violates",
+    ),
+    "tells_preemption": ("its message of a Pod for which it preempts others names the node and their number",),
     "stateful_set_max_unavailable": ("a rolling update of a StatefulSet may take as many Pods as `maxUnavailable`",),
 }
 HEAD = """\

@@ -94,6 +94,7 @@ simulation.remedies · simulation.rollout_check
 simulation.planning · simulation.results
 simulation.initial_pods · simulation.run
 simulation.controllers
+simulation.preemption
 simulation.disruption · simulation.stateful · simulation.zone_loss
 simulation.deployment
 simulation.replicas
@@ -109,6 +110,7 @@ placement.created_pods · placement.gaps · placement.obstacles
 placement.claims · placement.pods · placement.room · placement.variants
 placement
 scheduler.capacity
+scheduler.preemption
 scheduler.configured_profiles · scheduler.framework
 scheduler.plugins
 scheduler.filtering · scheduler.plugins.nodes_by_usage · scheduler.plugins.plugin · scheduler.scoring

@@ -10,7 +10,7 @@ import pytest
 from tests.support import ROOT
 
 FORM = re.compile(r"upstream: [a-z_]+\.go:[A-Za-z_]+(\.[A-Za-z]+)? \(v1\.37\)")
-OURS = """
+OURS = """\
 affinity.NodeTerm.values affinity.RequiredNodeAffinity.values affinity.has_pod_affinity
 attached_volumes.AttachedVolumes.add attached_volumes.AttachedVolumes.copy attached_volumes.AttachedVolumes.room
 capacity.bound configuration.checked configuration.names_in configuration.profiles_of
@@ -25,13 +25,15 @@ domain_counts.DomainCounts.refused_nodes domain_counts.DomainCounts.skew domain_
 domains.Reach.cordoned domains.Reach.open domains.Reach.tolerated domains.Reach.untolerated domains.Reach.usable
 domains.is_confined domains.leaves_one_domain features.features features.parse_version features.unknown
 filtering.HardConstraints.copy filtering.HardConstraints.of filtering.HardConstraints.passing
-filtering.Verdicts.reasons filtering.count_each filtering.count_soft framework.Framework.add_pods
-framework.Framework.best framework.Framework.copy framework.Framework.feasible framework.Framework.for_volumes
-framework.Framework.kept_off framework.Framework.plugin framework.Framework.searched framework.Framework.set_storage
-framework.Framework.set_usage framework.Framework.spread framework.Framework.usable framework.feasible_nodes
-framework.find_feasible framework.usable_nodes images.read_node_images in_tree_volumes.driver_of
-incoming.places_quickly incoming.pod_of incoming.read_incoming_pod inter_pod_affinity.InterPodAffinity.add_pods
-inter_pod_affinity.InterPodAffinity.copy inter_pod_affinity.InterPodAffinity.kept_off node_ports.NodePorts.add_pods
+filtering.Verdicts.reasons filtering.count_each filtering.count_soft framework.DryRun.give framework.DryRun.passes
+framework.Framework.add_pods framework.Framework.best framework.Framework.copy framework.Framework.feasible
+framework.Framework.for_volumes framework.Framework.kept_off framework.Framework.nominated_on
+framework.Framework.plugin framework.Framework.searched framework.Framework.set_storage framework.Framework.set_usage
+framework.Framework.spread framework.Framework.try_pods framework.Framework.usable framework.Framework.usage_of
+framework.feasible_nodes framework.find_feasible framework.usable_nodes images.read_node_images
+in_tree_volumes.driver_of incoming.places_quickly incoming.pod_of incoming.read_incoming_pod
+inter_pod_affinity.InterPodAffinity.add_pods inter_pod_affinity.InterPodAffinity.copy
+inter_pod_affinity.InterPodAffinity.kept_off inter_pod_affinity.InterPodAffinity.skipped node_ports.NodePorts.add_pods
 node_ports.NodePorts.copy node_ports.NodePorts.kept_off node_resources_fit.NodeResourcesFit.copy
 node_resources_fit.NodeResourcesFit.passing node_resources_fit.NodeResourcesFit.set_usage
 node_volume_limits.NodeVolumeLimits.add_pods node_volume_limits.NodeVolumeLimits.copy
@@ -43,10 +45,12 @@ nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.an
 nodes.union nodes_by_usage.NodesByUsage.copy nodes_by_usage.NodesByUsage.look_at nodes_by_usage.NodesByUsage.set_usage
 plugin.Plugin.add_pods plugin.Plugin.copy plugin.Plugin.kept_off plugin.Plugin.of plugin.Plugin.passing
 plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plugin.score_usage plugin.Plugin.scores
-plugin.Plugin.set_storage plugin.Plugin.set_usage pod_affinity.PodAffinity.terms pod_affinity.preferring
-pod_topology_spread.PodTopologySpread.add_pods pod_topology_spread.PodTopologySpread.copy
-pod_topology_spread.PodTopologySpread.hard pod_topology_spread.PodTopologySpread.passing
-pod_topology_spread.PodTopologySpread.soft pod_topology_spread.PodTopologySpread.verdicts profile.Cycle.claims
+plugin.Plugin.set_storage plugin.Plugin.set_usage plugin.Plugin.skipped plugin.Plugin.try_pods
+pod_affinity.PodAffinity.terms pod_affinity.preferring pod_topology_spread.PodTopologySpread.add_pods
+pod_topology_spread.PodTopologySpread.copy pod_topology_spread.PodTopologySpread.hard
+pod_topology_spread.PodTopologySpread.passing pod_topology_spread.PodTopologySpread.soft
+pod_topology_spread.PodTopologySpread.verdicts preemption.Alike.priority preemption.Alike.started
+preemption.Preemption.clears_nomination preemption.Preemption.outcomes preemption.Victims.number profile.Cycle.claims
 profile.Cycle.is_selected_by profile.Cycle.mounts profile.Cycle.of_devices profile.Cycle.reach profile.Cycle.requests
 profile.Cycle.storage profile.Profile.heeds resources.with_default_requests scoring.SoftConstraints.copy
 scoring.domain_counting_unlabelled scoring.number_of_domains_counting_unlabelled scoring.rounded
@@ -64,8 +68,9 @@ topology_counts.TopologyCounts.add topology_counts.TopologyCounts.copy topology_
 topology_counts.TopologyCounts.nodes_by_weight topology_counts.TopologyCounts.reached validation.errors_in
 validation.in_one_line validation.on_stored_pod validation.shown_path volume_binding.VolumeBinding.bindings
 volume_binding.VolumeBinding.of volume_restrictions.VolumeRestrictions.add_pods
-volume_restrictions.VolumeRestrictions.copy volume_restrictions.VolumeRestrictions.of volume_restrictions.not_found
-volume_zone.VolumeZone.of volumes.Mounts.claims volumes.Mounts.disks volumes.Mounts.shared_claims volumes.has_volumes
+volume_restrictions.VolumeRestrictions.copy volume_restrictions.VolumeRestrictions.of
+volume_restrictions.VolumeRestrictions.skipped volume_restrictions.not_found volume_zone.VolumeZone.of
+volumes.Mounts.claims volumes.Mounts.disks volumes.Mounts.shared_claims volumes.has_volumes
 """
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.oracle import clusters
 from tests.oracle.building import program
+from tests.oracle.clusters.preempting import preempting
 from tests.oracle.clusters.volumes import volumes
 from tests.support import DATA
 from tests.support.kubernetes_source import MissingError, parse
@@ -29,9 +30,12 @@ KINDS = {
     "whole_profile": "profile",
     "volume_profile": "profile",
     "configured": "configured",
+    "preemption": "preemption",
 }
+# The first minor version of which the oracle answers in that mode.
+SINCE = {"preemption": 33}
 # What there is to ask before anything is recorded.
-GENERATED = {"whole_profile": clusters.whole_profile, "volume_profile": volumes}
+GENERATED = {"whole_profile": clusters.whole_profile, "volume_profile": volumes, "preemption": preempting}
 # Where Go walks a map, errors come in random order.
 UNORDERED = ("podCreate", "podTemplate")
 
@@ -44,6 +48,8 @@ def main(arguments: Sequence[str], data: Path = DATA) -> int:
         version = parse(arguments[0] if arguments else "")
         oracle = program(version)
         for kind in KINDS:
+            if version.minor < SINCE.get(kind, 0):
+                continue
             cases = inputs(data, kind)
             print(record(data, version.folder, kind, cases, ask(oracle, KINDS[kind], cases)), flush=True)
     except (ValueError, MissingError) as error:

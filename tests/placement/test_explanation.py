@@ -35,7 +35,8 @@ def test_a_constraint_with_each_of_its_domains():
     assert [0, 0, 0] == [domain.open.bit_count() for domain in explained.domains]
     assert (
         "0/3 nodes are available: 1 node(s) had untolerated taint(s), "
-        "2 node(s) didn't match pod topology spread constraints." == found.message
+        "2 node(s) didn't match pod topology spread constraints. preemption: 0/3 nodes are available: "
+        "1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod." == found.message
     )
 
 
@@ -85,20 +86,37 @@ def test_a_cluster_without_nodes():
 
 
 SAID = "0/1 nodes are available: 1 Insufficient cpu."
+NOT_HELPFUL = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
 
 @pytest.mark.parametrize(
-    ("said", "same"),
+    ("said", "gaps", "same"),
     [
-        (SAID, True),
-        (f"{SAID} preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.", True),
-        (f"{SAID} no new claims to deallocate, preemption: 0/1 nodes are available: 1 No victims found.", True),
-        (f"{SAID} not found", True),
-        (f"{SAID.removesuffix('.')}, 1 node(s) didn't have free ports for the requested pod ports.", False),
-        ("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found", False),
-        ("0/2 nodes are available: 2 Insufficient cpu.", False),
-        ("", False),
+        (f"{SAID} {NOT_HELPFUL}", (), True),
+        (SAID, (), False),
+        (f"{SAID} preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.", (), False),
+        (f"{SAID} cannot allocate all claims. {NOT_HELPFUL}", ("dynamic resources",), True),
+        (SAID, ("dynamic resources",), True),
+        (f"{SAID.removesuffix('.')}, 1 node(s) didn't have free ports for the requested pod ports.", ("x",), False),
+        ("", ("dynamic resources",), False),
     ],
 )
-def test_the_same_is_said_up_to_claims_and_preemption(said, same):
-    assert same is agrees(said, SAID)
+def test_what_is_not_judged_may_have_kube_scheduler_add_something(said, gaps, same):
+    assert same is agrees(said, (f"{SAID} {NOT_HELPFUL}",), SAID, gaps)
+
+
+def test_one_of_several_placements_is_told():
+    placed = [f"{SAID} preemption: found a potential placement for pod on node {node}" for node in ("a", "b")]
+
+    assert agrees(placed[1], placed, SAID, ())
+    assert not agrees(SAID, placed, SAID, ())
+
+
+def test_where_preemption_helps_on_one_node_its_message_is_certain():
+    placeholder = running("n1", cpu="4")
+    placeholder["spec"]["priority"] = -10
+    found = explain(attempted(node("n1", cpu="4"), placeholder))
+
+    told = "preemption: found a potential placement for pod on node n1, preempting 1 victims"
+    assert f"0/1 nodes are available: 1 Insufficient cpu. {told}" == found.message
+    assert ["n1"] == list(found.preemption.candidates)

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.support.build import pod
-from tests.support.placing import INFRA, attempted, node, requesting, running, spread
+from tests.support.placing import INFRA, attempted, node, requesting, running
 from webhook.placement.gaps import gaps, gaps_of_runs, in_words, left_out, used_by
-from webhook.scheduler.framework import find_feasible
+from webhook.scheduler.framework import Framework
+from webhook.scheduler.preemption import preempt
 from webhook.scheduler.profile import USUAL_PROFILE
 
 CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
@@ -21,14 +22,32 @@ DEVICE_CLASS = {
 }
 
 
-def of(*objects, name="", uses=(), minor=37, **spec):
-    cycle = attempted(*objects, minor=minor, **spec)
-    return gaps(cycle, find_feasible(cycle), uses, name)
+def of(*objects, uses=(), minor=37, **spec):
+    return of_cycle(attempted(*objects, minor=minor, **spec), uses)
 
 
-def nominated(name, to, priority=0, cpu="1"):
-    raw = pod(name=name, spec={"priority": priority, "containers": requesting(cpu)})
+def of_cycle(cycle, uses=()):
+    framework = Framework(cycle)
+    feasibility = framework.feasibility()
+    return gaps(
+        cycle, feasibility, preempt(framework, feasibility, cycle.snapshot.pods_on, cycle.snapshot.budgets), uses
+    )
+
+
+def nominated(name, to, priority=0, cpu="1", **spec):
+    raw = pod(name=name, spec={"priority": priority, "containers": requesting(cpu), **spec})
     return {**raw, "status": {"phase": "Pending", "nominatedNodeName": to}}
+
+
+def budget(app, **status):
+    allowed = {"disruptionsAllowed": status["allowed"]} if status else {}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": app, "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": app}}},
+        "status": allowed,
+    }
 
 
 def prioritized(on, priority, **fields):
@@ -52,7 +71,7 @@ def test_what_a_pod_and_its_profile_use_is_always_named():
     cycle = attempted(node("n1"))
     configured = replace(cycle, profile=replace(USUAL_PROFILE, unmodelled=("extenders",)))
 
-    assert ("volumes", "extenders") == gaps(configured, find_feasible(configured), ["volumes"], "")
+    assert ("volumes", "extenders") == of_cycle(configured, ["volumes"])
 
 
 def apart(**term):
@@ -85,52 +104,38 @@ def test_labels_of_a_namespace_that_a_term_asks_for_and_nobody_knows(objects, th
     assert ("labels of namespaces",) * named == of(node("n1"), there, *objects, **(apart(**own) if own else {}))
 
 
-def test_a_nominated_pod_matters_where_it_takes_the_room_of_a_node_that_the_pod_could_use():
-    small, closed = node("n1", cpu="1"), node("n2", cpu="1", taints=[INFRA])
+def test_a_nominated_pod_whose_volumes_are_being_bound_has_perhaps_its_node_already():
+    """It counts for Pods of higher priority, too, if it has."""
+    small = node("n1", cpu="1")
+    claims = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
 
-    assert ("nominated Pods",) == of(small, closed, nominated("other", "n1"))
-    assert () == of(small, closed, nominated("other", "n1", cpu="500m"))
-    assert () == of(small, closed, nominated("other", "n2"))
-    assert () == of(small, closed, nominated("other", "n1", priority=-1))
-
-
-def test_a_nominated_pod_matters_where_it_changes_the_reason():
-    full = node("n1", cpu="1", pods="1")
-
-    assert ("nominated Pods",) == of(full, running("n1"), nominated("other", "n1"))
-    assert () == of(full, running("n1"), nominated("other", "n1", cpu="0"))
+    assert ("nominated Pods",) == of(small, nominated("other", "n1", **claims), priority=10)
+    assert () == of(small, nominated("other", "n1", **claims), priority=10, minor=34)
+    assert () == of(small, nominated("other", "n1"), priority=10)
+    assert () == of(small, nominated("other", "n1", cpu="500m", **claims), priority=10)
+    assert () == of(node("n1", cpu="1", taints=[INFRA]), nominated("other", "n1", **claims), priority=10)
 
 
-def test_a_pod_tries_the_node_first_to_which_it_is_nominated_itself():
-    nodes = [node("n1"), node("n2")]
-
-    assert ("nominated Pods",) == of(*nodes, nominated("itself", "n2"), name="itself")
-    assert () == of(nodes[0], node("n2", taints=[INFRA]), nominated("itself", "n1"), name="itself")
+def test_a_nominated_pod_that_counts_anyway_leaves_no_gap():
+    assert () == of(node("n1", cpu="1"), nominated("other", "n1"))
 
 
-def test_preemption_matters_where_no_node_passes_and_pods_of_lower_priority_are_in_the_way():
-    """A placeholder has a negative priority, so that a Pod without any preempts it."""
+def test_budgets_that_may_not_be_read_matter_where_pods_are_preempted():
+    full, placeholder = node("n1", cpu="1"), prioritized("n1", -10, cpu="1")
+    for objects, named in (([full, placeholder], ("PodDisruptionBudgets",)), ([node("n1"), placeholder], ())):
+        cycle = attempted(*objects)
+        unread = replace(cycle, snapshot=replace(cycle.snapshot, budgets=None))
+
+        assert named == of_cycle(unread)
+        assert () == of_cycle(cycle)
+
+
+def test_a_budget_of_which_nobody_knows_what_it_allows_matters_where_it_is_about_a_victim():
     full, placeholder = node("n1", cpu="1"), prioritized("n1", -10, cpu="1")
 
-    assert ("preemption",) == of(full, placeholder)
-    assert () == of(full, node("n2"), placeholder)
-    assert () == of(full, placeholder, preemptionPolicy="Never")
-    assert () == of(full, prioritized("n1", 0, cpu="1"))
-    assert () == of(node("n1", cpu="1", taints=[INFRA]), placeholder)
-    assert () == of(full, placeholder, cpu="2")  # which it would lack on the empty node, too
-
-
-def test_in_a_large_cluster_what_would_take_too_long_to_try_is_named(monkeypatch):
-    """No node matters here: the nominated Pods leave room, and the Pod lacks it on empty nodes, too."""
-    nodes = [node("n1", cpu="1"), node("n2", cpu="1")]
-    waits = [nominated(f"w{i}", one["metadata"]["name"], cpu="500m") for i, one in enumerate(nodes)]
-    placeholders = [prioritized(one["metadata"]["name"], -10, cpu="1") for one in nodes]
-
-    assert ((), ()) == (of(*nodes, *waits), of(*nodes, *placeholders, cpu="2"))
-    monkeypatch.setattr("webhook.placement.gaps.NODES_LOOKED_AT", 3)
-    assert ("nominated Pods",) == of(*nodes, *waits)
-    assert ("preemption",) == of(*nodes, *placeholders, cpu="2")
-    assert ((), ()) == (of(*nodes, waits[0]), of(*nodes, placeholders[0], running("n2", cpu="1"), cpu="2"))
+    assert ("PodDisruptionBudgets",) == of(full, placeholder, budget("web"))
+    assert () == of(full, placeholder, budget("db"))
+    assert () == of(full, placeholder, budget("web", allowed=0))
 
 
 @pytest.mark.parametrize("resource", ["example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"])
@@ -139,24 +144,28 @@ def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(m
     containers = [{"name": "c", "image": "i", "resources": {"requests": {resource: "1"}}}]
     cycle = attempted(node("n1"), DEVICE_CLASS, minor=minor, containers=containers)
 
-    assert named == gaps(cycle, find_feasible(cycle), (), "")
-    assert bool(named) == bool(find_feasible(cycle).feasible)
+    assert named == of_cycle(cycle)
+    assert bool(named) == bool(Framework(cycle).feasible())
 
 
-def test_runs_are_said_not_to_preempt_where_any_pod_has_a_lower_priority():
-    assert ("preemption",) == gaps_of_runs(attempted(node("n1"), prioritized("n1", -10)), ())
-    assert () == gaps_of_runs(attempted(node("n1"), prioritized("n1", 0)), ())
+def test_runs_need_the_budgets_where_any_pod_has_a_lower_priority():
+    for priority, named in ((-10, ("PodDisruptionBudgets",)), (0, ())):
+        cycle = attempted(node("n1"), prioritized("n1", priority))
+        unread = replace(cycle, snapshot=replace(cycle.snapshot, budgets=None))
+
+        assert named == gaps_of_runs(unread, ())
+        assert () == gaps_of_runs(cycle, ())
 
 
 @pytest.mark.parametrize(
     ("named", "words"),
     [
         (("volumes",), "volumes are not judged"),
-        (("preemption",), "preemption, which may make room, is not judged"),
+        (("the choice of victims",), "the choice of victims is not judged"),
         (("the plugin X",), "the plugin X is not judged"),
         (
-            ("volumes", "extenders", "preemption"),
-            "volumes, extenders and preemption, which may make room, are not judged",
+            ("volumes", "extenders", "the choice of victims"),
+            "volumes, extenders and the choice of victims are not judged",
         ),
     ],
 )
@@ -193,12 +202,4 @@ def test_device_classes_that_may_not_be_read_may_give_out_any_extended_resource(
     cycle = attempted(node("n1"), containers=containers)
     unread = replace(cycle, snapshot=replace(cycle.snapshot, device_resources=None, unread=("images",)))
 
-    assert ("images", "devices of DeviceClasses") == gaps(unread, find_feasible(unread), (), "")
-
-
-def test_each_nominated_pod_is_on_its_own_node_and_no_other_then():
-    """Both together would even each other out."""
-    nodes = [node("a1", "a"), node("b1", "b")]
-    cycle = attempted(*nodes, nominated("x", "a1"), nominated("y", "b1"), constraints=[spread()])
-
-    assert ("nominated Pods",) == gaps(cycle, find_feasible(cycle), (), "")
+    assert ("images", "devices of DeviceClasses") == of_cycle(unread)

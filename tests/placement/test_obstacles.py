@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.support.build import pod
 from tests.support.placing import HOSTNAME, ZONE, attempted, node, running
-from webhook.placement.obstacles import demands, named_pods, obstacles
-from webhook.scheduler.features import LATEST
+from webhook.placement.obstacles import obstacles
 from webhook.scheduler.framework import find_feasible
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -29,7 +25,7 @@ NODES = (("a1", "a"), ("a2", "a"), ("b1", "b"))
 def found(*pods, **spec):
     nodes = [node(*each) for each in NODES]
     cycle = attempted(*nodes, *pods, **spec)
-    met = obstacles(cycle, find_feasible(cycle), named_pods(pods, LATEST, "shop/itself"))
+    met = obstacles(cycle, find_feasible(cycle))
     names = cycle.snapshot.nodes.names
     return [(one.sort, one.pods, " ".join(names(one.nodes))) for one in met]
 
@@ -50,8 +46,8 @@ def test_pods_whose_anti_affinity_selects_the_pod_are_named_by_term():
     ] == found(*pods)
 
 
-def test_pods_that_the_pod_does_not_want_are_named_and_the_pod_itself_is_not():
-    pods = [there("db-0", "a1", {"app": "db"}), there("itself", "b1", {"app": "db"})]
+def test_pods_that_the_pod_does_not_want_are_named():
+    pods = [there("db-0", "a1", {"app": "db"}), there("log", "b1", {"app": "log"})]
 
     assert [("podAntiAffinity", ("shop/db-0",), "a1 a2")] == found(*pods, affinity={"podAntiAffinity": term("db")})
 
@@ -64,18 +60,3 @@ def test_a_term_that_no_pod_meets_has_its_nodes():
 
 def test_nothing_is_an_obstacle_where_nothing_of_it_refuses():
     assert [] == found(there("db-0", "a1", affinity={"podAntiAffinity": term("db")}))
-
-
-@pytest.mark.parametrize(
-    ("spec", "demanding"),
-    [
-        ({"affinity": {"podAntiAffinity": term("web")}}, True),
-        ({"containers": PORTS}, True),
-        ({"initContainers": PORTS}, True),
-        ({"affinity": {"podAntiAffinity": {}, "podAffinity": term("web")}}, False),
-        ({"containers": [{"ports": [{"containerPort": 80}]}]}, False),
-    ],
-)
-def test_only_a_pod_on_a_node_that_keeps_others_off_is_kept(spec, demanding):
-    assert demanding == demands(pod(spec={"nodeName": "a1", **spec}))
-    assert not demands(pod(spec=spec))

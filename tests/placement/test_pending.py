@@ -5,16 +5,16 @@ from __future__ import annotations
 from tests.support.build import pod
 from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import INFRA, node, requesting, running, spread
-from webhook.placement.gaps import gaps
 from webhook.placement.pending import PASSES, pending
 from webhook.placement.subject import of_pod
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects
 
 SAID = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
+WHOLE = f"{SAID} preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
 
-def waiting(name, *constraints, owner=None, said=SAID, cpu="100m", **spec):
+def waiting(name, *constraints, owner=None, said=WHOLE, cpu="100m", **spec):
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
     raw = pod(*constraints, name=name, owner=owner, spec={"containers": requesting(cpu), **spec})
     return raw | {"status": {"phase": "Pending", "conditions": [condition]}}
@@ -98,20 +98,28 @@ def test_what_is_not_judged_of_a_pod_that_would_run_now_is_named():
     assert f"{PASSES}, but not judged: dynamic resources" == group.cause
 
 
-def test_gaps_are_computed_once_for_pods_that_are_alike_but_for_each_that_has_a_nominated_node(monkeypatch):
-    named = []
+def test_a_pod_for_which_kube_scheduler_makes_room_is_apart_and_needs_no_change():
+    placeholder = running("n1", cpu="4")
+    placeholder["spec"]["priority"] = -10
+    full = waiting("web-0", owner="ReplicaSet/web")
+    never = waiting("web-1", owner="ReplicaSet/web", preemptionPolicy="Never")
+    listing = listed([node("n1", cpu="4"), placeholder], full, never)
 
-    def recorded(cycle, feasibility, uses, name):
-        named.append(name)
-        return gaps(cycle, feasibility, uses, name)
+    assert {("web-0",): ["n1"], ("web-1",): None} == {
+        group.pods: group.preemption and list(group.preemption.candidates) for group in listing.groups
+    }
+    assert [None] == [group.remedy for group in listing.groups if group.preemption is not None]
 
-    monkeypatch.setattr("webhook.placement.pending.gaps", recorded)
+
+def test_a_pod_that_has_a_nominated_node_is_looked_at_by_itself():
     one, *others = (waiting(f"web-{i}", owner="ReplicaSet/web") for i in range(3))
-    one["status"]["nominatedNodeName"] = "n2"
-    found = listed([node("n1"), node("n2"), one], one, *others)
+    one["status"]["nominatedNodeName"] = "n1"
 
-    assert ["web-0", ""] == named
-    assert f"{PASSES}, but not judged: nominated Pods" == found.groups[0].cause
+    (group, kept_off) = listed([node("n1", pods="1"), one], one, *others).groups
+
+    assert [("0/1 nodes are available: 1 Too many pods.", ("web-1", "web-2")), (PASSES, ("web-0",))] == [
+        (of.cause, of.pods) for of in (group, kept_off)
+    ]
 
 
 def test_no_pod_waits():

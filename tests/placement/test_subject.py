@@ -69,7 +69,6 @@ def test_a_pod_that_was_scheduled_has_no_verdict():
         ({"schedulingGates": [{"name": "a.b/c"}]}, {}, {}, "scheduling gates are taken off: a.b/c"),
         ({}, {}, {"deletionTimestamp": "t"}, "is being deleted"),
         ({}, {"phase": "Failed"}, {}, "has finished (Failed)"),
-        ({}, {"nominatedNodeName": "n1"}, {}, "Node n1 is nominated for it"),
         ({"schedulingGroup": {"podGroupName": "g"}}, {}, {}, "It waits until there is room for all Pods of its"),
         ({}, {}, {"annotations": {"kubernetes.io/config.mirror": "x"}}, "It is a static Pod"),
         ({"priority": 5, "preemptionPolicy": "Never"}, {}, {}, "priority 5, and preempts no other Pods"),

@@ -19,7 +19,10 @@ from webhook.simulation.results import Range
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
 TIME = datetime(2026, 1, 1, 12, tzinfo=UTC)
-SAID = "0/1 nodes are available: 1 Insufficient cpu."
+SAID = (
+    "0/1 nodes are available: 1 Insufficient cpu. "
+    "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+)
 
 
 def explained(*objects, subject=None, remedies=(), constraints=(), **spec):

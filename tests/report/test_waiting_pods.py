@@ -32,7 +32,7 @@ def test_pods_that_are_alike_are_explained_once_for_what_has_made_them():
     (one,) = groups[WEB]
 
     assert ("web-5d-0", "web-5d-1") == one.names
-    assert "0/1 nodes are available: 1 node(s) had untolerated taint(s)." == one.explanation.message
+    assert "0/1 nodes are available: 1 node(s) had untolerated taint(s)." == one.explanation.of_filters
     assert one.tried
     assert "take the taint dedicated=infra:NoSchedule off a1" in [remedy.change for remedy in one.remedies]
 

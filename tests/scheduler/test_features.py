@@ -18,15 +18,17 @@ CAME = {
     33: {"allocated_resources", "skips_best_effort"},
     34: {
         *("selector_merge", "pod_level_resources", "matches_unlabelled_namespaces", "volume_attributes_class"),
-        "claim_in_use_reason",
+        *("claim_in_use_reason", "requests_beyond_preemption", "speaks_of_deallocation"),
+        "rejection_ends_post_filter",
     },
-    35: {"topology_labels", "lengths_in_bytes", "breaks_ties_by_heap"},
+    35: {"topology_labels", "lengths_in_bytes", "breaks_ties_by_heap", "nominates_before_binding"},
     36: {
         *("pod_allocated_resources", "scores_balance_gained", "scores_image_volumes", "extended_resources_of_devices"),
     },
     37: {
         *("greatest_of_sums", "node_name_in_pre_filter", "stateful_set_max_unavailable", "counts_image_volumes"),
         *("pod_defaults_last", "prevents_missing_driver", "scores_storage_capacity"),
+        *("counts_budgets_to_violated", "tells_preemption"),
     },
     38: {"empty_selector_counts"},
 }
@@ -35,7 +37,7 @@ WENT = {
     27: {"empty_selector_counts"},
     34: {"names_untolerated_taint"},
     36: {"migrates_portworx_by_annotation"},
-    37: {"matches_unlabelled_namespaces"},
+    37: {"matches_unlabelled_namespaces", "speaks_of_deallocation"},
 }
 NAMES = {*Features._fields} - {"minor"}
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support import placing
 from tests.support.attempts import (
     BIG,
     CORDONED,
@@ -22,10 +23,11 @@ from tests.support.attempts import (
     said,
     scores,
 )
+from tests.support.build import pod
 from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed
-from webhook.scheduler.counts import PodInfo, Usage
+from webhook.scheduler.counts import BoundPod, PodInfo, Requests, Usage, label_set
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.framework import PLUGINS, Framework, total, usable_nodes
+from webhook.scheduler.framework import PLUGINS, DryRun, Framework, total, usable_nodes
 from webhook.scheduler.plugins.plugin import Plugin
 from webhook.scheduler.profile import FILTERS, WEIGHTS, Cycle, Profile
 
@@ -171,3 +173,89 @@ def test_a_plugin_that_counts_pods_has_a_copy_of_its_own():
 
     with pytest.raises(NotImplementedError, match=r"Forgetful\.copy"):
         Forgetful(Cycle(incoming(), (), cluster({}), LATEST)).copy()
+
+
+def framework(*objects, **spec):
+    return Framework(placing.attempted(*objects, **spec))
+
+
+def taken(named):
+    return named.namespace, named.pod
+
+
+def test_pods_are_taken_and_given_back():
+    tried = framework(placing.node("n1", cpu="1"), placing.running("n1", cpu="1"))
+    before = tried.feasibility()
+    (there,) = tried.cycle.snapshot.pods_on["n1"]
+    with DryRun(tried, "n1") as dry_run:
+        assert ("Insufficient cpu",) == dry_run.refusal().reasons
+        dry_run.give(taken(there), -1)
+        assert dry_run.passes()
+        dry_run.give(taken(there))
+        assert not dry_run.passes()
+        dry_run.give(taken(there), -1)
+
+    assert before == tried.feasibility()
+    assert tried.cycle.snapshot.usage["n1"] == tried.usage_of("n1")
+
+
+def test_what_changes_nothing_is_no_change():
+    tried = framework(placing.node("n1"))
+    with DryRun(tried, "n1") as dry_run:
+        dry_run.give(("shop", BoundPod((), "n1", Requests(milli_cpu=99_000))), 0)
+
+        assert dry_run.passes()
+
+
+def nominated(name, to, **spec):
+    raw = pod(name=name, spec={"containers": placing.requesting("1"), **spec})
+    return {**raw, "status": {"phase": "Pending", "nominatedNodeName": to}}
+
+
+def test_a_node_must_pass_with_the_nominated_pods_and_without_them():
+    full = framework(placing.node("n1", cpu="1"), nominated("other", "n1"))
+    near = {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "db"}}}
+            ]
+        }
+    }
+    alone = framework(
+        placing.node("n1"),
+        {**nominated("other", "n1"), "metadata": {"name": "o", "namespace": "shop", "labels": {"app": "db"}}},
+        affinity=near,
+    )
+
+    assert ("Insufficient cpu",) == DryRun(full, "n1").refusal().reasons
+    assert ("node(s) didn't match pod affinity rules",) == DryRun(alone, "n1").refusal().reasons
+
+
+def test_a_terminating_pod_counts_for_constraints_once_it_is_tried():
+    """So upstream has it: the domain then has a Pod less than none."""
+    leaving = placing.running("a1", deletionTimestamp="2026-01-01T00:00:00Z")
+    tried = framework(
+        placing.node("a1", "a"), placing.node("b1", "b"), leaving, placing.running("a1"), constraints=[placing.spread()]
+    )
+    assert not DryRun(tried, "a1").passes()
+    with DryRun(tried, "a1") as dry_run:
+        dry_run.give(("shop", BoundPod(label_set({"app": "web"}), "a1", Requests(), spreads=False)), -1)
+
+        assert dry_run.passes()
+    assert not DryRun(tried, "a1").passes()
+
+
+def test_a_plugin_that_pre_filter_skips_heeds_none_of_them():
+    """Of no Pod that runs the anti-affinity selects this one, so that a nominated Pod's is not looked at."""
+    off = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+            ]
+        }
+    }
+    there = {**placing.running("n2"), "spec": {**placing.running("n2")["spec"], "affinity": off}}
+    nodes = [placing.node("n1"), placing.node("n2")]
+
+    assert DryRun(framework(*nodes, nominated("other", "n1", affinity=off)), "n1").passes()
+    assert not DryRun(framework(*nodes, there, nominated("other", "n1", affinity=off)), "n1").passes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -17,7 +18,7 @@ def evicted(text, *lost):
     before = found = first_ground(from_objects(nodes(text)).nodes)
     for name in lost:
         before, found = found, after(found, parse_step(f"lose={name}"))
-    return sorted(evicted_from(before, found, Random(1)))
+    return sorted(name for at_once in evicted_from(before, found, Random(1)) for name in at_once)
 
 
 ZONE = "topology.kubernetes.io/zone"
@@ -44,3 +45,12 @@ def test_of_a_large_zone_nodes_are_evicted_however_many_are_lost():
     lost = [f"a{i}" for i in range(1, 41)]
 
     assert ["a40"] == evicted(text, *lost)
+
+
+def test_one_node_of_each_zone_is_tainted_at_a_time():
+    before = first_ground(from_objects(nodes("a=3 b=1 c=1")).nodes)
+    lost = after(after(before, parse_step(f"lose={ZONE}=a")), parse_step(f"lose={ZONE}=b"))
+    times = evicted_from(before, replace(lost, touched=("a1", "a2", "a3", "b1")), Random(1))
+
+    assert [2, 1, 1] == [len(at_once) for at_once in times]
+    assert [1, 1, 1] == [sum(name.startswith("a") for name in at_once) for at_once in times]

@@ -13,20 +13,20 @@ Exit code 0: some node passes, 1: none does, 2: bad input, 3: some node passes, 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from webhook.loading import clusters, inputs, selection
-from webhook.loading.clusters import Known, Through
+from webhook.loading.clusters import Known
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.created_pods import read_creation
-from webhook.placement.explanation import agrees, explain
+from webhook.placement.explanation import explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
-from webhook.placement.obstacles import demands, named_pods, obstacles
+from webhook.placement.obstacles import obstacles
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
     UNSCHEDULABLE_REASON,
@@ -70,14 +70,12 @@ def run(args: argparse.Namespace) -> int:
     profiles = inputs.profiles(args.scheduler_config)
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)
-    demanding = list[Raw]()
-    through = _keeping_demanding(demanding)
-    subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds, through)
+    subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
     defaults = given_defaults(known.pods, known.others) if policy is None else _defaults(policy, known)
     explained = list[render.Explained]()
     for subject in subjects:
         try:
-            of_subject = _explained(subject, known, demanding, defaults, profiles, kinds)
+            of_subject = _explained(subject, known, defaults, profiles, kinds)
             left_out = () if policy is None else _left_out(subject, policy, known)
             explained.append(of_subject._replace(named=policy is not None, notes=(*of_subject.notes, *left_out)))
         except UsageError as error:
@@ -94,24 +92,12 @@ def run(args: argparse.Namespace) -> int:
     return NOT_JUDGED_CODE if any(of_subject.explanation.gaps for of_subject in explained) else 0
 
 
-def _keeping_demanding(demanding: list[Raw]) -> Through:
-    """Return what objects go through: it appends the Pods that keep others off by anti-affinity or a host port."""
-
-    def through(objects: Iterator[Raw]) -> Iterator[Raw]:
-        for obj in objects:
-            if obj.get("kind") == POD and demands(obj):
-                demanding.append(obj)
-            yield obj
-
-    return through
-
-
 def _in_cluster(
-    args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds, through: Through
+    args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return the Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
-    known = clusters.read(source, args.kubernetes_version, _within(namespace), namespace, through=through)
+    known = clusters.read(source, args.kubernetes_version, _within(namespace), namespace)
     if ref.kind == POD:
         subjects = [of_pod(pod, known.others) for pod in known.pods if clusters.place(pod) == ref.key]
     elif ref.key in known.others:
@@ -132,7 +118,7 @@ def _within(*namespaces: str) -> Callable[[Raw], bool]:
 
 
 def _in_file(
-    args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds, through: Through
+    args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
     objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
@@ -142,7 +128,6 @@ def _in_file(
         _within(*[texts_at(obj, "metadata.namespace")[0] for obj in objects]),
         namespace,
         [obj for obj in objects if obj.get("kind") != POD],
-        through=through,
     )
     subjects, errors = list[PlacementSubject](), list[str]()
     creation = read_creation(known.others, known.features)
@@ -161,7 +146,6 @@ def _in_file(
 def _explained(
     subject: PlacementSubject,
     known: Known,
-    demanding: Sequence[Raw],
     defaults: DefaultsOf,
     profiles: Profiles,
     kinds: Kinds,
@@ -172,10 +156,10 @@ def _explained(
     )
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
-    explanation = explain(tried.cycle, subject.unmodelled, subject.ref.name if subject.exists else "")
+    explanation = explain(tried.cycle, subject.unmodelled)
     fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
     said, computed = subject.verdict, explanation.message
-    differs = computed and said.reason == UNSCHEDULABLE_REASON and not agrees(said.message, computed)
+    differs = computed and said.reason == UNSCHEDULABLE_REASON and not explanation.agrees(said.message)
     notes = (
         *foreign(subject, profiles),
         *known.notes,
@@ -185,8 +169,7 @@ def _explained(
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
-    pods = named_pods((*demanding, *known.pods), known.features, f"{subject.ref.namespace}/{subject.ref.name}")
-    refusing = obstacles(tried.cycle, explanation.feasibility, pods)
+    refusing = obstacles(tried.cycle, explanation.feasibility)
     return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts, obstacles=refusing)
 
 

@@ -27,14 +27,15 @@ from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
-from webhook.placement.gaps import PREEMPTION
 from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.subject import next_replica
 from webhook.render import simulation as render
 from webhook.render import simulation_page
+from webhook.scheduler.preemption import LOWEST_PRIORITY
+from webhook.scheduler.profile import Profiles
 from webhook.simulation import ties
 from webhook.simulation.controllers import SIMULATED, SimulatedCluster
-from webhook.simulation.planning import is_simulated, planned, wanted
+from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
 from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
@@ -77,11 +78,42 @@ def run(args: argparse.Namespace) -> int:
     names, steps = _words(args.words, bool(args.filename))
     kinds = inputs.policy(None).kinds
     namespace = selection.namespace(args, source)
-    raw, known = _workload(args, source, namespace, names, steps, kinds)
-    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
+    objects = _in_file(args, namespace)
+    raw, known = _workload(args, source, namespace, names, steps, kinds, objects)
+    made = _planned(args, raw, known, steps, kinds, profiles)
+    if made.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Then their victims have to be known, too.
+        raw, known = _workload(args, source, namespace, names, steps, kinds, objects, made.preempting)
+        made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
+    outcomes = list(progress.with_bar(all_runs(made.plan, args.seed, args.runs), args.runs, "runs"))
+    outcome = results(made.plan, outcomes)
+    shown = render.Simulated(
+        ref,
+        made.plan,
+        args.seed,
+        args.runs,
+        outcome,
+        made.not_judged,
+        (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
+        helping(made.plan, args.seed, outcomes),
+    )
+    if args.output == selection.HTML:
+        print(simulation_page.html(shown, clusters.origin(source, known)))
+    else:
+        print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
+    if args.fail_on == inputs.NOT_JUDGED:
+        return int(bool(made.not_judged))
+    end = shown.results[-1]
+    return 1 if args.fail_on and (end.pending.most or end.missing.most) else 0
+
+
+def _planned(
+    args: argparse.Namespace, raw: Raw, known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
+) -> Planned:
+    """Return the plan; UsageError for a step that does nothing."""
+    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     try:
-        made = planned(
+        return planned(
             raw,
             cluster,
             steps,
@@ -93,28 +125,6 @@ def run(args: argparse.Namespace) -> int:
         )
     except StepError as error:
         raise UsageError(str(error)) from error
-    outcomes = list(progress.with_bar(all_runs(made.plan, args.seed, args.runs), args.runs, "runs"))
-    outcome = results(made.plan, outcomes)
-    waits = any(result.pending.most or result.others.most for result in outcome)
-    not_judged = tuple([gap for gap in made.not_judged if waits or gap != PREEMPTION])
-    shown = render.Simulated(
-        ref,
-        made.plan,
-        args.seed,
-        args.runs,
-        outcome,
-        not_judged,
-        (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
-        helping(made.plan, args.seed, outcomes),
-    )
-    if args.output == selection.HTML:
-        print(simulation_page.html(shown, clusters.origin(source, known)))
-    else:
-        print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
-    if args.fail_on == inputs.NOT_JUDGED:
-        return int(bool(not_judged))
-    end = shown.results[-1]
-    return 1 if args.fail_on and (end.pending.most or end.missing.most) else 0
 
 
 def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
@@ -140,6 +150,12 @@ def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]
         raise UsageError(str(error)) from error
 
 
+def _in_file(args: argparse.Namespace, namespace: str) -> list[Raw]:
+    """Return the objects in the file, none if there is no file."""
+    objects = inputs.objects(args.filename) if args.filename else ()
+    return [clusters.in_namespace(obj, namespace) for obj in objects]
+
+
 def _workload(
     args: argparse.Namespace,
     source: inputs.Source,
@@ -147,20 +163,25 @@ def _workload(
     names: Sequence[str],
     steps: Sequence[Step],
     kinds: Kinds,
+    objects: list[Raw],
+    preempting: int = LOWEST_PRIORITY,
 ) -> tuple[Raw, Known]:
-    """Return the workload that is named or in the file, and the cluster."""
+    """
+    Return the workload that is named or in the file, and the cluster: with the Pods that steps may move, and those of a
+    lower priority than `preempting`.
+    """
     if args.filename:
-        objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
         simulated = [obj for obj in objects if is_simulated(obj)]
         if len(simulated) != 1:
             raise UsageError(f"{args.filename}: found {len(simulated)} workloads, wanted one of {_kinds()}")
         ref = ObjectRef.of(simulated[0])
-        known = clusters.read(source, args.kubernetes_version, wanted(ref, steps), ref.namespace, objects)
+        asks = wanted(ref, steps, preempting)
+        known = clusters.read(source, args.kubernetes_version, asks, ref.namespace, objects)
         return _checked(simulated[0], kinds), known
     ref = selection.typed_name(names, kinds).in_namespace(namespace)
     if (ref.api_version, ref.kind) not in SIMULATED:
         raise UsageError(f"{ref}: is no workload whose controller is simulated, wanted one of {_kinds()}")
-    known = clusters.read(source, args.kubernetes_version, wanted(ref, steps), namespace)
+    known = clusters.read(source, args.kubernetes_version, wanted(ref, steps, preempting), namespace)
     raw = known.others.get(ref.key)
     if raw is None:
         raise UsageError(clusters.not_found(ref, known))

@@ -54,7 +54,12 @@ class Field(NamedTuple):
     of_each: bool = False
 
 
-CONDITIONS = ("PodScheduled", "PodResizePending", "Ready")  # The types of a Pod's conditions that are kept in a dump.
+CONDITIONS = (
+    "DisruptionTarget",
+    "PodScheduled",
+    "PodResizePending",
+    "Ready",
+)  # The types of a Pod's conditions that are kept in a dump.
 KEPT_ANNOTATIONS = (
     IGNORE_ANNOTATION,
     DEFAULTED_BY_ANNOTATION,
@@ -204,7 +209,8 @@ _STATUS_FIELDS: Table = {
     "initContainerStatuses": Field(BY_RESOURCES, _CONTAINER_STATUS, of_each=True),
     "resources": Field(BY_RESOURCES, _REQUESTS_FIELDS),
     "allocatedResources": Field(BY_RESOURCES),
-    "nominatedNodeName": Field(BY_COMMANDS),
+    **_fields(BY_COMMANDS, "nominatedNodeName startTime"),
+    **_fields(BY_COMMANDS, "disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
     **_fields(BY_COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
 }
 OBJECT_FIELDS: Table = {

@@ -43,7 +43,7 @@ ASSUMED = "The file does not have the version of its cluster: {} is assumed; set
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
-DEVICE_CLASSES = "deviceclasses"
+DEVICE_CLASSES, BUDGET_RESOURCE = "deviceclasses", "poddisruptionbudgets"
 # What may not be listed is noted where it matters for the Pod that is asked about.
 _OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
@@ -125,6 +125,8 @@ def read(
     snapshot = known.snapshot
     if DEVICE_CLASSES in missing:
         snapshot = replace(snapshot, device_resources=None)
+    if BUDGET_RESOURCE in missing:
+        snapshot = replace(snapshot, budgets=None)
     storage = snapshot.storage or NO_STORAGE
     unread = storage.unread | (STORAGE_RESOURCES & missing.keys())
     if contents.namespace:  # Drivers report free storage in their own namespaces.

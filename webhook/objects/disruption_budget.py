@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from webhook.objects.fields import IntOrPercent, Raw, as_mapping, int_or_percent, texts_at
+from webhook.objects.fields import IntOrPercent, Raw, as_mapping, int_or_percent, integer, texts_at
 
 
 class DisruptionBudget(NamedTuple):
-    """A PodDisruptionBudget; with `always_allow` a Pod that is not ready may always be evicted."""
+    """
+    A PodDisruptionBudget; with `always_allow` a Pod that is not ready may always be evicted.
+
+    So many Pods are `allowed` to be disrupted now, None where that is not known; `disrupted` are the names of those
+    that the API server already lets go.
+    """
 
     namespace: str
     name: str
@@ -16,14 +21,22 @@ class DisruptionBudget(NamedTuple):
     min_available: IntOrPercent | None
     max_unavailable: IntOrPercent | None
     always_allow: bool
+    allowed: int | None = None
+    disrupted: frozenset[str] = frozenset()
 
 
 def read_disruption_budget(raw: Raw) -> DisruptionBudget | None:
     """Return the PodDisruptionBudget that an object is, None if it is none."""
-    api_version, kind, namespace, name = texts_at(raw, "apiVersion", "kind", "metadata.namespace", "metadata.name")
+    api_version, kind = texts_at(raw, "apiVersion", "kind")
     if (api_version.rpartition("/")[0], kind) != ("policy", "PodDisruptionBudget"):
         return None
-    spec = as_mapping(raw.get("spec"))
+    return disruption_budget(raw)
+
+
+def disruption_budget(raw: Raw) -> DisruptionBudget:
+    """Return a raw PodDisruptionBudget."""
+    namespace, name = texts_at(raw, "metadata.namespace", "metadata.name")
+    spec, status = as_mapping(raw.get("spec")), as_mapping(raw.get("status"))
     return DisruptionBudget(
         namespace,
         name,
@@ -31,4 +44,6 @@ def read_disruption_budget(raw: Raw) -> DisruptionBudget | None:
         int_or_percent(spec.get("minAvailable")),
         int_or_percent(spec.get("maxUnavailable")),
         spec.get("unhealthyPodEvictionPolicy") == "AlwaysAllow",
+        integer(status.get("disruptionsAllowed")),
+        frozenset(map(str, as_mapping(status.get("disruptedPods")))),
     )

@@ -106,8 +106,7 @@ class PodObject:
 
     @property
     def priority(self) -> int:
-        priority = self.spec.get("priority")
-        return priority if type(priority) is int else 0  # and no boolean
+        return priority_of(self.raw)
 
     @property
     def preempts(self) -> bool:
@@ -174,6 +173,12 @@ class PodObject:
         """The most restarts of any container."""
         statuses = as_list(value_at(self.raw, ("status", "containerStatuses")))
         return max([integer(as_mapping(status).get("restartCount")) or 0 for status in statuses], default=0)
+
+
+def priority_of(raw: Raw) -> int:
+    """Return the priority of a raw Pod, 0 if it has none."""
+    priority = as_mapping(raw.get("spec")).get("priority")
+    return priority if type(priority) is int else 0  # and no boolean
 
 
 def read_pod(raw: Raw) -> PodObject:

@@ -17,6 +17,7 @@ from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.filtering import count_soft
 from webhook.scheduler.framework import Feasibility, Framework, message, total
 from webhook.scheduler.nodes import Nodes, NodeSet, union
+from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, Cycle
 
 
@@ -55,34 +56,51 @@ class Explanation:
     """
     What the scheduler's arithmetic says of one Pod in one cluster.
 
-    `message` is what kube-scheduler would say of a Pod that fits nowhere, else "".  `scores` are by plugin and by the
-    name of the node, `total` is their weighted sum; both are empty where the scheduler scores nothing.  `gaps` are what
+    `messages` are what kube-scheduler may say of a Pod that fits nowhere, and `preemption` is what comes of that, None
+    where it does not get as far.  `scores` are by plugin and by the name of the node, `total` is their weighted sum;
+    both are empty where the scheduler scores nothing.  `gaps` are what
     is not computed, `volume_gaps` those of volumes.  `claims` are those of the Pod.
     """
 
     cycle: Cycle
     feasibility: Feasibility
     constraints: tuple[ConstraintExplained, ...]
-    message: str
+    messages: tuple[str, ...]
     scores: Mapping[str, Mapping[str, int]]
     total: Mapping[str, int]
     gaps: tuple[str, ...] = ()
     claims: tuple[ClaimReach, ...] = ()
     volume_gaps: tuple[VolumeGap, ...] = ()
+    preemption: Preemption | None = None
 
     @property
     def nodes(self) -> Nodes:
         return self.cycle.snapshot.nodes
 
+    @property
+    def message(self) -> str:
+        """What kube-scheduler would say of a Pod that fits nowhere, as far as that is certain; else ""."""
+        return self.messages[0] if len(self.messages) == 1 else self.of_filters
 
-def explain(cycle: Cycle, unmodelled: Sequence[str] = (), name: str = "") -> Explanation:
+    @property
+    def of_filters(self) -> str:
+        """What kube-scheduler would say of the filters, without what it adds of preemption."""
+        return message(self.cycle, self.feasibility)
+
+    def agrees(self, said: str) -> bool:
+        """Return whether kube-scheduler says what is computed here."""
+        return agrees(said, self.messages, self.of_filters, self.gaps)
+
+
+def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
     """
-    Explain everything that filter and score say of the Pod; the constraints are in the Pod's order.
+    Explain everything that filter, score and preemption say of the Pod; the constraints are in the Pod's order.
 
-    `unmodelled` is what the Pod uses that is not computed, `name` its own name, "" if it has none yet.
+    `unmodelled` is what the Pod uses that is not computed.
     """
     framework, nodes = Framework(cycle), cycle.snapshot.nodes
     feasibility = framework.feasibility()
+    preemption = preempt(framework, feasibility, cycle.snapshot.pods_on, cycle.snapshot.budgets)
     refused_elsewhere = union(
         refusal.nodes for refusal in feasibility.refusals if refusal.plugin != POD_TOPOLOGY_SPREAD
     )
@@ -95,12 +113,13 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = (), name: str = "") -> Exp
         cycle,
         feasibility,
         tuple(sorted(explained, key=lambda explanation: explanation.constraint.index)),
-        message(cycle, feasibility),
+        messages(cycle, feasibility, preemption),
         scores,
         total(scores, cycle.profile.weights),
-        gaps(cycle, feasibility, unmodelled, name),
+        gaps(cycle, feasibility, preemption, unmodelled),
         claims_of(cycle, first_key(cycle.constraints)),
         tuple(volume_gaps(cycle)),
+        preemption,
     )
 
 
@@ -124,11 +143,12 @@ def _explained(counted: DomainCounts, nodes: Nodes, feasible: NodeSet, shut: Nod
     return ConstraintExplained(constraint, min_match_num, counted.self_match_num, tuple(domains), unlabelled)
 
 
-def agrees(said: str, computed: str) -> bool:
+def agrees(said: str, computed: Sequence[str], of_filters: str, gaps: Sequence[str]) -> bool:
     """
-    Return whether kube-scheduler says what we compute, and then only what its PostFilter plugins add.
+    Return whether kube-scheduler says what we compute, which is one of several texts.
 
-    They speak of claims and of preemption; since 1.34 they add "not found" where PreFilter rejects a Pod before it has
-    looked for claims.
+    Where not all is judged, only what it says `of_filters` is compared.
     """
-    return bool(computed) and f"{said} ".startswith(f"{computed} ")
+    if gaps:
+        return bool(of_filters) and f"{said} ".startswith(f"{of_filters} ")
+    return said in computed

@@ -6,14 +6,10 @@ Which Pods keep a Pod off nodes by affinity or by a host port, and which of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from webhook.objects.fields import Raw, as_list, as_mapping
-from webhook.objects.kinds import CORE
-from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY, REQUIRED_TERMS
-from webhook.scheduler.counts import BoundPod
-from webhook.scheduler.features import Features
+from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import Nodes, NodeSet, union
@@ -26,38 +22,9 @@ from webhook.scheduler.plugins.inter_pod_affinity import (
 from webhook.scheduler.plugins.node_ports import NO_FREE_PORTS
 from webhook.scheduler.pod_affinity import PodTerm
 from webhook.scheduler.profile import Cycle
-from webhook.scheduler.snapshot import read_object
+from webhook.scheduler.snapshot import NamedPod, Snapshot
 
 PORT, OF_OTHERS = "host port", "podAntiAffinity of other Pods"
-
-
-class NamedPod(NamedTuple):
-    """A Pod on a node."""
-
-    namespace: str
-    name: str
-    pod: BoundPod
-
-
-def demands(raw: Raw) -> bool:
-    """Return whether a raw Pod on a node may keep other Pods off: by anti-affinity, or by a host port."""
-    spec = as_mapping(raw.get("spec"))
-    if not spec.get("nodeName"):
-        return False
-    if as_mapping(as_mapping(spec.get("affinity")).get(POD_ANTI_AFFINITY)).get(REQUIRED_TERMS):
-        return True
-    containers = (*as_list(spec.get("containers")), *as_list(spec.get("initContainers")))
-    return any("hostPort" in as_mapping(port) for item in containers for port in as_list(as_mapping(item).get("ports")))
-
-
-def named_pods(pods: Iterable[Raw], features: Features, but: str) -> Iterator[NamedPod]:
-    """Yield the Pods on nodes, each once, by their names; not the one with the namespace and name `but`."""
-    read = {but}
-    for raw in pods:
-        namespace, name, kept = read_object(raw, CORE, "Pod", features, whole=True)
-        if isinstance(kept, BoundPod) and f"{namespace}/{name}" not in read:
-            read.add(f"{namespace}/{name}")
-            yield NamedPod(namespace, name, kept)
 
 
 class Obstacle(NamedTuple):
@@ -73,21 +40,27 @@ class Obstacle(NamedTuple):
     nodes: NodeSet
 
 
-def obstacles(cycle: Cycle, feasibility: Feasibility, pods: Iterable[NamedPod]) -> tuple[Obstacle, ...]:
-    """Return what refuses nodes, of each sort and term; Pods are named as far as `pods` has them."""
+def obstacles(cycle: Cycle, feasibility: Feasibility) -> tuple[Obstacle, ...]:
+    """Return what refuses nodes, of each sort and term."""
     refused = {
         reason: union(refusal.nodes for refusal in feasibility.refusals if reason in refusal.reasons)
         for reason in (NO_FREE_PORTS, AFFINITY_UNMET, ANTI_AFFINITY_UNMET, ANTI_AFFINITY_OF_OTHERS_UNMET)
     }
     if not any(refused.values()):
         return ()
-    there = tuple(pods)
+    there = tuple(_pods_on_nodes(cycle.snapshot))
     return (
         *_ports(cycle, refused[NO_FREE_PORTS], there),
         *_unmet(cycle, refused[AFFINITY_UNMET]),
         *_unwanted(cycle, refused[ANTI_AFFINITY_UNMET], there),
         *_keeping_off(cycle, refused[ANTI_AFFINITY_OF_OTHERS_UNMET], there),
     )
+
+
+def _pods_on_nodes(snapshot: Snapshot) -> Iterator[NamedPod]:
+    """Yield the Pods on nodes, by the names of these."""
+    for node in snapshot.nodes:
+        yield from snapshot.pods_on.get(node.name, ())
 
 
 def _ports(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:

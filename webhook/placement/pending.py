@@ -17,7 +17,8 @@ from webhook.placement.gaps import gaps
 from webhook.placement.remedies import NOW, Remedy, remedies
 from webhook.placement.subject import PlacementSubject, attempt
 from webhook.scheduler.features import Features
-from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible, message
+from webhook.scheduler.framework import Feasibility, Framework, feasible_nodes, message
+from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
 
@@ -33,7 +34,8 @@ class Group(NamedTuple):
 
     `api_group` is that of the workload.  `remedy` is the change that lets in the most of all Pods that wait, each taken
     by itself: `frees` of them.  None is `tried` for the smallest groups of a large cluster.  `gaps` are what is not
-    computed of some of the Pods.
+    computed of some of the Pods.  `preemption` is what kube-scheduler does for the first of them, None where that does
+    not help.
     """
 
     namespace: str
@@ -45,6 +47,7 @@ class Group(NamedTuple):
     frees: int
     tried: bool = True
     gaps: tuple[str, ...] = ()
+    preemption: Preemption | None = None
 
 
 class PendingList(NamedTuple):
@@ -59,8 +62,20 @@ class _WaitingPod(NamedTuple):
     subject: PlacementSubject
     cycle: Cycle
     feasibility: Feasibility
+    preemption: Preemption | None
     cause: str
     gaps: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether kube-scheduler has said what is computed here."""
+        computed = messages(self.cycle, self.feasibility, self.preemption)
+        return agrees(self.subject.verdict.message, computed, self.cause, self.gaps)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether kube-scheduler makes room for it."""
+        return self.preemption is not None and bool(self.preemption.candidates)
 
 
 def pending(
@@ -68,21 +83,20 @@ def pending(
 ) -> PendingList:
     """Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once."""
     waiting = list(_attempted(subjects, snapshot, features, profiles))
-    grouped: dict[tuple[str, str, str, str], list[_WaitingPod]] = {}
+    grouped: dict[tuple[str, str, str, str, bool], list[_WaitingPod]] = {}
     for waiting_pod in waiting:
         subject = waiting_pod.subject
         workload = subject.workload or str(subject.ref)
-        grouped.setdefault((subject.ref.namespace, subject.api_group, workload, waiting_pod.cause), []).append(
-            waiting_pod
-        )
+        key = subject.ref.namespace, subject.api_group, workload, waiting_pod.cause, waiting_pod.preempts
+        grouped.setdefault(key, []).append(waiting_pod)
     largest_first = sorted(grouped.items(), key=lambda group: (-len(group[1]), group[0]))
     attempts = len({id(waiting_pod.cycle) for waiting_pod in waiting})
     tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
-    groups = [_group(*key, alike, waiting, i < tried) for i, (key, alike) in enumerate(largest_first)]
+    groups = [_group(*key[:4], alike, waiting, i < tried) for i, (key, alike) in enumerate(largest_first)]
     said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.message]
     return PendingList(
         tuple(groups),
-        sum(agrees(pod.subject.verdict.message, pod.cause) for pod in said),
+        sum(pod.agrees for pod in said),
         len(said),
     )
 
@@ -90,21 +104,19 @@ def pending(
 def _attempted(
     subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
 ) -> Iterator[_WaitingPod]:
-    """Yield the Pods, each with its attempt; only of one that has a nominated node the name matters to its gaps."""
-    alike: dict[tuple[str, str], tuple[Cycle, Feasibility, str]] = {}
-    unknown: dict[tuple[tuple[str, str], str], tuple[str, ...]] = {}
-    nominated = {(kept.namespace, kept.name) for kept in snapshot.nominated}
+    """Yield the Pods, each with its attempt."""
+    alike: dict[tuple[str, str], _WaitingPod] = {}
     for subject in subjects:
         key = attempt_likeness(subject)
         if key not in alike:
             cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
-            feasibility = find_feasible(cycle)
-            alike[key] = cycle, feasibility, message(cycle, feasibility)
-        cycle, feasibility, _ = alike[key]
-        name = subject.ref.name if (cycle.pod.namespace, subject.ref.name) in nominated else ""
-        if (key, name) not in unknown:
-            unknown[key, name] = gaps(cycle, feasibility, subject.unmodelled, name)
-        yield _WaitingPod(subject, *alike[key], unknown[key, name])
+            framework = Framework(cycle)
+            feasibility = framework.feasibility()
+            preemption = preempt(framework, feasibility, snapshot.pods_on, snapshot.budgets)
+            unknown = gaps(cycle, feasibility, preemption, subject.unmodelled)
+            of_filters = message(cycle, feasibility)
+            alike[key] = _WaitingPod(subject, cycle, feasibility, preemption, of_filters, unknown)
+        yield alike[key]._replace(subject=subject)
 
 
 def most_tried(snapshot: Snapshot) -> int:
@@ -113,9 +125,13 @@ def most_tried(snapshot: Snapshot) -> int:
 
 
 def attempt_likeness(subject: PlacementSubject) -> tuple[str, str]:
-    """Return what decides where a Pod may run now: beside its likeness its name, which is that of ephemeral volumes."""
+    """
+    Return what decides where a Pod may run now: beside its likeness its name, which is that of ephemeral volumes, and
+    by which it is known where a node is nominated for it.
+    """
     volumes = map(as_mapping, as_list(subject.pod.spec.get("volumes")))
-    return likeness(subject), subject.ref.name if any(volume.get("ephemeral") for volume in volumes) else ""
+    named = subject.pod.nominated_node or any(volume.get("ephemeral") for volume in volumes)
+    return likeness(subject), subject.ref.name if named else ""
 
 
 def likeness(subject: PlacementSubject) -> str:
@@ -139,6 +155,9 @@ def _group(
     if not cause:
         cause = f"{PASSES}, but not judged: {', '.join(unknown)}" if unknown else PASSES
         return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown)
+    if alike[0].preempts:
+        made = alike[0].preemption
+        return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, preemption=made)
     best, most, cycle = None, 0, alike[0].cycle
     offered = remedies(cycle, alike[0].feasibility) if tries else ()
     # Fewer Pods come last: what is deleted may be made anew, and wait in place of this one.

@@ -12,10 +12,9 @@ from webhook.scheduler.snapshot import Snapshot
 
 Groups = Mapping[LabelSet, PodGroup]
 KeyT = TypeVar("KeyT")
-ValueT = TypeVar("ValueT")
 
 
-def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
+def without_pod(snapshot: Snapshot, namespace: str, name: str, pod: BoundPod) -> Snapshot:
     """Return a copy in which a Pod of the snapshot is neither counted nor takes up room or ports."""
     usage, affine, ports, mounts = snapshot.usage, snapshot.affine, snapshot.ports, snapshot.mounts
     if pod.requests is not None and pod.node in usage:
@@ -27,13 +26,24 @@ def without_pod(snapshot: Snapshot, namespace: str, pod: BoundPod) -> Snapshot:
         mounts = {**mounts, pod.mounts: _one_fewer(mounts[pod.mounts], pod.node)}
     for port in pod.ports:
         ports = {**ports, pod.node: _one_fewer(ports.get(pod.node, {}), port)}
+    pods_on = snapshot.pods_on
+    if pod.node in pods_on:
+        others = [named for named in pods_on[pod.node] if (named.namespace, named.name) != (namespace, name)]
+        pods_on = {**pods_on, pod.node: tuple(others)}
     counted, terminating = snapshot.pods, snapshot.terminating
     if pod.spreads:
         counted = _without(counted, namespace, pod)
     else:
         terminating = _without(terminating, namespace, pod)
     return replace(
-        snapshot, pods=counted, terminating=terminating, usage=usage, affine=affine, ports=ports, mounts=mounts
+        snapshot,
+        pods=counted,
+        terminating=terminating,
+        usage=usage,
+        affine=affine,
+        ports=ports,
+        mounts=mounts,
+        pods_on=pods_on,
     )
 
 
@@ -42,26 +52,6 @@ def _without(pods: Mapping[str, Groups], namespace: str, pod: BoundPod) -> Mappi
     if pod.labels not in groups:
         return pods
     return {**pods, namespace: _with_nodes(groups, {pod.labels: _one_fewer(groups[pod.labels].nodes, pod.node)})}
-
-
-def without_pods_on(snapshot: Snapshot, node: str) -> Snapshot:
-    """Return a copy in which a node has no Pods."""
-    counted, terminating = (
-        {
-            namespace: {
-                labels: PodGroup(group.labels, _without_key(group.nodes, node)) if node in group.nodes else group
-                for labels, group in groups.items()
-            }
-            for namespace, groups in pods.items()
-        }
-        for pods in (snapshot.pods, snapshot.terminating)
-    )
-    affine = {affinity: _without_key(nodes, node) for affinity, nodes in snapshot.affine.items()}
-    mounts = {volumes: _without_key(nodes, node) for volumes, nodes in snapshot.mounts.items()}
-    ports, usage = _without_key(snapshot.ports, node), _without_key(snapshot.usage, node)
-    return replace(
-        snapshot, pods=counted, terminating=terminating, affine=affine, ports=ports, usage=usage, mounts=mounts
-    )
 
 
 def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: int) -> Groups:
@@ -93,10 +83,6 @@ def _with_nodes(groups: Groups, changed: Mapping[LabelSet, Mapping[str, int]]) -
         else:
             del left[labels]
     return left
-
-
-def _without_key(values: Mapping[str, ValueT], key: str) -> Mapping[str, ValueT]:
-    return {other: value for other, value in values.items() if other != key} if key in values else values
 
 
 def _one_fewer(numbers: Mapping[KeyT, int], key: KeyT) -> Mapping[KeyT, int]:

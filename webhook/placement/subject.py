@@ -151,7 +151,7 @@ def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> 
     if not subject.node:
         return snapshot
     namespace, _, kept = read_object(subject.raw, "v1", "Pod", features, whole=True)
-    return without_pod(snapshot, namespace, kept) if isinstance(kept, BoundPod) else snapshot
+    return without_pod(snapshot, namespace, subject.ref.name, kept) if isinstance(kept, BoundPod) else snapshot
 
 
 def next_replica(
@@ -238,8 +238,6 @@ def _remarks(pod: PodObject) -> Iterator[str]:
         yield f"The scheduler does not look at it before its scheduling gates are taken off: {gates}."
     if pod.spec.get("schedulingGroup"):
         yield "It waits until there is room for all Pods of its scheduling group."
-    if pod.nominated_node:
-        yield f"Node {pod.nominated_node} is nominated for it: Pods of lower priority are being removed there."
     if pod.priority > 0 and not pod.node and not pod.preempts:
         yield f"It has priority {pod.priority}, and preempts no other Pods."
 
@@ -273,7 +271,7 @@ def attempt(
     reader = Reader()
     pod = read_incoming_pod(reader, subject.raw, features)
     if subject.node:
-        pod = replace(pod, node_name="")
+        pod = replace(pod, node_name="", name="", nominated_node="")
     written = subject.pod.constraints
     selector = default_selector(pod.namespace, pod.labels, subject.pod.owner, snapshot).selector
     of_policy = defaults if not subject.exists else None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.placement.claims import ClaimReach
-from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, agrees
+from webhook.placement.explanation import ConstraintExplained, Domain, Explanation
 from webhook.placement.gaps import in_words
 from webhook.placement.obstacles import Obstacle
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
@@ -21,6 +21,9 @@ from webhook.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDU
 from webhook.placement.variants import place_name
 from webhook.render.claims import as_json as claim_as_json
 from webhook.render.claims import claim_remarks, claim_rows, gap_remarks, places
+from webhook.render.preemption import as_json as preemption_json
+from webhook.render.preemption import in_words as preemption_in_words
+from webhook.render.preemption import nomination
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
@@ -72,7 +75,7 @@ def text(explained: Explained, now: datetime) -> str:
 def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     subject, explanation = explained.subject, explained.explanation
     yield headline(explained)
-    for remark in (*subject.remarks, *explained.notes):
+    for remark in (*subject.remarks, *nomination(explanation), *explained.notes):
         yield f"  {remark}"
     if explanation.constraints and explained.source != FROM_POD:
         of_newest = explained.source == POLICY and not explained.named
@@ -92,6 +95,9 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
         yield f"  {preferred(explanation)}"
     if explanation.message and not subject.node:
         yield ""
+        if preempting := preemption_in_words(explanation.preemption, exists=subject.exists):
+            yield f"  {one_line(_sentence(preempting), 8 * LINE_LIMIT)}"
+            yield ""
         yield from _remedies(explained)
 
 
@@ -99,7 +105,9 @@ def headline(explained: Explained) -> str:
     """Return which Pod it is, and how many nodes take it."""
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
-    nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else "no node passes"
+    helped = explanation.preemption is not None and bool(explanation.preemption.candidates)
+    none = "no node passes, but preemption helps" if helped else "no node passes"
+    nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else none
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
     if unknown and passing:
         nodes += " what evenkeel judges"
@@ -116,6 +124,10 @@ def headline(explained: Explained) -> str:
     if not own:
         where += f"; {subject.node} is no node of the cluster"
     return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}{unknown}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper() if not text.startswith('kube-') else text[:1]}{text[1:]}."
 
 
 def claim_lines(explanation: Explanation) -> Iterator[str]:
@@ -386,7 +398,7 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
         yield f"{what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
         if verdict.reason not in ("", UNSCHEDULABLE_REASON):
             yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
-        elif agrees(verdict.message, computed):
+        elif explained.explanation.agrees(verdict.message):
             yield "evenkeel computes the same."
         else:
             yield f"evenkeel computes now: {computed or 'a node passes'}"
@@ -509,13 +521,13 @@ def as_json(explained: Explained) -> dict[str, object]:
         "workload": subject.workload,
         "phase": subject.phase,
         "node": subject.node,
-        "remarks": [*subject.remarks, *explained.notes],
+        "remarks": [*subject.remarks, *nomination(explanation), *explained.notes],
         "constraints": [_constraint_json(constraint, explained.source) for constraint in explanation.constraints],
         "nodes": _nodes_json(explanation),
         "message": explanation.message,
         "schedulerMessage": subject.verdict.message,
         "schedulerTime": subject.verdict.time,
-        "agrees": agrees(subject.verdict.message, explanation.message) if subject.verdict.message else None,
+        "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.message else None,
         "remedies": [
             {
                 "change": remedy.change,
@@ -525,6 +537,7 @@ def as_json(explained: Explained) -> dict[str, object]:
             }
             for remedy, rollout in zip_longest(explained.remedies, explained.rollouts or ())
         ],
+        **preemption_json(explanation.preemption),
         "notJudged": list(explanation.gaps),
         **_claims_json(explanation),
         **_obstacles_json(explained),

@@ -11,6 +11,8 @@ from webhook.placement.gaps import in_words
 from webhook.placement.pending import PASSES, Group, PendingList
 from webhook.placement.remedies import IN_TEMPLATE
 from webhook.render.explanation import OUTPUT_API_VERSION
+from webhook.render.preemption import as_json as preemption_json
+from webhook.render.preemption import in_words as preemption_in_words
 
 MOST_NAMES = 3
 
@@ -42,7 +44,10 @@ def _group(group: Group, number: int) -> Iterator[str]:
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
     if group.gaps and not group.cause.startswith(PASSES):
         yield f"  {one_line(in_words(group.gaps), LINE_LIMIT)}"
-    if group.remedy is not None:
+    if group.preemption is not None:
+        each = ", and so on for each" if len(group.pods) > 1 else ""
+        yield f"  {one_line(preemption_in_words(group.preemption), 4 * LINE_LIMIT)}{each}"
+    elif group.remedy is not None:
         freed = f"lets in {group.frees} of {number}" + (", each by itself" if group.frees > 1 else "")
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
@@ -64,6 +69,7 @@ def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]
                 "pods": list(group.pods),
                 "cause": group.cause,
                 **({"notJudged": list(group.gaps)} if group.gaps else {}),
+                **preemption_json(group.preemption),
                 "remedy": None
                 if group.remedy is None
                 else {"change": group.remedy.change, "where": group.remedy.where, "frees": group.frees},

@@ -80,7 +80,7 @@ def _workload(subject: PlacementSubject, inventory: Inventory) -> ObjectKey:
 def _explained(group: Waiting, snapshot: Snapshot, features: Features, profiles: Profiles, tries: bool) -> Waiting:
     profile = profiles.get(group.subject.scheduler, USUAL_PROFILE)
     tried = attempt(group.subject, snapshot, features, profile=profile)
-    explanation = explain(tried.cycle, group.subject.unmodelled, group.subject.ref.name)
+    explanation = explain(tried.cycle, group.subject.unmodelled)
     tries = tries and not explanation.feasibility.feasible
     fixes = remedies(tried.cycle, explanation.feasibility) if tries else ()
     subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))

@@ -11,9 +11,10 @@ from webhook.objects.reading import brief
 
 MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
 QUEUE_SORT, PRE_SCORE, BIND, PLACEMENT_SCORE = "queueSort", "preScore", "bind", "placementScore"
+POST_FILTER = "postFilter"
 # Where plugins run; the last three since 1.36.
 POINTS = (
-    *("preEnqueue", QUEUE_SORT, PRE_FILTER, FILTER, "postFilter", PRE_SCORE, SCORE, "reserve", "permit", "preBind"),
+    *("preEnqueue", QUEUE_SORT, PRE_FILTER, FILTER, POST_FILTER, PRE_SCORE, SCORE, "reserve", "permit", "preBind"),
     *(BIND, "postBind", "placementGenerate", PLACEMENT_SCORE, "podGroupPostFilter"),
 )
 SCHEDULER_GROUP = "kubescheduler.config.k8s.io"

@@ -24,6 +24,7 @@ from webhook.scheduler.configuration import (
     MULTI_POINT,
     PLACEMENT_SCORE,
     POINTS,
+    POST_FILTER,
     PRE_FILTER,
     PRE_SCORE,
     QUEUE_SORT,
@@ -46,12 +47,15 @@ from webhook.scheduler.fit import (
 from webhook.scheduler.profile import (
     A_PLUGIN,
     BALANCED_ALLOCATION,
+    DEFAULT_PREEMPTION,
+    DYNAMIC_RESOURCES,
     FILTERS,
     FREE_STORAGE_SHAPE,
     INTER_POD_AFFINITY,
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
     POD_TOPOLOGY_SPREAD,
+    USUAL_PROFILE,
     VOLUME_BINDING,
     WEIGHTS,
     Profile,
@@ -64,11 +68,12 @@ USUAL_PLUGINS = {name: WEIGHTS.get(name, 0) for name in dict.fromkeys((*FILTERS,
 HIGHEST_SCORE = 10  # of a point of a shape
 # Those without which kube-scheduler does not start, by where they run.
 NEEDED = {QUEUE_SORT: "PrioritySort", BIND: "DefaultBinder"}
+AFTER_FILTER = {DYNAMIC_RESOURCES: 0, DEFAULT_PREEMPTION: 0}  # The plugins that run after no node has passed.
 # Those, and the others of the default profile, of which something is said where they concern a Pod.
 KNOWN_PLUGINS = frozenset(
     {
         *(*USUAL_PLUGINS, *NEEDED.values()),
-        *("DynamicResources", "DefaultPreemption", "SchedulingGates", "GangScheduling"),
+        *(*AFTER_FILTER, "SchedulingGates", "GangScheduling"),
     }
 )
 # Where a plugin can run, of those that are known here.
@@ -124,6 +129,9 @@ ARGS: Mapping[str, Schema] = {
         ignoredResources=_NAMES, ignoredResourceGroups=_NAMES, scoringStrategy=_STRATEGY, placementScoringStrategy={}
     ),
     BALANCED_ALLOCATION: _args(resources=_RESOURCES),
+    DEFAULT_PREEMPTION: _args(
+        minCandidateNodesPercentage=_COUNT, minCandidateNodesAbsolute={"type": "integer", "minimum": 0}
+    ),
     VOLUME_BINDING: _args(bindTimeoutSeconds={"type": "integer", "minimum": 0}, shape=_SHAPE_POINTS),
     INTER_POD_AFFINITY: _args(hardPodAffinityWeight=_COUNT, ignorePreferredTermsOfExistingPods={"type": "boolean"}),
 }
@@ -274,7 +282,9 @@ def _affinity(args: object) -> tuple[Mapping[str, object], Reader]:
 def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mapping[str, object]]) -> Profile:
     spec, reader = _affinity(args.get(NODE_AFFINITY, {}))
     fit, spread = args.get(NODE_RESOURCES_FIT, {}), args.get(POD_TOPOLOGY_SPREAD, {})
-    between_pods = args.get(INTER_POD_AFFINITY, {})
+    between_pods, preemption = args.get(INTER_POD_AFFINITY, {}), args.get(DEFAULT_PREEMPTION, {})
+    percentage, absolute = (preemption.get(f"minCandidateNodes{name}") for name in ("Percentage", "Absolute"))
+    after_filter = enabled(profile, POST_FILTER, AFTER_FILTER)
     plugins = as_mapping(profile.get("plugins"))
     named = {plugin for point in (MULTI_POINT, *POINTS) for plugin in _named(plugins, point)}
     balanced = _resources(args.get(BALANCED_ALLOCATION, {}).get("resources"))
@@ -295,6 +305,10 @@ def _profile(name: str, profile: Mapping[str, object], args: Mapping[str, Mappin
         _scores(_points(args.get(VOLUME_BINDING, {}).get("shape"))) or FREE_STORAGE_SHAPE,
         between_pods.get("ignorePreferredTermsOfExistingPods") is True,
         tuple([f"{A_PLUGIN}{plugin}" for plugin in sorted(named - KNOWN_PLUGINS)]),
+        DEFAULT_PREEMPTION in after_filter,
+        DYNAMIC_RESOURCES in after_filter,
+        USUAL_PROFILE.preemption_candidates if absolute is None else _number(absolute),
+        USUAL_PROFILE.preemption_percentage if percentage is None else _number(percentage),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -106,7 +107,8 @@ class BoundPod(NamedTuple):
     A Pod that is bound to `node` and has not finished; `requests` is None where they are not read.
 
     `spreads`: constraints count it, and not one that is being deleted.  `affinity`, `ports` and `mounts` are
-    those that other Pods have to heed; `priority` decides which of them may preempt it.
+    those that other Pods have to heed; `priority` decides which of them may preempt it.  It `started` so many seconds
+    after 1970, at infinity if it has not started yet.  It is `preempted` if it is being deleted to make room.
     """
 
     labels: LabelSet
@@ -117,6 +119,8 @@ class BoundPod(NamedTuple):
     ports: tuple[HostPort, ...] = ()
     priority: int = 0
     mounts: Mounts | None = None
+    started: float = inf
+    preempted: bool = False
 
     @property
     def prioritized(self) -> bool:

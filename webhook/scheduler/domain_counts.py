@@ -87,11 +87,12 @@ class DomainCounts:
         upstream: filtering.go:preFilterState.minMatchNum (v1.37)
         """
         # `counts` leaves out domains without Pods: with fewer counts than eligible domains, one of these is empty.
-        if len(self.eligible) < self.constraint.min_domains or len(self.counts) < len(self.eligible):
+        if len(self.eligible) < self.constraint.min_domains:
             return 0
         if self._frequencies is None:
             self._frequencies = Counter(self.counts.values())
-        return min(self._frequencies, default=0)
+        least = min(self._frequencies, default=0)  # Below 0 where a terminating Pod is tried as a victim.
+        return min(least, 0) if len(self.counts) < len(self.eligible) else least
 
     def skew(self, domain: str, min_match_num: int) -> int:
         """Return the skew if the incoming Pod were placed in `domain`."""

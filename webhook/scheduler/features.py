@@ -45,6 +45,12 @@ class Features(NamedTuple):
     scores_storage_capacity: bool  # StorageCapacityScoring: VolumeBinding scores nodes by their free storage
     breaks_ties_by_heap: bool  # of the best nodes the first in a heap is taken, not any (until kubernetes#141024)
     stateful_set_max_unavailable: bool  # MaxUnavailableStatefulSet: a rolling update may take several Pods at once
+    requests_beyond_preemption: bool  # no Pod is preempted where more is requested than is allocatable
+    nominates_before_binding: bool  # NominatedNodeNameForExpectation: a Pod whose volumes are being bound is nominated
+    speaks_of_deallocation: bool  # of a Pod without claims, too, DynamicResources says that it deallocated none
+    rejection_ends_post_filter: bool  # where PreFilter rejects a Pod, DynamicResources fails before preemption
+    counts_budgets_to_violated: bool  # a Pod counts for budgets up to the first that it violates, not for all
+    tells_preemption: bool  # the message of a Pod that preempts others names the node and the number of victims
 
 
 def features(minor: int) -> Features:
@@ -84,6 +90,12 @@ def features(minor: int) -> Features:
         scores_storage_capacity=minor >= 37,
         breaks_ties_by_heap=minor >= 35,
         stateful_set_max_unavailable=minor >= 37,
+        requests_beyond_preemption=minor >= 34,
+        nominates_before_binding=minor >= 35,
+        speaks_of_deallocation=34 <= minor <= 36,
+        rejection_ends_post_filter=minor >= 34,
+        counts_budgets_to_violated=minor >= 37,
+        tells_preemption=minor >= 37,
     )
 
 

@@ -8,14 +8,14 @@ What the plugins say is kept up to date while Pods come and go, so that many Pod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 from webhook.scheduler.attached_volumes import SchedulerError
-from webhook.scheduler.counts import UNUSED, PodInfo, Usage
+from webhook.scheduler.counts import NO_REQUESTS, UNUSED, BoundPod, PodInfo, Usage
 from webhook.scheduler.filtering import Verdicts
 from webhook.scheduler.nodes import Allocatable, NodeSet, union
 from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
@@ -47,7 +47,11 @@ PLUGINS: tuple[type[Plugin], ...] = (
 )
 _PLUGINS_BY_NAME = {plugin.name: plugin for plugin in PLUGINS}
 
+OWN_NODE_PASSES = "not tried: the node that is nominated for the Pod passes"
 NO_NODES_AVAILABLE = "no nodes available to schedule pods"
+
+
+TriedPod = tuple[str, BoundPod]  # A Pod on a node, with its namespace.
 
 
 class Feasibility(NamedTuple):
@@ -75,6 +79,8 @@ class Framework:
         self._scores_of_usage: NodesByUsage[int] = NodesByUsage(cycle.snapshot, self._score_usage)
         self._following: list[Plugin] = []  # Those that count Pods; made when the first Pod comes or goes.
         self._usage: dict[str, Usage] = {}  # By the name of the node, where it is no longer that of the snapshot.
+        self.nominated: Mapping[str, Sequence[TriedPod]] = nominated_for(cycle)
+        self.own_node = cycle.pod.nominated_node
 
     def copy(self) -> Framework:
         """Return an independent copy; it shares what does not depend on the Pods."""
@@ -111,6 +117,7 @@ class Framework:
             snapshot=replace(self.cycle.snapshot, storage=storage),
         )
         new._plugins = {name: plugin.of(new.cycle) for name, plugin in self._plugins.items()}
+        new._following = []
         for cached in ("searched", "usable", "_pre_filter", "_scoring_usage"):
             new.__dict__.pop(cached, None)
         return new
@@ -125,6 +132,11 @@ class Framework:
         for plugin in self._counting_pods():
             plugin.add_pods(info, node, number)
 
+    def try_pods(self, info: PodInfo, node: str, number: int) -> None:
+        """Count Pods of a node that are only tried; they are to be taken back."""
+        for plugin in self._counting_pods():
+            plugin.try_pods(info, node, number)
+
     def set_usage(self, name: str, usage: Usage) -> None:
         """Set what is used of the node with this name; a name that no node has is passed over."""
         node = self.cycle.snapshot.nodes.get(name)
@@ -134,6 +146,14 @@ class Framework:
         for plugin in self._counting_pods():
             plugin.set_usage(node, usage)
         self._scores_of_usage.set_usage(node, usage)
+
+    def usage_of(self, name: str) -> Usage:
+        """Return what is used of the node with this name now."""
+        return self._usage.get(name) or self.cycle.snapshot.usage.get(name, UNUSED)
+
+    def nominated_on(self, name: str) -> Sequence[TriedPod]:
+        """Return the Pods for which room is kept on the node with this name."""
+        return self.nominated.get(name, ())
 
     def _counting_pods(self) -> list[Plugin]:
         """Return the plugins that follow Pods: those that the profile runs, and those that were asked before."""
@@ -172,7 +192,27 @@ class Framework:
         for name in reversed(self.cycle.profile.filters):  # The plugins that look at each node come last.
             if remaining and _PLUGINS_BY_NAME[name].counts_pods:
                 remaining = self.plugin(name).passing(remaining)
-        return remaining
+        for refusal in self._refused_for_nominated(remaining):
+            remaining &= ~refusal.nodes
+        return self._own_node(remaining) or remaining
+
+    def _refused_for_nominated(self, remaining: NodeSet) -> Iterator[Refusal]:
+        """Yield what refuses nodes when the Pods are there for which room is kept, one node after the other."""
+        for name in self.nominated:
+            node = self.cycle.snapshot.nodes.named((name,)) & remaining
+            if node:
+                with DryRun(self, name) as tried:
+                    refusal = tried.refusal()
+                if refusal is not None:
+                    yield refusal
+
+    def _own_node(self, feasible: NodeSet) -> NodeSet:
+        """
+        Return the node that is nominated for the Pod if it passes: kube-scheduler then tries no other.
+
+        upstream: schedule_one.go:Scheduler.evaluateNominatedNode (v1.37)
+        """
+        return feasible & self.cycle.snapshot.nodes.named((self.own_node,))
 
     def feasibility(self) -> Feasibility:
         """
@@ -193,10 +233,16 @@ class Framework:
             return Feasibility(0, (rejected,), rejected.reasons[0], spread)
         refusals = [left_out]
         remaining = self.cycle.snapshot.nodes.all & ~left_out.nodes
+        for_nominated = list(self._refused_for_nominated(remaining))
+        refusals += for_nominated
+        remaining &= ~union(refusal.nodes for refusal in for_nominated)
         for name in self.cycle.profile.filters:
             refused = list(self.plugin(name).refusals(remaining))
             refusals += refused
             remaining &= ~union(refusal.nodes for refusal in refused)
+        if own := self._own_node(remaining):
+            refusals.append(Refusal("", (OWN_NODE_PASSES,), remaining & ~own))
+            remaining = own
         return Feasibility(remaining, tuple([refusal for refusal in refusals if refusal.nodes]), "", spread)
 
     @cached_property
@@ -301,6 +347,89 @@ class Framework:
         return totals
 
 
+class DryRun:
+    """
+    A node on which Pods are tried, and then the framework is as it was before: a context manager.
+
+    Plugins that PreFilter has skipped heed none of these Pods.
+    """
+
+    def __init__(self, framework: Framework, node: str) -> None:
+        self._framework, self._node = framework, node
+        self._bit = framework.cycle.snapshot.nodes.named_one(node)
+        self._filters = [name for name in framework.cycle.profile.filters if not framework.plugin(name).skipped]
+        self._usage = framework.usage_of(node)
+        self._changes: dict[TriedPod, int] = {}
+        self._usage_told = True  # Whether the framework knows of the usage; most changes come together.
+
+    def __enter__(self) -> DryRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for member, number in list(self._changes.items()):
+            self.give(member, -number)
+        self._tell_usage()
+
+    def give(self, member: TriedPod, number: int = 1) -> None:
+        """Let `number` more Pods that are alike be on the node, fewer if it is negative."""
+        if not number:
+            return
+        namespace, pod = member
+        self._changes[member] = self._changes.get(member, 0) + number
+        self._usage = self._usage.plus(pod.requests or NO_REQUESTS, number)
+        self._framework.try_pods(pod.info(namespace), self._node, number)
+        self._usage_told = False
+
+    def _tell_usage(self) -> None:
+        if not self._usage_told:
+            self._framework.set_usage(self._node, self._usage)
+            self._usage_told = True
+
+    def passes(self) -> bool:
+        """Return whether the Pod could run on the node."""
+        return self.refusal() is None
+
+    def refusal(self) -> Refusal | None:
+        """
+        Return what refuses the node, None if nothing does; it must pass with the nominated Pods and without them.
+
+        upstream: framework.go:frameworkImpl.RunFilterPluginsWithNominatedPods (v1.37)
+        """
+        nominated = self._framework.nominated_on(self._node)
+        refusal = self._refusal_with(nominated) if nominated else None
+        return self._refusal() if refusal is None else refusal
+
+    def _refusal_with(self, members: Iterable[TriedPod]) -> Refusal | None:
+        for member in members:
+            self.give(member)
+        refusal = self._refusal()
+        for member in members:
+            self.give(member, -1)
+        return refusal
+
+    def _refusal(self) -> Refusal | None:
+        self._tell_usage()
+        for name in self._filters:
+            for refusal in self._framework.plugin(name).refusals(self._bit):
+                if refusal.nodes:
+                    return refusal
+        return None
+
+
+def nominated_for(cycle: Cycle) -> dict[str, list[TriedPod]]:
+    """
+    Return the Pods for which room is kept from the Pod, by the name of their node.
+
+    upstream: framework.go:addGENominatedPods (v1.37)
+    """
+    kept: dict[str, list[TriedPod]] = {}
+    for nominated in cycle.snapshot.nominated:
+        own = (nominated.namespace, nominated.name) == (cycle.pod.namespace, cycle.pod.name)
+        if nominated.pod.priority >= cycle.pod.priority and not own:
+            kept.setdefault(nominated.pod.node, []).append((nominated.namespace, nominated.pod))
+    return kept
+
+
 def find_feasible(cycle: Cycle) -> Feasibility:
     """Return the nodes on which the Pod could run, and what refuses it on each of the others."""
     return Framework(cycle).feasibility()
@@ -333,12 +462,20 @@ def message(cycle: Cycle, feasibility: Feasibility) -> str:
         return feasibility.error
     if not number:
         return NO_NODES_AVAILABLE
+    return f"0/{number} nodes are available: {feasibility.rejected or counted(feasibility.refusals)}."
+
+
+def counted(refusals: Iterable[Refusal]) -> str:
+    """
+    Return reasons in one text, each with the number of nodes.
+
+    upstream: types.go:FitError.Error (v1.37)
+    """
     reasons: dict[str, int] = {}
-    for refusal in feasibility.refusals:
+    for refusal in refusals:
         for reason in refusal.reasons:
             reasons[reason] = reasons.get(reason, 0) + refusal.nodes.bit_count()
-    counted = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
-    return f"0/{number} nodes are available: {feasibility.rejected or counted}."
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
 
 
 def total(scores: Mapping[str, Mapping[str, int]], weights: Mapping[str, int] = WEIGHTS) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from webhook.objects.fields import as_mapping, children, integer
+from webhook.objects.fields import as_mapping, children, integer, texts_at
 from webhook.objects.labels import Labels
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
@@ -39,7 +39,8 @@ class IncomingPod:
 
     `node_name` is its spec.nodeName: "" for a Pod that the scheduler is to place.  `images` are those of its
     containers, `mounts` its volumes, `required_features` what the kubelet of its node must declare.  It `preempts` Pods
-    of lower `priority`, unless its preemptionPolicy is Never.
+    of lower `priority`, unless its preemptionPolicy is Never.  `nominated_node` is its status.nominatedNodeName, and
+    `name` its own: both are "" for a Pod that has no such node.
     """
 
     namespace: str
@@ -56,6 +57,8 @@ class IncomingPod:
     priority: int = 0
     preempts: bool = True
     mounts: Mounts = NO_MOUNTS
+    name: str = ""
+    nominated_node: str = ""
 
 
 def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Features | None = None) -> IncomingPod:
@@ -114,6 +117,7 @@ def _with_resources(pod: IncomingPod, reader: Reader, raw: Mapping[str, object],
 
     spec = as_mapping(raw.get("spec"))
     affinity = spec.get("affinity")
+    nominated, name = texts_at(raw, "status.nominatedNodeName", "metadata.name")
     return replace(
         pod,
         requests=read_requests(reader, raw, features, bound=False),
@@ -124,4 +128,6 @@ def _with_resources(pod: IncomingPod, reader: Reader, raw: Mapping[str, object],
         priority=integer(spec.get("priority")) or 0,
         preempts=spec.get("preemptionPolicy") != "Never",
         mounts=read_mounts(reader, raw),
+        name=name if nominated else "",
+        nominated_node=nominated,
     )

@@ -31,6 +31,7 @@ VOLUME_RESTRICTIONS, NODE_VOLUME_LIMITS = "VolumeRestrictions", "NodeVolumeLimit
 VOLUME_BINDING, VOLUME_ZONE = "VolumeBinding", "VolumeZone"
 NODE_DECLARED_FEATURES, IMAGE_LOCALITY = "NodeDeclaredFeatures", "ImageLocality"
 BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"
+DYNAMIC_RESOURCES, DEFAULT_PREEMPTION = "DynamicResources", "DefaultPreemption"
 FILTERS = (
     *(NODE_UNSCHEDULABLE, NODE_NAME, TAINT_TOLERATION, NODE_AFFINITY, NODE_PORTS, NODE_RESOURCES_FIT),
     *(VOLUME_RESTRICTIONS, NODE_VOLUME_LIMITS, VOLUME_BINDING, VOLUME_ZONE),
@@ -63,7 +64,8 @@ class Profile:
     `hard_pod_affinity_weight` is what a Pod weighs whose required affinity selects the Pod; InterPodAffinity may ignore
     what other Pods prefer.  `free_storage` are the points, in percent in use and score,
     by which VolumeBinding scores.  `unmodelled` names the plugins and extenders that are not computed, in a few words
-    each.
+    each.  It `preempts` if DefaultPreemption runs, which is content with so many candidates at least, and with such a
+    share of the nodes, in percent; it `deallocates` if DynamicResources runs before that.
     """
 
     name: str = DEFAULT_SCHEDULER
@@ -81,6 +83,10 @@ class Profile:
     free_storage: tuple[tuple[int, int], ...] = FREE_STORAGE_SHAPE
     ignores_preferences_of_others: bool = False
     unmodelled: tuple[str, ...] = ()
+    preempts: bool = True
+    deallocates: bool = True
+    preemption_candidates: int = 100
+    preemption_percentage: int = 10
 
     def heeds(self, constraint: Constraint) -> bool:
         """Return whether PodTopologySpread runs where the constraint has its effect."""

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from math import inf
+from sys import intern
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.objects.fields import FieldError, as_list, as_mapping, as_text, integer, path_text, texts_at
 from webhook.objects.kinds import APPS, BATCH, CORE
@@ -14,6 +16,7 @@ from webhook.objects.labels import Labels
 from webhook.objects.names import DEVICE_PREFIX, NAMESPACE_NAME
 from webhook.objects.reading import Reader, brief, printable
 from webhook.objects.references import ObjectRef, Owner
+from webhook.objects.times import seconds_at
 from webhook.scheduler.affinity import has_pod_affinity
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import (
@@ -35,6 +38,7 @@ from webhook.scheduler.taints import read_taints
 from webhook.scheduler.validation import selector_errors
 
 if TYPE_CHECKING:  # A server that reads no such fields has no use for these modules.
+    from webhook.objects.disruption_budget import DisruptionBudget
     from webhook.scheduler.attached_volumes import AttachedVolumes
     from webhook.scheduler.host_ports import HostPort
     from webhook.scheduler.pod_affinity import PodAffinity
@@ -58,6 +62,7 @@ CONTROLLER_KINDS = frozenset(
 LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
 # No set, since what an object gives as its kind need not be hashable.
 READ_KINDS = (*[(CORE, kind) for kind in ("Pod", "Node", "Namespace", "Service")], *CONTROLLER_KINDS)
+DISRUPTION_BUDGET = ("policy", "PodDisruptionBudget")
 DEVICE_CLASS, PRIORITY_CLASS = ("resource.k8s.io", "DeviceClass"), ("scheduling.k8s.io", "PriorityClass")
 
 
@@ -90,13 +95,26 @@ class Controller:
     selector: Selector | None
 
 
-@dataclass(frozen=True, slots=True)
-class NominatedPod:
-    """A Pod that waits for its nominated node, as it will be there: kube-scheduler keeps room for it."""
+class NamedPod(NamedTuple):
+    """A Pod on a node, by its name."""
 
     namespace: str
     name: str
     pod: BoundPod
+
+
+@dataclass(frozen=True, slots=True)
+class NominatedPod:
+    """
+    A Pod that waits for its nominated node, as it will be there: kube-scheduler keeps room for it.
+
+    One that `may_be_assumed` is perhaps bound already, and only waits for its volumes.
+    """
+
+    namespace: str
+    name: str
+    pod: BoundPod
+    may_be_assumed: bool = False
 
 
 SnapshotObject = Node | Namespace | Service | Controller | BoundPod | NominatedPod
@@ -118,7 +136,8 @@ class Snapshot:
     `mounts` is the number of Pods with these volumes by the name of the node, `storage` what there is for volumes,
     None where it is not read.
     `device_resources` are the extended resources that a DeviceClass gives out, None where that may not be read;
-    `nominated` are the Pods that wait for a node on which room is made for them.  The webhook reads none of these.
+    `nominated` are the Pods that wait for a node on which room is made for them.  `pods_on` are all Pods on a node, by
+    its name, and `budgets` the PodDisruptionBudgets, None where those may not be read.  The webhook reads none of it.
     `unread` is what the source of the objects has left out, in a few words each.  `default_priority` is that of a new
     Pod that names no PriorityClass, None where that may be any.
     """
@@ -135,6 +154,8 @@ class Snapshot:
     priorities: Mapping[str, int] = field(default_factory=dict)
     device_resources: frozenset[str] | None = frozenset()
     nominated: tuple[NominatedPod, ...] = ()
+    pods_on: Mapping[str, tuple[NamedPod, ...]] = field(default_factory=dict)
+    budgets: tuple[DisruptionBudget, ...] | None = ()
     unread: tuple[str, ...] = ()
     default_priority: int | None = 0
     mounts: Mapping[Mounts, Mapping[str, int]] = field(default_factory=dict)
@@ -207,7 +228,10 @@ class SnapshotError(ValueError):
 
 
 def from_objects(
-    objects: Iterable[Mapping[str, object]], features: Features | None = None, *, whole: bool = True
+    objects: Iterable[Mapping[str, object]],
+    features: Features | None = None,
+    *,
+    whole: bool = True,
 ) -> Snapshot:
     """
     Return the snapshot of `objects`, raw JSON as the API server prints it; kinds other than READ_KINDS are passed over.
@@ -222,6 +246,7 @@ def from_objects(
     whole = whole and features is not None
     pods = _BoundPods(whole)
     nominated, default_priorities = list[NominatedPod](), list[int]()
+    budgets: list[DisruptionBudget] = []
     device_resources: set[str] = set()
     storage = _storage_reader() if whole else None
     for raw in objects:
@@ -232,10 +257,12 @@ def from_objects(
                 device_resources |= set(_device_resources(raw))
             elif of_class == PRIORITY_CLASS and raw.get("globalDefault") is True:
                 default_priorities.append(integer(raw.get("value")) or 0)
+            elif of_class == DISRUPTION_BUDGET:
+                budgets.append(_budget(raw))
             elif storage is not None and (errors := storage.add(raw)):
                 raise SnapshotError(_in_words(ObjectRef.of(raw), errors[0]))
             continue
-        namespace, _, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
+        namespace, name, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
         if isinstance(kept, Node):
             nodes[kept.name] = kept
         elif isinstance(kept, Namespace):
@@ -247,7 +274,7 @@ def from_objects(
         elif isinstance(kept, NominatedPod):
             nominated.append(kept)
         elif isinstance(kept, BoundPod):
-            pods.add(namespace, kept)
+            pods.add(namespace, name, kept)
     return Snapshot(
         Nodes(nodes.values()),
         namespaces,
@@ -261,10 +288,18 @@ def from_objects(
         pods.priorities,
         frozenset(device_resources),
         tuple(nominated),
+        {node: tuple(named) for node, named in pods.by_node.items()},
+        tuple(budgets),
         default_priority=min(default_priorities, default=0) if whole or not pods.prioritized else None,
         mounts=pods.demands.mounts,
         storage=storage.storage() if storage is not None else None,
     )
+
+
+def _budget(raw: Mapping[str, object]) -> DisruptionBudget:
+    from webhook.objects.disruption_budget import disruption_budget
+
+    return disruption_budget(raw)
 
 
 def _storage_reader() -> StorageReader:
@@ -281,10 +316,11 @@ class _BoundPods:
         self.counted: dict[str, PodCounts] = {}
         self.usage, self.demands = NodeUsage(), Demands({}, {}, {}, {})
         self.priorities: dict[str, int] = {}
+        self.by_node: dict[str, list[NamedPod]] = {}
 
-    def add(self, namespace: str, pod: BoundPod) -> None:
+    def add(self, namespace: str, name: str, pod: BoundPod) -> None:
         """Count a Pod."""
-        self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))
+        shared = self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))
         self.prioritized |= pod.prioritized
         if not self.whole:
             return
@@ -292,6 +328,7 @@ class _BoundPods:
             self.demands.add(pod.info(namespace), pod.node, 1)
         if (lowest := self.priorities.get(pod.node)) is None or pod.priority < lowest:
             self.priorities[pod.node] = pod.priority
+        self.by_node.setdefault(pod.node, []).append(NamedPod(intern(namespace), name, shared))
 
 
 def _device_resources(raw: Mapping[str, object]) -> tuple[str, ...]:
@@ -409,7 +446,19 @@ class _Object:
             return self._bound(node) if node else None
         nominated = self._string(self.status, "status", "nominatedNodeName")
         pod = self._bound(nominated) if nominated else None
-        return None if pod is None else NominatedPod(self.namespace, self.name, pod)
+        return None if pod is None else NominatedPod(self.namespace, self.name, pod, self._may_be_assumed())
+
+    def _may_be_assumed(self) -> bool:
+        """
+        Return whether kube-scheduler has perhaps decided for the node already, and only binds volumes or devices.
+
+        upstream: schedule_one.go:Scheduler.prepareForBindingCycle (v1.37)
+        """
+        if self.features is None or not self.features.nominates_before_binding:
+            return False
+        volumes = map(as_mapping, as_list(self.spec.get("volumes")))
+        claims = any("persistentVolumeClaim" in volume or "ephemeral" in volume for volume in volumes)
+        return claims or bool(self.spec.get("resourceClaims"))
 
     def _bound(self, node: str) -> BoundPod | None:
         labels = self._labels()
@@ -423,7 +472,30 @@ class _Object:
         spreads, priority = not (leaving or large), integer(self.spec.get("priority")) or 0
         if not self.whole:  # A Pod of priority 0 takes the room of one of negative priority, if it needs that.
             return BoundPod(written, node, requests if priority >= 0 else None, spreads, priority=priority)
-        return BoundPod(written, node, requests, spreads, self._affinity(), self._ports(), priority, self._mounts())
+        started = seconds_at(self.status.get("startTime"))
+        return BoundPod(
+            written,
+            node,
+            requests,
+            spreads,
+            self._affinity(),
+            self._ports(),
+            priority,
+            self._mounts(),
+            inf if started is None else started,
+            leaving and self._is_preempted(),
+        )
+
+    def _is_preempted(self) -> bool:
+        """
+        Return whether kube-scheduler deletes the Pod to make room for another.
+
+        upstream: util.go:PodTerminatingByPreemption (v1.37)
+        """
+        for condition in map(as_mapping, as_list(self.status.get("conditions"))):
+            if condition.get("type") == "DisruptionTarget":
+                return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
+        return False
 
     def _affinity(self) -> PodAffinity | None:
         written = self.spec.get("affinity")

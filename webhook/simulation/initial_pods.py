@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 from webhook.objects.disruption_budget import DisruptionBudget, read_disruption_budget
 from webhook.objects.kinds import CORE
@@ -21,11 +22,14 @@ from webhook.simulation.disruption import Budget
 from webhook.simulation.pod import InitialPod, Maker
 
 
-def initial_pod(pod: PodObject, controllers: Controllers, makers: Sequence[Maker]) -> InitialPod | None:
+def initial_pod(
+    pod: PodObject, controllers: Controllers, makers: Sequence[Maker], preempting: int
+) -> InitialPod | None:
     """
     Return a Pod as the cluster has it, None for one that has finished.
 
-    `makers` are what makes the Pods of each revision of the simulated workload.
+    `makers` are what makes the Pods of each revision of the simulated workload; Pods of a lower priority than
+    `preempting` may be preempted.
     """
     if pod.phase in FINISHED:
         return None
@@ -36,7 +40,8 @@ def initial_pod(pod: PodObject, controllers: Controllers, makers: Sequence[Maker
     fixed = pod.static or (pod.owner is not None and pod.owner.kind == "DaemonSet")
     if maker is None and pod.owner is not None and not fixed:
         maker = controllers.maker(pod.owner, pod)
-    if maker is None and bound is None:
+    again = fixed and not pod.static and pod.priority < preempting  # Its DaemonSet makes another for that node.
+    if maker is None and (bound is None or again):
         maker = Maker(controllers.as_it_is(pod), volumes=controllers.volumes_of(pod))
     condition = pod.ready_condition
     return InitialPod(
@@ -58,6 +63,10 @@ def initial_pod(pod: PodObject, controllers: Controllers, makers: Sequence[Maker
         bound.affinity if bound is not None else None,
         bound.ports if bound is not None else (),
         read_mounts(Reader(), pod.raw) or None,
+        pod.priority,
+        bound.started if bound is not None else inf,
+        bound.preempted if bound is not None else False,
+        pod.nominated_node if bound is None else "",
     )
 
 

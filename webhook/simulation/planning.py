@@ -13,12 +13,14 @@ from typing import NamedTuple
 from webhook.objects.autoscalers import read_autoscaler
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import KINDS, Kinds
+from webhook.objects.pod_object import priority_of
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject
 from webhook.placement.gaps import gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
+from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.volumes import read_mounts
@@ -37,11 +39,16 @@ LOSING_CLAIMS = frozenset({"CloneSet", "Job"})
 
 
 class Planned(NamedTuple):
-    """A plan, with the notes that a report of it must have."""
+    """
+    A plan, with the notes that a report of it must have.
+
+    Pods of a lower priority than `preempting` may be preempted in it: all of them have to be known one by one.
+    """
 
     plan: Plan
     not_judged: tuple[str, ...]
     notes: tuple[str, ...]
+    preempting: int
 
 
 def is_simulated(raw: Raw) -> bool:
@@ -50,15 +57,25 @@ def is_simulated(raw: Raw) -> bool:
     return (ref.api_version, ref.kind) in SIMULATED
 
 
-def wanted(ref: ObjectRef, steps: Iterable[Step]) -> Callable[[Raw], bool]:
-    """Return a predicate for the Pods that a simulation of these steps needs one by one."""
-    moves = any(step.action in OF_NODES or step.action == ADD for step in steps)
+def moves_any(steps: Iterable[Step]) -> bool:
+    """Return whether the steps may move Pods of any workload."""
+    return any(step.action in OF_NODES or step.action == ADD for step in steps)
+
+
+def wanted(ref: ObjectRef, steps: Iterable[Step], preempting: int = LOWEST_PRIORITY) -> Callable[[Raw], bool]:
+    """
+    Return a predicate for the Pods that a simulation of these steps needs one by one, where those of a lower priority
+    than `preempting` may be preempted.
+    """
+    moves = moves_any(steps)
 
     def asks(pod: Raw) -> bool:
         if moves:
             return True
         node, namespace = texts_at(pod, "spec.nodeName", "metadata.namespace")  # of each of many Pods
-        return not node or namespace == ref.namespace
+        if not node or namespace == ref.namespace:
+            return True
+        return preempting > LOWEST_PRIORITY and priority_of(pod) < preempting
 
     return asks
 
@@ -92,7 +109,9 @@ def planned(
     first = first_ground(cluster.snapshot.nodes)
     grounds, rollouts = _changes(controllers, named, first, taken)
     changed = {name for ground in grounds for name in (*ground.touched, *dict(ground.like).values())}
-    pods = list(_initial_pods(controllers, of_sets, changed))
+    lowest = min(controllers.snapshot.priorities.values(), default=0)
+    preempting = _preempting(controllers, (*of_sets, *rollouts.values()), changed, lowest)
+    pods = list(_initial_pods(controllers, of_sets, changed, preempting))
     notes = [*_notes(controllers, named), *_notes_on_claims(controllers, (*of_sets, *rollouts.values()), changed)]
     if controllers.updating.lost:
         what = f"No Pod of revision {controllers.updating.current} is there"
@@ -113,14 +132,28 @@ def planned(
         tie_breaking or ties.usual(cluster.features),
         cluster.time if cluster.time is not None else _latest(pods),
         {},
+        lowest,
     )
-    budgets = tuple(initial_budgets(controllers)) if any(step.action == DRAIN for step in taken) else ()
+    disrupting = preempting > lowest or any(step.action == DRAIN for step in taken)
+    budgets = tuple(initial_budgets(controllers)) if disrupting else ()
     plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
     most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
     not_judged = dict.fromkeys(
         gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)
     )
-    return Planned(plan, tuple(not_judged), tuple(notes))
+    return Planned(plan, tuple(not_judged), tuple(notes), preempting)
+
+
+def _preempting(controllers: Controllers, makers: Iterable[Maker], changed_nodes: Set[str], lowest: int) -> int:
+    """
+    Return the highest priority of a Pod that may come to preempt others; LOWEST_PRIORITY if no Pod has a lower one.
+    """
+    priorities = [maker.of_class.pod.priority for maker in makers if maker.of_class.pod.preempts]
+    priorities += [
+        pod.priority for pod in controllers.pods if pod.preempts and (not pod.node or pod.node in changed_nodes)
+    ]
+    highest = max(priorities, default=LOWEST_PRIORITY)
+    return highest if highest > lowest else LOWEST_PRIORITY
 
 
 def _gaps(maker: Maker, controllers: Controllers, replicas: int) -> tuple[str, ...]:
@@ -129,11 +162,17 @@ def _gaps(maker: Maker, controllers: Controllers, replicas: int) -> tuple[str, .
     return gaps_of_runs(with_volumes(cycle, maker.volumes, replicas), maker.of_class.unmodelled)
 
 
-def _initial_pods(controllers: Controllers, makers: Sequence[Maker], changed_nodes: Set[str]) -> Iterator[InitialPod]:
-    """Yield the Pods that may move or go: of the workload, on nodes that steps change, waiting or terminating."""
+def _initial_pods(
+    controllers: Controllers, makers: Sequence[Maker], changed_nodes: Set[str], preempting: int
+) -> Iterator[InitialPod]:
+    """
+    Yield the Pods that may move or go: of the workload, on nodes that steps change, waiting or terminating, or of a
+    lower priority than one that may preempt them.
+    """
     for pod in sorted(controllers.pods, key=lambda pod: (pod.namespace, pod.name)):
-        if not pod.node or pod.node in changed_nodes or pod.terminating or controllers.revision(pod) >= 0:
-            initial = initial_pod(pod, controllers, makers)
+        moves = not pod.node or pod.node in changed_nodes or pod.terminating or controllers.revision(pod) >= 0
+        if moves or pod.priority < preempting:
+            initial = initial_pod(pod, controllers, makers, preempting)
             if initial is not None:
                 yield initial
 

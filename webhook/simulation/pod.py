@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.counts import NO_REQUESTS, LabelSet, PodInfo, Requests
+from webhook.scheduler.counts import NO_REQUESTS, BoundPod, LabelSet, PodInfo, Requests, label_set
 from webhook.scheduler.features import Features
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.incoming import IncomingPod
@@ -60,6 +61,7 @@ class InitialPod:
 
     `maker` is None for a Pod that nothing makes anew, `revision` the number of the ReplicaSet, of those of the named
     workload, that has it, or -1.  One that is `fixed` belongs to its node: a DaemonSet or the kubelet keeps it there.
+    It `started` so many seconds after 1970, at infinity if it has not yet.  `nominated` is the node that it waits for.
     """
 
     namespace: str
@@ -80,6 +82,10 @@ class InitialPod:
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
     mounts: Mounts | None = None
+    priority: int = 0
+    started: float = inf
+    preempted: bool = False
+    nominated: str = ""
 
 
 class Pod:
@@ -87,13 +93,14 @@ class Pod:
     A Pod in a run.
 
     `node` is "" until it is bound.  `serial` is its place in the order in which Pods came, `luck` stands for its uid.
-    One that is `fresh` is not yet available, for it has not been ready for minReadySeconds.
+    One that is `fresh` is not yet available, for it has not been ready for minReadySeconds.  `nominated` is the node
+    that it waits for, and one that is `preempted` is being deleted to make room for another.
     """
 
     __slots__ = (
         *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
         *("ordinal", "ports", "ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating"),
-        "tolerations",
+        *("fixed", "nominated", "preempted", "priority", "started", "tolerations"),
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -109,6 +116,8 @@ class Pod:
         self.terminating, self.fresh = not initial.spreads, False
         self.serial, self.luck = serial, luck
         self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
+        self.priority, self.started, self.preempted = initial.priority, initial.started, initial.preempted
+        self.nominated, self.fixed = initial.nominated, initial.fixed
 
     @property
     def of_class(self) -> PodClass:
@@ -120,6 +129,21 @@ class Pod:
     def info(self) -> PodInfo:
         """What Pods that are to be placed have to heed of it."""
         return PodInfo(self.namespace, self.labels, self.affinity, self.ports, self.terminating, self.mounts)
+
+    def on(self, node: str) -> BoundPod:
+        """Return the Pod as it is on a node, or would be there."""
+        return BoundPod(
+            self.labels or label_set(self.of_class.pod.labels),
+            node,
+            self.requests,
+            not self.terminating,
+            self.affinity,
+            self.ports,
+            self.priority,
+            self.mounts,
+            self.started,
+            self.preempted,
+        )
 
     @property
     def active(self) -> bool:

@@ -17,6 +17,7 @@ from webhook.objects.kinds import KINDS, Kinds
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy
 from webhook.scheduler.pod_affinity import PodAffinity, preferring
+from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
@@ -68,9 +69,12 @@ def simulated_rollouts(
     if raw is None or not is_simulated(raw) or not any(remedy.where == IN_TEMPLATE for remedy in remedies):
         return nothing
     try:
-        plan = planned(raw, cluster, [Step(ROLLOUT, ROLLOUT)], kinds, profiles=profiles, defaults=defaults).plan
+        made = planned(raw, cluster, [Step(ROLLOUT, ROLLOUT)], kinds, profiles=profiles, defaults=defaults)
     except StepError:
         return nothing
+    if made.preempting > LOWEST_PRIORITY:  # The Pods that may be preempted are not known one by one.
+        return nothing
+    plan = made.plan
     starting = [remedy.where == IN_TEMPLATE and not remedy.also_now for remedy in remedies]
     runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
     share = most_placements // max(1, sum(starting))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.filtering import count_each
-from webhook.scheduler.framework import feasible_nodes, message
+from webhook.scheduler.framework import Framework, feasible_nodes, message
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation.claims import without_claims
@@ -24,6 +24,7 @@ from webhook.simulation.deployment import Deployment
 from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
 from webhook.simulation.pod import InitialPod, Maker, Pod
+from webhook.simulation.preemption import make_room
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
 from webhook.simulation.stateful import StatefulSet
@@ -135,7 +136,7 @@ class _Run:
     """
 
     def __init__(self, plan: Plan, random: Random, most_placements: float = inf) -> None:
-        self.plan, self.state = plan, State(plan.start, random, most_placements)
+        self.plan, self.state = plan, State(plan.start, random, most_placements, self._make_room)
         state, named = self.state, plan.named
         there: list[Pod] = []
         for name, on_node in plan.start.by_node.items():
@@ -175,7 +176,9 @@ class _Run:
             budgets, replicas = self.plan.budgets, self.workload.replicas
             drained = drain(ground.touched, budgets, replicas, state, self.evict, self.settle)
         elif action == LOSE:
-            self._evict_from(lose_nodes(state, before), LOST)
+            for nodes in lose_nodes(state, before):
+                self._evict_from(nodes, LOST)
+                self.settle(True)
         elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:
             self._evict_from(ground.touched, (step.taint,))
         self.settle(True)
@@ -225,6 +228,14 @@ class _Run:
             for daemon in self.plan.start.by_node.get(like, ()):
                 if daemon.fixed and daemon.spreads:
                     self.state.start(replace(daemon, node=name))
+
+    def _make_room(self, pod: Pod, framework: Framework) -> bool:
+        """Make room for a Pod that no node takes; return whether anything has changed."""
+        before = pod.nominated
+        victims = make_room(pod, framework, self.plan.budgets, self.workload.replicas, self.state)
+        for victim in victims:
+            self.evict(victim)
+        return bool(victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
         """Delete a Pod on a node; its controller makes another, that of a StatefulSet once it is gone."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import inf
 from random import Random
@@ -18,10 +18,10 @@ from typing import NamedTuple
 from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.scheduler.counts import UNUSED, Demands, LabelSet, PodGroup, PodInfo, Usage, label_set
 from webhook.scheduler.features import Features
-from webhook.scheduler.framework import Framework
+from webhook.scheduler.framework import Framework, TriedPod
 from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.profile import VOLUME_BINDING, Cycle
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.snapshot import NominatedPod, Snapshot
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.volumes import NO_MOUNTS, Mounts
 from webhook.simulation import ties
@@ -40,7 +40,11 @@ class Event(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What every run begins with; `frameworks` keeps those of its classes, which a run copies."""
+    """
+    What every run begins with; `frameworks` keeps those of its classes, which a run copies.
+
+    No Pod has a `lowest` priority less than this.
+    """
 
     snapshot: Snapshot
     ground: Ground
@@ -50,9 +54,13 @@ class Start(NamedTuple):
     ties: str
     now: float
     frameworks: dict[PodClass, Framework]
+    lowest: int = 0
 
 
 EVENTS_LIKE_A_PLACEMENT = 10  # To follow so many events is as much work as to look at all nodes of a small cluster.
+
+
+MakeRoom = Callable[[Pod, Framework], bool]  # Preempts Pods for one that no node takes; whether anything has changed.
 
 
 class OutOfPlacementsError(Exception):
@@ -68,21 +76,26 @@ class State:
     `waiting` are the Pods without a node in the order in which they are tried, `fresh` those of the workload that are
     ready and not yet available, in the order in which they will be.  `unready` are how many Pods of a namespace and
     label set more than at the start are not ready, less than 0 for fewer.
-    `version` grows with whatever may let a Pod in; a class that has `failed` is not tried again before.
+    `version` grows with whatever may let a Pod in; a class that has `failed` is not tried again before.  `make_room` is
+    called for each Pod that no node takes.
     """
 
-    def __init__(self, start: Start, random: Random, most_placements: float = inf) -> None:
-        self.begun, self.random, self.ground = start, random, start.ground
+    def __init__(
+        self, start: Start, random: Random, most_placements: float = inf, make_room: MakeRoom | None = None
+    ) -> None:
+        self.begun, self.random, self.ground, self._make_room = start, random, start.ground, make_room
         self.placements, self.most_placements = 0, most_placements
         self.features, self.now = start.features, start.now
         self.usage: dict[str, Usage] = dict(start.snapshot.usage)
         self._groups: dict[str, dict[LabelSet, dict[str, int]]] = {}
         self._pods: dict[str, list[Pod]] = {}
+        self._fixed: dict[str, list[Pod]] = {}
+        self._nominated: dict[Pod, None] = {}  # Those that wait for a node of their own, a set that keeps its order.
         self.waiting: list[tuple[int, int, Pod]] = []
         self.terminating: list[Pod] = []
         self.fresh: deque[Pod] = deque()
         self.unready: Counter[tuple[str, LabelSet]] = Counter()
-        self.version, self._failed = 0, dict[tuple[PodClass, Mounts | None], int]()
+        self.version, self._failed = 0, dict[tuple[PodClass, Mounts | None, str], int]()
         self.storage = start.snapshot.storage or NO_STORAGE
         self._frameworks: dict[PodClass, tuple[Framework, int]] = {}  # with the number of events that each has seen
         self._events: list[Event] = []
@@ -114,6 +127,12 @@ class State:
             self.terminating += [pod for pod in self._pods[node] if pod.terminating]
         return self._pods[node]
 
+    def fixed_on(self, node: str) -> list[Pod]:
+        """Return the Pods that are fixed to a node, of those that may be preempted."""
+        if node not in self._fixed:
+            self._fixed[node] = [self.pod(pod) for pod in self.begun.by_node.get(node, ()) if pod.fixed and pod.spreads]
+        return self._fixed[node]
+
     def make(self, maker: Maker, revision: int = -1, ordinal: int = -1, like: Pod | None = None) -> Pod:
         """Return a new Pod, which waits for a node; one of a StatefulSet may have the claims of the one it is like."""
         of_class = maker.of_class
@@ -135,6 +154,7 @@ class State:
             affinity=of_class.pod.pod_affinity,
             ports=of_class.pod.ports,
             mounts=mounts or None,
+            priority=of_class.pod.priority,
         )
         pod = self.pod(initial, revision)
         self.wait(pod)
@@ -142,7 +162,26 @@ class State:
 
     def wait(self, pod: Pod) -> None:
         """Let a Pod of the cluster wait for a node from the start."""
-        insort(self.waiting, (-pod.of_class.pod.priority, pod.serial, pod))
+        insort(self.waiting, (-pod.priority, pod.serial, pod))
+        self.nominate(pod, pod.nominated)
+
+    def nominate(self, pod: Pod, node: str) -> None:
+        """Keep room for a Pod that waits on a node; on none if its name is ""."""
+        if pod.nominated and not node:
+            self.version += 1  # Others may have the room.
+        pod.nominated = node
+        self._nominated.pop(pod, None)
+        if node:
+            self._nominated[pod] = None
+
+    def waiting_for(self, node: str) -> list[Pod]:
+        """Return the Pods for which room is kept on a node."""
+        return [pod for pod in self._nominated if pod.nominated == node]
+
+    @property
+    def nominated(self) -> tuple[NominatedPod, ...]:
+        """The Pods for which room is kept."""
+        return tuple([NominatedPod(pod.namespace, str(pod.serial), pod.on(pod.nominated)) for pod in self._nominated])
 
     def start(self, initial: InitialPod) -> None:
         """Start a Pod that is fixed to its node."""
@@ -154,6 +193,7 @@ class State:
         """Forget all that is left on a node that is no longer there."""
         self.usage.pop(node, None)
         self._pods.pop(node, None)
+        self._fixed.pop(node, None)
         for groups in self._groups.values():
             for nodes in groups.values():
                 nodes.pop(node, None)
@@ -169,7 +209,8 @@ class State:
         self.version += 1
         if not pod.node:
             pod.terminating = True
-            self.waiting.remove((-pod.of_class.pod.priority, pod.serial, pod))
+            self.waiting.remove((-pod.priority, pod.serial, pod))
+            self.nominate(pod, "")
             return
         self._leave(pod)
         self.terminating.append(pod)
@@ -204,7 +245,7 @@ class State:
         """Take away a Pod that has terminated."""
         self._meet(pod, -1)
         self._use(pod, -1)
-        self.on(pod.node).remove(pod)
+        (self.fixed_on if pod.fixed else self.on)(pod.node).remove(pod)
 
     def finish(self) -> list[Pod]:
         """Remove the Pods that terminate, those on nodes that are reached, and return them."""
@@ -215,25 +256,29 @@ class State:
         return done
 
     def schedule_next(self) -> bool:
-        """Bind the first of the waiting Pods for which there is a node; False if there is none."""
+        """
+        Bind the first of the waiting Pods for which there is a node, or make room for it; False if neither is possible.
+        """
         for entry in self.waiting:
             pod, of_class = entry[2], entry[2].of_class
-            alike = of_class, pod.mounts
+            alike = of_class, pod.mounts, pod.nominated
             if of_class.waits or self._failed.get(alike) == self.version:
                 continue
-            if self._place(pod, of_class):
+            framework = self._counted_framework(pod, of_class)
+            if self._place(pod, of_class, framework):
                 self.waiting.remove(entry)
                 return True
             self._failed[alike] = self.version
+            if self._make_room is not None and self._make_room(pod, framework):
+                return True
         return False
 
-    def _place(self, pod: Pod, of_class: PodClass) -> bool:
+    def _place(self, pod: Pod, of_class: PodClass, framework: Framework) -> bool:
         """
-        Bind a Pod to the best node; False if none is feasible.  OutOfPlacementsError if it may not be tried.
+        Bind a Pod to the best node; False if none is feasible.
 
         upstream: schedule_one.go:Scheduler.schedulePod (v1.37)
         """
-        framework = self._counted_framework(pod, of_class)
         feasible = framework.feasible()
         if not feasible:
             return False
@@ -263,7 +308,11 @@ class State:
         self.storage = bound_on(self.storage, chosen, node)
 
     def _counted_framework(self, pod: Pod, of_class: PodClass) -> Framework:
-        """Return the framework for a Pod, with all events so far, and count the work of that."""
+        """
+        Return the framework for a Pod, with all events so far, and count the work of that.
+
+        OutOfPlacementsError if it may not be tried.
+        """
         _, seen = self._frameworks.get(of_class, (None, 0))
         self.placements += 1 + max(0, len(self._events) - seen) // EVENTS_LIKE_A_PLACEMENT
         if self.placements > self.most_placements:
@@ -273,7 +322,8 @@ class State:
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
         """Give a Pod its node, where it is ready at once if anybody reaches it."""
         self.on(node).append(pod)
-        pod.node, pod.ready, pod.ready_at = node, True, self.now
+        pod.node, pod.ready, pod.ready_at, pod.started = node, True, self.now, self.now
+        self.nominate(pod, "")
         self._freshen(pod)
         pod.labels = self._labels(of_class, node)
         self._count(pod, 1)
@@ -332,7 +382,12 @@ class State:
         """Return the cluster as it is now; a copy, since a plugin may read it only when more Pods have been placed."""
         pods = {**self.begun.snapshot.pods, **{group: self._pod_groups(group) for group in self._groups}}
         now = replace(
-            self.begun.snapshot, nodes=self.ground.nodes, pods=pods, usage=dict(self.usage), storage=self.storage
+            self.begun.snapshot,
+            nodes=self.ground.nodes,
+            pods=pods,
+            usage=dict(self.usage),
+            storage=self.storage,
+            nominated=self.nominated,
         )
         if not self._demanding:
             return now
@@ -355,7 +410,8 @@ class State:
     def cycle_of(self, pod: Pod) -> Cycle:
         """Return the attempt to place a Pod now, with its own volumes."""
         cycle = self.cycle(pod.of_class)
-        return replace(cycle, pod=replace(cycle.pod, mounts=pod.mounts or NO_MOUNTS))
+        own = replace(cycle.pod, mounts=pod.mounts or NO_MOUNTS, name=str(pod.serial), nominated_node=pod.nominated)
+        return replace(cycle, pod=own)
 
     def _cycle(self, of_class: PodClass, snapshot: Snapshot) -> Cycle:
         return of_class.cycle(replace(snapshot, nodes=self.ground.nodes), self.features)
@@ -363,7 +419,15 @@ class State:
     def framework_of(self, pod: Pod) -> Framework:
         """Return the framework for a Pod, with all events so far; it is used up when the next one comes."""
         framework = self.framework(pod.of_class)
-        return framework if pod.mounts is None else framework.for_volumes(pod.mounts, self.storage)
+        if pod.mounts is not None:
+            framework = framework.for_volumes(pod.mounts, self.storage)
+        framework.own_node = pod.nominated
+        kept: dict[str, list[TriedPod]] = {}
+        for other in self._nominated:
+            if other is not pod and other.priority >= pod.priority:
+                kept.setdefault(other.nominated, []).append((other.namespace, other.on(other.nominated)))
+        framework.nominated = kept
+        return framework
 
     def framework(self, of_class: PodClass) -> Framework:
         """Return the framework for a class of Pods, with all events so far."""

@@ -1,13 +1,16 @@
 """
 What the loss of nodes does, of a whole zone or of part of it: their kubelets can no longer be reached.
 
-    nodes ──tainted as unreachable──> their Pods are not ready ──> kube-controller-manager evicts them
+    nodes ──tainted as unreachable──> their Pods are not ready ──one node of a zone after the other──> Pods are evicted
 
-It evicts none while all zones are wholly lost, and none from a small zone that is lost in large part.
+kube-controller-manager evicts none while all zones are wholly lost, and none from a small zone that is lost in large
+part.  In each zone it taints a node every ten seconds, every hundred in a large zone that is lost in large part, so
+that the cluster comes to rest in between.
 """
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from random import Random
 
 from webhook.scheduler.nodes import Node
@@ -19,9 +22,10 @@ from webhook.simulation.state import State
 UNHEALTHY_SHARE, LEAST_UNHEALTHY, SMALL_ZONE = 0.55, 3, 50  # kube-controller-manager's defaults
 
 
-def lose_nodes(state: State, before: Ground) -> tuple[str, ...]:
+def lose_nodes(state: State, before: Ground) -> tuple[tuple[str, ...], ...]:
     """
-    Let the Pods fail on the nodes that the last step has lost, and return the nodes from which Pods are evicted.
+    Let the Pods fail on the nodes that the last step has lost, and return the nodes from which Pods are evicted: those
+    of the same time together.
 
     The nodes have the taints of lost nodes already; `before` are the nodes before the step.
     """
@@ -30,9 +34,10 @@ def lose_nodes(state: State, before: Ground) -> tuple[str, ...]:
     return evicted_from(before, state.ground, state.random)
 
 
-def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ...]:
+def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[tuple[str, ...], ...]:
     """
-    Return the names of the nodes lost by a step from which Pods are evicted, in the order in which that begins.
+    Return the names of the nodes lost by a step from which Pods are evicted, those that are tainted at the same time
+    together: one of each zone.
 
     upstream: node_lifecycle_controller.go:Controller.handleDisruption, Controller.ComputeZoneState (v1.37)
     """
@@ -42,9 +47,17 @@ def evicted_from(before: Ground, after: Ground, random: Random) -> tuple[str, ..
     if all(_is_lost(node) for zone in zones.values() for node in zone):
         return ()
     known = set(after.touched) - before.lost
-    names = [node.name for zone in zones.values() if not _is_partly_lost(zone) for node in zone if node.name in known]
-    random.shuffle(names)
-    return tuple(names)
+    times = list[tuple[str, ...]]()
+    of_zones = [
+        [node.name for node in zone if node.name in known] for zone in zones.values() if not _is_partly_lost(zone)
+    ]
+    for names in of_zones:
+        random.shuffle(names)
+    for at_once in zip_longest(*of_zones):
+        names = [name for name in at_once if name is not None]
+        random.shuffle(names)
+        times.append(tuple(names))
+    return tuple(times)
 
 
 def _is_partly_lost(zone: list[Node]) -> bool:

@@ -82,7 +82,7 @@ def _case(number: int) -> Object:
     occupy(random, site, random.choice((0, 0, 0.3)))
     for one in [ALONE[_alone(number)]] if alone else _chosen(random):
         one(random, site)
-    return found | _objects(site)
+    return found | objects(site)
 
 
 def _alone(number: int) -> int:
@@ -99,7 +99,8 @@ def _chosen(random: Random) -> list[VolumeFeature]:
     return [*chosen]
 
 
-def _objects(site: Site) -> Object:
+def objects(site: Site) -> Object:
+    """Return what the cluster of a case has for volumes."""
     return {
         "persistentVolumes": site.volumes,
         "persistentVolumeClaims": site.claims,

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -23,6 +24,7 @@ type cluster struct {
 	Pod                    *v1.Pod
 	Nodes                  []*v1.Node
 	Pods                   []*v1.Pod
+	Waiting                []*v1.Pod // With a nominated node.
 	Services               []*v1.Service
 	ReplicationControllers []*v1.ReplicationController
 	ReplicaSets            []*appsv1.ReplicaSet
@@ -35,6 +37,7 @@ type cluster struct {
 	CSIDrivers             []*storagev1.CSIDriver
 	CSIStorageCapacities   []*storagev1.CSIStorageCapacity
 	VolumeAttachments      []*storagev1.VolumeAttachment
+	PodDisruptionBudgets   []*policyv1.PodDisruptionBudget
 }
 
 func read(line []byte) (*cluster, error) {
@@ -50,7 +53,7 @@ func (c *cluster) arguments() *config.PodTopologySpreadArgs {
 	}
 }
 
-// informers hold what selects Pods, the namespaces that Pods select, and all of volumes.  They are never started: the
+// informers hold what selects Pods, the namespaces that Pods select, all of volumes, and what preemption asks for.  They are never started: the
 // client has no server to ask.
 func (c *cluster) informers() (informers.SharedInformerFactory, kubernetes.Interface, error) {
 	client, err := kubernetes.NewForConfig(&rest.Config{})
@@ -66,6 +69,8 @@ func (c *cluster) informers() (informers.SharedInformerFactory, kubernetes.Inter
 		fill(apps.ReplicaSets().Informer(), c.ReplicaSets),
 		fill(apps.StatefulSets().Informer(), c.StatefulSets),
 		fill(core.Namespaces().Informer(), c.Namespaces),
+		fill(core.Pods().Informer(), append([]*v1.Pod{c.Pod}, c.Waiting...)),
+		fill(factory.Policy().V1().PodDisruptionBudgets().Informer(), c.PodDisruptionBudgets),
 		fill(core.PersistentVolumes().Informer(), c.PersistentVolumes),
 		fill(core.PersistentVolumeClaims().Informer(), c.PersistentVolumeClaims),
 		fill(storage.StorageClasses().Informer(), c.StorageClasses),

@@ -26,7 +26,7 @@ func main() {
 	klog.SetOutput(io.Discard)
 	metrics.Register()
 	if len(os.Args) != 2 || modes[os.Args[1]] == nil {
-		fail(fmt.Errorf("usage: oracle validation|placement|profile|configured|measure|replicas < cases > decisions"))
+		fail(fmt.Errorf("usage: oracle validation|placement|profile|configured|preemption|measure|replicas < cases > decisions"))
 	}
 	if err := decide(modes[os.Args[1]], os.Stdin, os.Stdout); err != nil {
 		fail(err)

@@ -137,6 +137,10 @@ class InterPodAffinity(Plugin):
         for key in selecting.keeping_off:
             self._keeping_off.add(key, pods)
 
+    @property
+    def skipped(self) -> bool:
+        return not (self._own.affinity or self._own.anti_affinity or self._keeping_off)
+
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
         Yield the nodes on which the Pod's affinity, its anti-affinity or that of another Pod is not met.
@@ -148,7 +152,7 @@ class InterPodAffinity(Plugin):
             (ANTI_AFFINITY_UNMET, _reached(self._unwanted)),
             (ANTI_AFFINITY_OF_OTHERS_UNMET, _reached(self._keeping_off)),
         ):
-            yield Refusal(self.name, (reason,), remaining & refused)
+            yield Refusal(self.name, (reason,), remaining & refused, reason != AFFINITY_UNMET)
             remaining &= ~refused
 
     def kept_off(self) -> NodeSet:

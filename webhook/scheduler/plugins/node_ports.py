@@ -33,7 +33,7 @@ class NodePorts(Plugin):
 
         upstream: node_ports.go:NodePorts.Filter (v1.37)
         """
-        yield Refusal(self.name, (NO_FREE_PORTS,), remaining & self._taken)
+        yield Refusal(self.name, (NO_FREE_PORTS,), remaining & self._taken, True)
 
     def kept_off(self) -> NodeSet:
         return self._taken

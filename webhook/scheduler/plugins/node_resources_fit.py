@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 
-from webhook.scheduler.counts import Usage
+from webhook.scheduler.counts import UNUSED, Usage
 from webhook.scheduler.fit import allocation, asked_of_node, shortages
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet
 from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
@@ -41,8 +41,25 @@ class NodeResourcesFit(Plugin):
         """
         self._by_reasons.look_at(remaining)
         for reasons, nodes in self._by_reasons.by_answer.items():
-            if reasons:
-                yield Refusal(self.name, reasons, remaining & nodes)
+            refused = remaining & nodes if reasons else 0
+            if not refused:
+                continue
+            beyond = refused & self._too_small if self.cycle.features.requests_beyond_preemption else 0
+            if beyond:
+                yield Refusal(self.name, reasons, beyond)
+            if refused != beyond:
+                yield Refusal(self.name, reasons, refused & ~beyond, True)
+
+    @cached_property
+    def _too_small(self) -> NodeSet:
+        """The nodes that have less than the Pod requests, even without other Pods."""
+        requests, of_devices = self.cycle.requests, self.cycle.of_devices
+
+        def is_too_small(node: Node) -> bool:
+            alone = asked_of_node(requests, of_devices, node.allocatable)
+            return bool(shortages(alone, node.allocatable._replace(pods=1), UNUSED))
+
+        return self.nodes.grouped(self.nodes.all, is_too_small).get(True, 0)
 
     def passing(self, remaining: NodeSet) -> NodeSet:
         self._by_reasons.look_at(remaining)

@@ -41,13 +41,13 @@ class NodeVolumeLimits(Plugin):
                 continue
             for driver in sorted({volume.driver for volume in wanted}):
                 missing = left & self._lacking(driver)
-                yield Refusal(self.name, (f"{driver} CSI driver is not installed on the node",), missing)
+                yield Refusal(self.name, (f"{driver} CSI driver is not installed on the node",), missing, True)
                 left &= ~missing
             wrong = left & self.nodes.named(attached.errors)
             for node in self.nodes.names(wrong and wrong & self._limited):
                 error = min(attached.errors[node].values())
                 raise SchedulerError(f'running "{self.name}" filter plugin: {error}')
-            yield Refusal(self.name, (TOO_MANY,), left & attached.refused(wanted))
+            yield Refusal(self.name, (TOO_MANY,), left & attached.refused(wanted), True)
 
     @cached_property
     def _wanted(self) -> list[tuple[NodeSet, Sequence[AttachedVolume]]]:

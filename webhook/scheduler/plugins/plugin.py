@@ -25,11 +25,17 @@ EVERY_NODE = PreFilterResult()
 
 
 class Refusal(NamedTuple):
-    """Nodes that one plugin refuses, and all of its reasons; `plugin` is "" where PreFilter left the nodes out."""
+    """
+    Nodes that one plugin refuses, and all of its reasons; `plugin` is "" where PreFilter left the nodes out.
+
+    It is `resolvable` if it may end when Pods of the node are preempted: upstream's code is then Unschedulable, else
+    UnschedulableAndUnresolvable.
+    """
 
     plugin: str
     reasons: tuple[str, ...]
     nodes: NodeSet
+    resolvable: bool = False
 
 
 class Plugin:
@@ -59,6 +65,11 @@ class Plugin:
         """Return the nodes that the plugin does not refuse."""
         return remaining & ~union(refusal.nodes for refusal in self.refusals(remaining))
 
+    @property
+    def skipped(self) -> bool:
+        """Whether PreFilter skips the plugin for the Pods that are there, so that it heeds none that are tried."""
+        return False
+
     def kept_off(self) -> NodeSet:
         """Return the nodes that it refuses for as long as the Pods that are there stay, however many more come."""
         return 0
@@ -73,6 +84,10 @@ class Plugin:
 
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:
         """Count `number` more Pods that are alike on a node, fewer if it is negative."""
+
+    def try_pods(self, info: PodInfo, node: str, number: int) -> None:
+        """Count Pods of a node that are only tried, as AddPod and RemovePod of upstream's PreFilterExtensions do."""
+        self.add_pods(info, node, number)
 
     def set_usage(self, node: Node, usage: Usage) -> None:
         """Set what is used of a node."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.scheduler.counts import PodInfo
-from webhook.scheduler.filtering import HardConstraints, Verdicts
+from webhook.scheduler.filtering import UNEVEN, HardConstraints, Verdicts
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
@@ -49,7 +49,7 @@ class PodTopologySpread(Plugin):
         upstream: filtering.go:PodTopologySpread.Filter (v1.37)
         """
         for reason, nodes in self.verdicts().reasons():
-            yield Refusal(self.name, (reason,), nodes & remaining)
+            yield Refusal(self.name, (reason,), nodes & remaining, reason == UNEVEN)
 
     def passing(self, remaining: NodeSet) -> NodeSet:
         return self.hard.passing(remaining)
@@ -70,6 +70,14 @@ class PodTopologySpread(Plugin):
         if info.namespace == self.cycle.pod.namespace and not info.terminating:
             for counts in (*self.hard.counts, *self.soft.counts):
                 counts.add(info.labels, node, number)
+
+    def try_pods(self, info: PodInfo, node: str, number: int) -> None:
+        """
+        Count Pods that are only tried, also those that are being deleted, which were not counted before.
+
+        upstream: filtering.go:PodTopologySpread.updateWithPod (v1.37)
+        """
+        self.add_pods(info._replace(terminating=False), node, number)
 
     def copy(self) -> PodTopologySpread:
         new = PodTopologySpread(self.cycle)

@@ -34,6 +34,7 @@ class VolumeRestrictions(Plugin):
         super().__init__(cycle)
         self._in_use = cycle.snapshot.claims_in_use if cycle.mounts.claims else {}
         self._changes: dict[ClaimKey, int] = {}
+        self._tried = 0  # Pods that are only tried, and have a claim by the name of one of these.
         self._conflicts: dict[str, int] = {}
         if cycle.mounts.disks:
             for mounts, numbers in cycle.snapshot.mounts.items():
@@ -49,7 +50,12 @@ class VolumeRestrictions(Plugin):
     @property
     def _is_in_use(self) -> bool:
         """Whether another Pod uses one of them."""
-        return any(self._in_use.get(key, 0) + self._changes.get(key, 0) > 0 for key in self._claims_of_one_pod)
+        used = sum(self._in_use.get(key, 0) + self._changes.get(key, 0) > 0 for key in self._claims_of_one_pod)
+        return used + self._tried > 0
+
+    @property
+    def skipped(self) -> bool:
+        return not self.cycle.mounts.disks and not self._is_in_use
 
     def pre_filter(self) -> PreFilterResult:
         """
@@ -70,10 +76,10 @@ class VolumeRestrictions(Plugin):
         upstream: volume_restrictions.go:VolumeRestrictions.Filter (v1.37)
         """
         conflicting = self._with_conflicts()
-        yield Refusal(self.name, (DISK_CONFLICT,), remaining & conflicting)
+        yield Refusal(self.name, (DISK_CONFLICT,), remaining & conflicting, True)
         if self._is_in_use:
             reason = CLAIM_IN_USE if self.cycle.features.claim_in_use_reason else CLAIM_IN_USE_TO_33
-            yield Refusal(self.name, (reason,), remaining & ~conflicting)
+            yield Refusal(self.name, (reason,), remaining & ~conflicting, True)
 
     def _with_conflicts(self) -> NodeSet:
         return self.nodes.named(node for node, number in self._conflicts.items() if number > 0)
@@ -83,6 +89,18 @@ class VolumeRestrictions(Plugin):
             return
         for key in info.mounts.shared_claims if self.cycle.mounts.claims else ():
             self._changes[key] = self._changes.get(key, 0) + number
+        self._count_disks(info.mounts, {node: number})
+
+    def try_pods(self, info: PodInfo, node: str, number: int) -> None:
+        """
+        Count Pods that are only tried: by the names of their claims, whatever their namespace.
+
+        upstream: volume_restrictions.go:preFilterState.conflictingPVCRefCountForPod (v1.37)
+        """
+        if info.mounts is None or self.nodes.get(node) is None:
+            return
+        names = {name for _, name in self._claims_of_one_pod}
+        self._tried += number * sum(name in names for _, name in info.mounts.shared_claims)
         self._count_disks(info.mounts, {node: number})
 
     def _count_disks(self, mounts: Mounts, numbers: Mapping[str, int]) -> None:
@@ -95,6 +113,7 @@ class VolumeRestrictions(Plugin):
         new = VolumeRestrictions.__new__(VolumeRestrictions)
         Plugin.__init__(new, cycle)
         new._in_use, new._changes, new._conflicts = self._in_use, self._changes, self._conflicts
+        new._tried = self._tried
         return new
 
     def copy(self) -> VolumeRestrictions:

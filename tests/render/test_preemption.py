@@ -1,0 +1,113 @@
+"""Preemption in words: on which node, whom, and what is not known of that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.build import pod
+from tests.support.placing import attempted, node, running
+from webhook.placement.explanation import explain
+from webhook.render.preemption import as_json, in_words, nomination
+
+EARLY = "2026-01-01T00:00:00Z"
+
+
+def low(name, on, priority=-10, cpu="1", **metadata):
+    raw = running(on, cpu=cpu, **metadata)
+    status = {"phase": "Running", "startTime": EARLY}
+    named = {**raw["metadata"], "name": name, "uid": name}
+    return {**raw, "metadata": named, "spec": {**raw["spec"], "priority": priority}, "status": status}
+
+
+def explained(*objects, cpu="1", **spec):
+    return explain(attempted(*objects, cpu=cpu, **spec))
+
+
+FULL = node("n1", cpu="2")
+
+
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        ([FULL, low("a", "n1", cpu="2")], "kube-scheduler will preempt a on n1"),
+        ([FULL, low("a", "n1", -1), low("b", "n1")], "kube-scheduler will preempt b on n1"),
+        ([FULL, low("a", "n1"), low("b", "n1")], "kube-scheduler will preempt one of a and b on n1"),
+        (
+            [FULL, low("a", "n1", cpu="2"), node("n2", cpu="1"), low("b", "n2", cpu="1")],
+            "kube-scheduler will preempt Pods on one of n1 (a), n2 (b)",
+        ),
+        (
+            [FULL, low("a", "n1", cpu="100m"), running("n1", cpu="1500m")],
+            "to preempt Pods of lower priority does not help",
+        ),
+        ([FULL, running("n1", cpu="2")], ""),
+        ([node("n1")], ""),
+    ],
+)
+def test_what_comes_of_it(objects, words):
+    assert words == in_words(explained(*objects).preemption)
+
+
+def test_several_victims_and_a_pod_that_is_not_there_yet():
+    objects = [FULL, low("a", "n1", -1), low("b", "n1", -2)]
+
+    assert "kube-scheduler would preempt a and b on n1" == in_words(
+        explained(*objects, cpu="2").preemption, exists=False
+    )
+
+
+def test_a_budget_that_is_violated_is_said():
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+
+    assert "kube-scheduler will preempt a on n1, against a PodDisruptionBudget" == in_words(
+        explained(FULL, low("a", "n1", cpu="2"), budget).preemption
+    )
+
+
+def test_a_pod_that_preempts_none_is_not_told_that_it_does_not_help():
+    assert "" == in_words(explained(FULL, low("a", "n1", cpu="2"), preemptionPolicy="Never").preemption)
+
+
+def waiting(*objects, volumes=()):
+    raw = pod(name="waits", spec={"volumes": list(volumes)})
+    there = {**raw, "status": {"phase": "Pending", "nominatedNodeName": "n1"}}
+    cycle = attempted(FULL, *objects, there)
+    return explain(replace(cycle, pod=replace(cycle.pod, name="waits", nominated_node="n1")))
+
+
+def test_what_is_known_of_a_nominated_node():
+    ending = low("gone", "n1", cpu="2", deletionTimestamp=EARLY)
+    preempted = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    ending["status"]["conditions"] = [preempted]
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+
+    assert ["Node n1 is nominated for it: kube-scheduler has preempted gone there."] == list(
+        nomination(waiting(ending))
+    )
+    assert "kube-scheduler waits for the Pods to end that it has preempted" == in_words(
+        waiting(ending, running("n1")).preemption
+    )
+    assert ["Node n1 is nominated for it: kube-scheduler tries it first."] == list(nomination(waiting()))
+    assert "has perhaps chosen it already, and binds its volumes" in next(nomination(waiting(volumes=[claim])))
+    assert [] == list(nomination(explained(FULL)))
+
+
+def test_json():
+    made = as_json(explained(FULL, low("a", "n1"), low("b", "n1")).preemption)
+
+    victims = [{"pods": ["shop/a", "shop/b"], "number": 1}]
+    assert {
+        "preemption": {
+            "helps": True,
+            "nodes": [{"node": "n1", "outcomes": [{"victims": victims, "violations": 0}]}],
+        }
+    } == made
+    assert {} == as_json(explained(node("n1")).preemption)

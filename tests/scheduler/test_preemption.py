@@ -1,0 +1,212 @@
+"""On which nodes preemption helps, and whom it takes; its recordings are in tests/data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.build import pod
+from tests.support.placing import INFRA, attempted, node, requesting, running
+from webhook.objects.disruption_budget import DisruptionBudget
+from webhook.scheduler.framework import Framework
+from webhook.scheduler.preemption import messages, preempt
+from webhook.scheduler.profile import USUAL_PROFILE
+
+EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+
+
+def low(name, on, priority=-10, cpu="1", started=EARLY, labels=None):
+    raw = running(on, cpu=cpu, labels=labels or {"app": "low"})
+    named = {**raw["metadata"], "name": name, "uid": name}
+    spec, status = {**raw["spec"], "priority": priority}, {"phase": "Running", "startTime": started}
+    return {**raw, "metadata": named, "spec": spec, "status": {k: v for k, v in status.items() if v}}
+
+
+def of(*objects, budgets=(), profile=USUAL_PROFILE, cpu="1", **spec):
+    cycle = replace(attempted(*objects, cpu=cpu, **spec), profile=profile)
+    framework = Framework(cycle)
+    feasibility = framework.feasibility()
+    preemption = preempt(framework, feasibility, cycle.snapshot.pods_on, budgets)
+    return preemption, messages(cycle, feasibility, preemption)
+
+
+def victims(preemption):
+    """By node, in each way in which it may be: the names of Pods that are alike, and how many of them go."""
+    return {
+        name: [[("".join(n.name for n in alike.pods), alike.number) for alike in taken.alike] for taken in outcomes]
+        for name, outcomes in preemption.candidates.items()
+    }
+
+
+def budget(app, allowed, disrupted=()):
+    return DisruptionBudget(
+        "shop", app, {"matchLabels": {"app": app}}, None, None, False, allowed, frozenset(disrupted)
+    )
+
+
+def test_the_least_important_pods_go_and_as_few_as_need_be():
+    """The Pod fits beside the most important one, which comes back first."""
+    preemption, told = of(node("n1", cpu="2"), low("a", "n1", -1), low("b", "n1", -10))
+
+    assert {"n1": [[("b", 1)]]} == victims(preemption)
+    assert told[0].endswith("found a potential placement for pod on node n1, preempting 1 victims")
+
+
+def test_of_the_same_priority_the_youngest_goes():
+    preemption, _ = of(node("n1", cpu="2"), low("old", "n1"), low("young", "n1", started=LATE))
+
+    assert {"n1": [[("young", 1)]]} == victims(preemption)
+
+
+def test_a_pod_that_has_not_started_is_the_youngest():
+    preemption, _ = of(node("n1", cpu="2"), low("new", "n1", started=None), low("old", "n1", started=LATE))
+
+    assert {"n1": [[("new", 1)]]} == victims(preemption)
+
+
+def test_which_of_pods_that_are_alike_goes_is_not_known():
+    preemption, _ = of(node("n1", cpu="3"), *(low(name, "n1") for name in "abc"))
+
+    assert {"n1": [[("abc", 1)]]} == victims(preemption)
+    assert preemption.exact
+
+
+def test_of_pods_that_started_at_once_and_differ_every_order_is_looked_at():
+    """Beside the large one nothing fits; either of the small ones may stay, if it comes first."""
+    pods = [low("x", "n1", cpu="1500m"), low("y", "n1", cpu="1"), low("z", "n1", cpu="500m")]
+    preemption, _ = of(node("n1", cpu="3"), *pods, cpu="1500m")
+
+    assert {"n1": [[("x", 1)], [("y", 1), ("z", 1)]]} == {
+        name: sorted(sorted(way) for way in ways) for name, ways in victims(preemption).items()
+    }
+
+
+def test_nodes_are_compared_by_budgets_then_the_highest_victim_their_sum_their_number_and_their_age():
+    nodes = [node(name, cpu="2") for name in "abcde"]
+    pods = [
+        *(low("a1", "a", -10, labels={"app": "db"}), low("a2", "a", -10, labels={"app": "db"})),
+        *(low("b1", "b", -10), low("b2", "b", -5)),
+        *(low("c1", "c", -10), low("c2", "c", -10)),
+        low("d1", "d", -10, cpu="2"),
+        low("e1", "e", -10, cpu="2", started=LATE),
+    ]
+    for left, chosen in ((5, "e"), (4, "d"), (3, "c"), (2, "b"), (1, "a")):
+        names = "abcde"[:left]
+        there = [one for one in pods if one["spec"]["nodeName"] in names]
+        preemption, _ = of(*nodes[:left], *there, cpu="2", budgets=[budget("db", 1)])
+
+        assert (chosen,) == preemption.nodes
+
+
+def test_of_equal_nodes_any_may_be_chosen_and_each_message_is_told():
+    preemption, told = of(node("a", cpu="1"), node("b", cpu="1"), low("x", "a"), low("y", "b"))
+
+    assert ("a", "b") == preemption.nodes
+    assert 2 == len(told)
+
+
+def test_of_many_candidates_kube_scheduler_compares_only_some():
+    """The cheapest is always taken where it is among them; beside it, it may be content with others."""
+    few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
+    objects = [node(name, cpu="1") for name in "abc"] + [low(name, name, -i) for i, name in enumerate("abc", 1)]
+
+    assert ("c",) == of(*objects)[0].nodes
+    assert ("a", "b", "c") == of(*objects, profile=few)[0].nodes
+
+
+def test_pods_that_violate_a_budget_come_back_first():
+    pods = [low("kept", "n1", labels={"app": "db"}, started=LATE), low("other", "n1")]
+
+    for allowed, gone in ((0, "other"), (1, "kept")):
+        preemption, _ = of(node("n1", cpu="2"), *pods, budgets=[budget("db", allowed)])
+        assert {"n1": [[(gone, 1)]]} == victims(preemption)
+    preemption, _ = of(node("n1", cpu="2"), *pods, budgets=[budget("db", 0, disrupted=["kept"])])
+    assert {"n1": [[("kept", 1)]]} == victims(preemption)
+
+
+@pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {"app": "-"}}])
+def test_a_budget_without_a_selector_or_with_an_empty_or_invalid_one_is_about_no_pod(selector):
+    any_of_them = budget("low", 0)._replace(selector=selector)
+    preemption, _ = of(node("n1", cpu="1"), low("x", "n1"), budgets=[any_of_them])
+
+    assert [0] == [taken.violations for taken in preemption.candidates["n1"]]
+
+
+def test_what_a_budget_allows_is_not_known_and_matters_if_it_is_about_a_victim():
+    for app, unknown in (("low", True), ("db", False)):
+        preemption, _ = of(node("n1", cpu="1"), low("x", "n1"), budgets=[budget(app, None)])
+        assert unknown is preemption.budgets_unknown
+    assert of(node("n1", cpu="1"), low("x", "n1"), budgets=None)[0].budgets_unknown
+
+
+def test_the_message_says_why_it_does_not_help_on_each_node():
+    objects = [
+        *(node("none", cpu="1"), running("none", cpu="1")),
+        *(node("short", cpu="1"), low("x", "short", cpu="100m"), running("short", cpu="500m")),
+        node("closed", taints=[INFRA]),
+        node("small", cpu="100m"),
+    ]
+    preemption, told = of(*objects)
+
+    assert preemption.tried
+    assert told[0].endswith(
+        "preemption: 0/4 nodes are available: 1 Insufficient cpu, 1 No preemption victims found for incoming pod, "
+        "2 Preemption is not helpful for scheduling."
+    )
+    assert not of(*objects[:2])[0].tried
+
+
+def test_up_to_1_33_a_node_that_is_too_small_is_tried_too():
+    _, told = of(node("small", cpu="100m"), minor=33)
+
+    assert told[0].endswith("preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.")
+
+
+def test_a_pod_that_never_preempts_says_so():
+    preemption, told = of(node("n1", cpu="1"), low("x", "n1"), preemptionPolicy="Never")
+
+    assert ({}, False) == (preemption.candidates, preemption.clears_nomination)
+    assert told[0].endswith("preemption: not eligible due to preemptionPolicy=Never.")
+
+
+@pytest.mark.parametrize(
+    ("minor", "rejected", "ending"),
+    [
+        (33, False, "Insufficient cpu. preemption: 0/1 nodes"),
+        (36, False, "Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes"),
+        (37, False, "Insufficient cpu. preemption: 0/1 nodes"),
+        (33, True, '"absent" not found. preemption: 0/1 nodes'),
+        (37, True, '"absent" not found. not found'),
+    ],
+)
+def test_what_is_added_depends_on_the_version(minor, rejected, ending):
+    absent = [{"name": "data", "persistentVolumeClaim": {"claimName": "absent"}}]
+    _, told = of(node("n1", cpu="100m"), minor=minor, **({"volumes": absent} if rejected else {}))
+
+    assert ending in told[0]
+
+
+def test_a_profile_may_run_neither():
+    without = replace(USUAL_PROFILE, preempts=False)
+
+    preemption, told = of(node("n1", cpu="1"), low("x", "n1"), profile=without)
+    assert (None, ("0/1 nodes are available: 1 Insufficient cpu.",)) == (preemption, told)
+    _, told = of(node("n1", cpu="100m"), profile=replace(USUAL_PROFILE, deallocates=False), minor=36)
+    assert "no new claims" not in told[0]
+
+
+def test_where_a_node_passes_nothing_is_preempted():
+    assert (None, ()) == of(node("n1"), low("x", "n1"))
+
+
+def waiting(on):
+    raw = pod(name="waiting", spec={"containers": requesting("1")})
+    return {**raw, "status": {"phase": "Pending", "nominatedNodeName": on}}
+
+
+def test_a_nominated_pod_keeps_the_room_that_was_made():
+    """The placeholder on n1 is no help, since its room is kept."""
+    objects = [node("n1", cpu="1"), node("n2", cpu="1"), low("x", "n1"), low("y", "n2"), waiting("n1")]
+
+    assert ("n2",) == of(*objects)[0].nodes

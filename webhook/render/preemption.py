@@ -1,0 +1,98 @@
+"""Preemption in words and as JSON: on which node kube-scheduler makes room for a Pod, and whom it evicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.placement.explanation import Explanation
+from webhook.scheduler.preemption import NEVER_PREEMPTS, STILL_ENDING, Preemption, Victims
+
+MOST_SHOWN = 5
+
+
+def nomination(explanation: Explanation) -> Iterator[str]:
+    """Yield what is known of the node that is nominated for the Pod."""
+    pod, snapshot = explanation.cycle.pod, explanation.cycle.snapshot
+    if not pod.nominated_node:
+        return
+    node = one_line(pod.nominated_node, LINE_LIMIT)
+    there = snapshot.pods_on.get(pod.nominated_node, ())
+    ending = [named.name for named in there if named.pod.preempted and named.pod.priority < pod.priority]
+    own = pod.namespace, pod.name
+    assumed = [nominated for nominated in snapshot.nominated if nominated.may_be_assumed]
+    if ending:
+        yield f"Node {node} is nominated for it: kube-scheduler has preempted {_some(sorted(ending))} there."
+    elif any((nominated.namespace, nominated.name) == own for nominated in assumed):
+        yield f"Node {node} is nominated for it: kube-scheduler has perhaps chosen it already, and binds its volumes."
+    else:
+        yield f"Node {node} is nominated for it: kube-scheduler tries it first."
+
+
+def in_words(preemption: Preemption | None, *, exists: bool = True) -> str:
+    """Return what comes of preemption, in a sentence without its end; "" where there is nothing to say."""
+    if preemption is None:
+        return ""
+    will = "will" if exists else "would"
+    if preemption.candidates:
+        violating = any(victims.violations for _, victims in preemption.outcomes)
+        budget = ", against a PodDisruptionBudget" if violating else ""
+        return f"kube-scheduler {will} preempt {_where(preemption)}{budget}"
+    if preemption.failure.endswith(STILL_ENDING):
+        return "kube-scheduler waits for the Pods to end that it has preempted"
+    if preemption.failure.endswith(NEVER_PREEMPTS) or not preemption.tried:
+        return ""
+    return "to preempt Pods of lower priority does not help"
+
+
+def _where(preemption: Preemption) -> str:
+    """Return whom it takes, and on which node; of several nodes, each with those that it takes there."""
+    if len(preemption.nodes) == 1:
+        return f"{_victims(preemption.candidates[preemption.nodes[0]])} on {preemption.nodes[0]}"
+    each = [f"{node} ({_victims(preemption.candidates[node])})" for node in preemption.nodes[:MOST_SHOWN]]
+    more = len(preemption.nodes) - MOST_SHOWN
+    return f"Pods on one of {', '.join(each)}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _victims(outcomes: Sequence[Victims]) -> str:
+    """Return the Pods that one node loses; of those that are alike, how many."""
+    shown = " or ".join(_of_one(victims) for victims in outcomes[:MOST_SHOWN])
+    return f"{shown} or others" if len(outcomes) > MOST_SHOWN else shown
+
+
+def _of_one(victims: Victims) -> str:
+    parts = []
+    for alike in victims.alike:
+        names = sorted(named.name for named in alike.pods)
+        whole = alike.number == len(names)
+        parts.append(_some(names) if whole else f"{'one' if alike.number == 1 else alike.number} of {_some(names)}")
+    return _some(parts)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return names as an enumeration."""
+    shown = [one_line(name, LINE_LIMIT) for name in names[:MOST_SHOWN]]
+    if len(names) > MOST_SHOWN:
+        return f"{', '.join(shown)} and {len(names) - MOST_SHOWN:,} more"
+    *first, last = shown
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def as_json(preemption: Preemption | None) -> dict[str, object]:
+    """Return the member that says what comes of preemption; none where kube-scheduler does not get as far."""
+    if preemption is None:
+        return {}
+    nodes = [
+        {"node": node, "outcomes": [_victims_json(victims) for victims in preemption.candidates[node]]}
+        for node in preemption.nodes
+    ]
+    return {"preemption": {"helps": bool(preemption.candidates), "nodes": nodes}}
+
+
+def _victims_json(victims: Victims) -> dict[str, object]:
+    """Return what one node may lose: of each entry, so many of the Pods that are named."""
+    entries = [
+        {"pods": sorted(f"{named.namespace}/{named.name}" for named in alike.pods), "number": alike.number}
+        for alike in victims.alike
+    ]
+    return {"victims": entries, "violations": victims.violations}

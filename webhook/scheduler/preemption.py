@@ -1,0 +1,472 @@
+"""
+DefaultPreemption: on which nodes there would be room for a Pod if Pods of lower priority went, and which of them go.
+
+    refused nodes ──those that Pods refuse──> without all lower Pods ──fits?──> give back what still fits ──> victims
+    candidates ──fewest violated budgets, lowest victim, ... ──> the nodes that kube-scheduler may choose
+
+The order of Pods with the same priority and start time is that of kube-scheduler's cache, which nobody can know: all
+that may come of it is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, permutations
+from typing import NamedTuple
+
+from webhook.objects.disruption_budget import DisruptionBudget
+from webhook.objects.reading import Reader
+from webhook.scheduler.attached_volumes import SchedulerError
+from webhook.scheduler.constraint import read_selector
+from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.framework import DryRun, Feasibility, Framework, counted, message
+from webhook.scheduler.nodes import NodeSet, union
+from webhook.scheduler.plugins.plugin import Refusal
+from webhook.scheduler.profile import Cycle
+from webhook.scheduler.selectors import Selector, as_selector
+from webhook.scheduler.snapshot import NamedPod
+from webhook.scheduler.validation import selector_errors
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_NODE_FITS = "nodes are available: "
+NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
+STILL_ENDING = "not eligible due to a terminating pod on the nominated node."
+NO_CLAIM_DEALLOCATED = "no new claims to deallocate"
+NO_STATE = "not found"  # That of DynamicResources, whose PreFilter did not run.
+LOWEST_PRIORITY = -(1 << 31)
+MOST_OUTCOMES, MOST_BUDGETS_ORDERED = 64, 4  # of a node; of budgets over one Pod, of which every order is tried
+
+Counts = tuple[int, ...]  # How many Pods of each sort, in the order of the sorts.
+
+
+class Alike(NamedTuple):
+    """Pods on a node that are alike, of which `number` are preempted: which of them is not known."""
+
+    pods: tuple[NamedPod, ...]
+    number: int
+
+    @property
+    def priority(self) -> int:
+        return self.pods[0].pod.priority
+
+    @property
+    def started(self) -> float:
+        return self.pods[0].pod.started
+
+
+class Victims(NamedTuple):
+    """
+    What preemption takes from a node, the most important Pods first; `violations` of them violate a budget.
+
+    upstream: types.go:Victims of the extender's API (v1.37)
+    """
+
+    alike: tuple[Alike, ...]
+    violations: int
+
+    @property
+    def number(self) -> int:
+        return sum(alike.number for alike in self.alike)
+
+    @property
+    def cost(self) -> tuple[int, int, int, int, float]:
+        """
+        What kube-scheduler compares of candidates: it takes the smallest.
+
+        upstream: preemption.go:pickOneNodeForPreemption (v1.37)
+        """
+        highest = max(alike.priority for alike in self.alike)
+        return (
+            self.violations,
+            highest,
+            sum(alike.number * (alike.priority - LOWEST_PRIORITY) for alike in self.alike),
+            self.number,
+            -min(alike.started for alike in self.alike if alike.priority == highest),
+        )
+
+
+class Preemption(NamedTuple):
+    """
+    What DefaultPreemption makes of a Pod that no node takes.
+
+    `candidates` are the nodes on which it helps, each with all that may come of it; `nodes` those that may be chosen.
+    `failure` is what kube-scheduler adds to its message where there is no candidate; it `tried` if a node has Pods of
+    lower priority that may be in the way.  It is not `exact` where some
+    outcomes of a node were not looked at; `budgets_unknown` if what the budgets allow is not known, and matters.
+    """
+
+    candidates: Mapping[str, tuple[Victims, ...]]
+    nodes: tuple[str, ...]
+    failure: str
+    tried: bool = True
+    exact: bool = True
+    budgets_unknown: bool = False
+
+    @property
+    def clears_nomination(self) -> bool:
+        """Whether the Pod loses the node that was nominated for it: no preemption helps it."""
+        return NO_NODE_FITS in self.failure
+
+    @property
+    def outcomes(self) -> list[tuple[str, Victims]]:
+        """The nodes that may be chosen, each with what may be taken from it."""
+        return [(node, victims) for node in self.nodes for victims in self.candidates[node]]
+
+
+class _MatchingBudget(NamedTuple):
+    written: DisruptionBudget
+    selector: Selector
+
+    def counts(self, pod: NamedPod) -> bool:
+        """Return whether the Pod counts for the budget, and was not let go before."""
+        return (
+            pod.namespace == self.written.namespace
+            and bool(pod.pod.labels)
+            and self.selector.matches(dict(pod.pod.labels))
+            and pod.name not in self.written.disrupted
+        )
+
+
+class _Sort(NamedTuple):
+    """Pods on a node that are alike in all that preemption looks at; `budgets` are those for which they count."""
+
+    pods: tuple[NamedPod, ...]
+    budgets: tuple[int, ...]
+
+    @property
+    def member(self) -> tuple[str, BoundPod]:
+        return self.pods[0].namespace, self.pods[0].pod
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Return what puts the most important Pods first."""
+        return -self.pods[0].pod.priority, self.pods[0].pod.started
+
+
+class _Classified(NamedTuple):
+    """How many Pods of each sort violate a budget, and how many each budget still allows."""
+
+    violating: Counts
+    allowed: Counts
+
+
+def preempt(
+    framework: Framework,
+    feasibility: Feasibility,
+    pods_on: Mapping[str, Sequence[NamedPod]],
+    budgets: Sequence[DisruptionBudget] | None,
+) -> Preemption | None:
+    """
+    Return what preemption comes to where no node is feasible; the framework is as before.
+
+    `pods_on` are the Pods by the name of their node, `budgets` None where those may not be read.  None where
+    kube-scheduler does not get as far: a node is feasible, none is there, the attempt was given up, or
+    DefaultPreemption does not run.
+
+    upstream: preemption.go:Evaluator.Preempt (v1.37)
+    """
+    cycle = framework.cycle
+    if feasibility.feasible or feasibility.error or not cycle.snapshot.nodes or not cycle.profile.preempts:
+        return None
+    return _Evaluator(framework, feasibility, pods_on, budgets).preemption()
+
+
+class _Evaluator:
+    """One attempt to preempt: with the budgets, and what of each node is known."""
+
+    def __init__(
+        self,
+        framework: Framework,
+        feasibility: Feasibility,
+        pods_on: Mapping[str, Sequence[NamedPod]],
+        budgets: Sequence[DisruptionBudget] | None,
+    ) -> None:
+        self.framework, self.feasibility, self.cycle = framework, feasibility, framework.cycle
+        self.pods_on, self._budgets = pods_on, tuple(_matching(budgets or ()))
+        self.exact, self.budgets_unknown = True, budgets is None
+
+    def preemption(self) -> Preemption:
+        features, deallocates = self.cycle.features, self.cycle.profile.deallocates
+        if self.feasibility.rejected and deallocates and features.rejection_ends_post_filter:
+            return Preemption({}, (), NO_STATE, False)
+        if ineligible := self._ineligible():
+            return Preemption({}, (), self._failed(ineligible), False)
+        nodes = self.cycle.snapshot.nodes
+        potential = union(refusal.nodes for refusal in self.feasibility.refusals if refusal.resolvable)
+        candidates, refusals = dict[str, tuple[Victims, ...]](), list[Refusal]()
+        for name in nodes.names(potential):
+            outcome = self._on(name)
+            if isinstance(outcome, Refusal):
+                refusals.append(outcome)
+            else:
+                candidates[name] = outcome
+        if not candidates:
+            refusals.append(Refusal("", (NOT_HELPFUL,), nodes.all & ~potential))
+            reasons = counted(refusal for refusal in refusals if refusal.nodes)
+            tried = any(refusal.reasons not in ((NO_VICTIMS,), (NOT_HELPFUL,)) for refusal in refusals)
+            return Preemption({}, (), self._failed(f"0/{len(nodes)} {NO_NODE_FITS}{reasons}."), tried)
+        chosen = tuple(_chosen(candidates, self._enough(potential)))
+        return Preemption(candidates, chosen, "", True, self.exact, self.budgets_unknown)
+
+    def _ineligible(self) -> str:
+        """
+        Return why the Pod may not preempt others, "" if it may.
+
+        upstream: default_preemption.go:DefaultPreemption.PodEligibleToPreemptOthers (v1.37)
+        """
+        pod, own_node = self.cycle.pod, self.framework.own_node
+        if not pod.preempts:
+            return NEVER_PREEMPTS
+        own = self.cycle.snapshot.nodes.named((own_node,))
+        if not own or self.feasibility.rejected:
+            return ""
+        if not any(refusal.resolvable and refusal.nodes & own for refusal in self.feasibility.refusals):
+            return ""
+        there = self.pods_on.get(own_node, ())
+        ending = any(named.pod.preempted and named.pod.priority < pod.priority for named in there)
+        return STILL_ENDING if ending else ""
+
+    def _failed(self, why: str) -> str:
+        """
+        Return what the PostFilter plugins say together.
+
+        upstream: framework.go:frameworkImpl.RunPostFilterPlugins (v1.37)
+        """
+        speaks = self.cycle.profile.deallocates and self.cycle.features.speaks_of_deallocation
+        before = f"{NO_CLAIM_DEALLOCATED}, " if speaks else ""
+        return f"{before}preemption: {why}"
+
+    def _enough(self, potential: NodeSet) -> int:
+        """
+        Return with how many candidates kube-scheduler is content.
+
+        upstream: default_preemption.go:DefaultPreemption.calculateNumCandidates (v1.37)
+        """
+        number, profile = potential.bit_count(), self.cycle.profile
+        return min(number, max(number * profile.preemption_percentage // 100, profile.preemption_candidates))
+
+    def _on(self, node: str) -> tuple[Victims, ...] | Refusal:
+        """
+        Return what may be taken from a node, or why that does not help.
+
+        upstream: default_preemption.go:DefaultPreemption.SelectVictimsOnNode (v1.37)
+        """
+        bit, priority = self.cycle.snapshot.nodes.named_one(node), self.cycle.pod.priority
+        lower = [named for named in self.pods_on.get(node, ()) if named.pod.priority < priority]
+        if not lower:
+            return Refusal("", (NO_VICTIMS,), bit)
+        with DryRun(self.framework, node) as dry_run:
+            sorts = _sorts(lower, self._budgets)
+            for sort in sorts:
+                dry_run.give(sort.member, -len(sort.pods))
+            try:
+                refusal = dry_run.refusal()
+                return self._victims(_Reprieve(dry_run, sorts)) if refusal is None else refusal
+            except SchedulerError as error:
+                return Refusal("", (str(error),), bit)
+
+    def _victims(self, reprieve: _Reprieve) -> tuple[Victims, ...]:
+        sorts = reprieve.sorts
+        numbers = tuple([len(sort.pods) for sort in sorts])
+        nothing = (0,) * len(sorts)
+        outcomes = dict[Victims, None]()
+        for violating in self._violating(sorts):
+            of_others = tuple([number - of_them for number, of_them in zip(numbers, violating, strict=True)])
+            for first in reprieve.kept(nothing, violating):
+                lost = sum(violating) - sum(first)
+                for kept in reprieve.kept(first, of_others):
+                    taken = zip(sorts, numbers, kept, strict=True)
+                    alike = tuple([Alike(sort.pods, there - left) for sort, there, left in taken if there > left])
+                    outcomes[Victims(alike, lost)] = None
+        self.exact &= reprieve.exact
+        return tuple([victims for victims in outcomes if victims.alike])
+
+    def _violating(self, sorts: Sequence[_Sort]) -> Iterable[Counts]:
+        """
+        Return how many Pods of each sort violate budgets if all were evicted, in each way in which that may be.
+
+        upstream: util.go:FilterVictimsWithPDBViolation (v1.37)
+        """
+        counting = [i for i, sort in enumerate(sorts) if sort.budgets]
+        nothing = (0,) * len(sorts)
+        if not counting:
+            return (nothing,)
+        allowed = [budget.written.allowed for budget in self._budgets]
+        if any(allowed[i] is None for sort in sorts for i in sort.budgets):
+            self.budgets_unknown = True
+        ways = {_Classified(nothing, tuple([number or 0 for number in allowed]))}
+        for _, group in groupby(counting, key=lambda i: sorts[i].rank):
+            ways = self._classified(ways, list(group), sorts)
+        return dict.fromkeys(way.violating for way in ways)
+
+    def _classified(self, ways: set[_Classified], tied: Sequence[int], sorts: Sequence[_Sort]) -> set[_Classified]:
+        """Return the ways after Pods of the same importance, of these sorts, in any order."""
+        left = {(way, tuple([len(sorts[i].pods) for i in tied])) for way in ways}
+        while any(sum(numbers) for _, numbers in left):
+            after = {
+                (way, (*numbers[:place], numbers[place] - 1, *numbers[place + 1 :]))
+                for before, numbers in left
+                for place, i in enumerate(tied)
+                if numbers[place]
+                for way in self._counted(before, i, sorts[i].budgets)
+            }
+            if len(after) > MOST_OUTCOMES:
+                self.exact, after = False, set(sorted(after)[:MOST_OUTCOMES])
+            left = after
+        return {way for way, _ in left}
+
+    def _counted(self, before: _Classified, i: int, budgets: tuple[int, ...]) -> Iterator[_Classified]:
+        """Yield what is left of the budgets after a Pod of the i-th sort; kube-scheduler lists budgets in any order."""
+        to_violated = self.cycle.features.counts_budgets_to_violated
+        several = to_violated and 1 < len(budgets) <= MOST_BUDGETS_ORDERED
+        for order in permutations(budgets) if several else (budgets,):
+            allowed, violated = list(before.allowed), False
+            for budget in order:
+                allowed[budget] -= 1
+                violated |= allowed[budget] < 0
+                if violated and to_violated:
+                    break
+            violating = list(before.violating)
+            violating[i] += violated
+            yield _Classified(tuple(violating), tuple(allowed))
+
+
+class _Reprieve:
+    """
+    Gives Pods back to a node, the most important first, as long as the Pod that preempts still fits.
+
+    What it does not fit beside, it does not fit beside with more Pods, either: so many can be given back at once.
+    """
+
+    def __init__(self, dry_run: DryRun, sorts: Sequence[_Sort]) -> None:
+        self.dry_run, self.sorts, self.exact = dry_run, sorts, True
+        self._there: Counts = (0,) * len(sorts)
+        self._known: dict[Counts, bool] = {self._there: True}
+
+    def kept(self, before: Counts, offered: Counts) -> Sequence[Counts]:
+        """Return which Pods are there when, beside those from before, some of each sort were offered, in order."""
+        ranks = [
+            list(group)
+            for _, group in groupby((i for i, n in enumerate(offered) if n), key=lambda i: self.sorts[i].rank)
+        ]
+        states = {before: None}
+        self._offer(states, ranks, offered)
+        return tuple(states)
+
+    def _offer(self, states: dict[Counts, None], ranks: Sequence[Sequence[int]], offered: Counts) -> None:
+        """Replace the states by those after these ranks."""
+        all_of_them = [i for rank in ranks for i in rank]
+        after = dict[Counts, None]()
+        left = dict[Counts, None]()
+        for state in states:
+            everything = _plus(state, {i: offered[i] for i in all_of_them})
+            (after if self._fits(everything) else left)[everything if self._fits(everything) else state] = None
+        if left and len(ranks) > 1:
+            middle = len(ranks) // 2
+            self._offer(left, ranks[:middle], offered)
+            self._offer(left, ranks[middle:], offered)
+            after |= left
+        elif left:
+            for state in left:
+                after |= dict.fromkeys(self._of_one_rank(state, ranks[0], offered))
+        if len(after) > MOST_OUTCOMES:
+            self.exact = False
+            after = dict.fromkeys(list(after)[:MOST_OUTCOMES])
+        states.clear()
+        states |= after
+
+    def _of_one_rank(self, state: Counts, rank: Sequence[int], offered: Counts) -> Iterator[Counts]:
+        """Yield what is kept of Pods of the same importance, in each order."""
+        most = {i: state[i] + offered[i] for i in rank}
+        seen, waiting = {state}, [state]
+        while waiting:
+            now = waiting.pop()
+            more = [_plus(now, {i: 1}) for i in rank if now[i] < most[i]]
+            fitting = [larger for larger in more if self._fits(larger)]
+            if not fitting:
+                yield now
+            new = [larger for larger in fitting if larger not in seen]
+            if len(seen) > 8 * MOST_OUTCOMES:
+                self.exact = False
+                new = new[:1]
+            seen.update(new)
+            waiting += new
+
+    def _fits(self, state: Counts) -> bool:
+        """Return whether the Pod that preempts fits beside so many Pods of each sort."""
+        fits = self._known.get(state)
+        if fits is None:
+            for sort, there, wanted in zip(self.sorts, self._there, state, strict=True):
+                self.dry_run.give(sort.member, wanted - there)
+            self._there = state
+            fits = self._known[state] = self.dry_run.passes()
+        return fits
+
+
+def _matching(budgets: Iterable[DisruptionBudget]) -> Iterator[_MatchingBudget]:
+    """Yield the budgets that match Pods: one without a selector, or with an empty or invalid one, matches none."""
+    for written in budgets:
+        selector = read_selector(Reader(), written.selector, ("spec", "selector"))
+        matching = as_selector(selector)
+        if selector is not None and not matching.empty and not any(selector_errors(selector, ())):
+            yield _MatchingBudget(written, matching)
+
+
+def _plus(state: Counts, more: Mapping[int, int]) -> Counts:
+    return tuple([number + more.get(i, 0) for i, number in enumerate(state)])
+
+
+def _sorts(pods: Iterable[NamedPod], budgets: Sequence[_MatchingBudget]) -> list[_Sort]:
+    """
+    Return the Pods by sort, the most important first.
+
+    upstream: util.go:MoreImportantVictim (v1.37)
+    """
+    alike: dict[tuple[str, BoundPod, tuple[int, ...]], list[NamedPod]] = {}
+    for named in pods:
+        counting = tuple([i for i, budget in enumerate(budgets) if budget.counts(named)])
+        alike.setdefault((named.namespace, named.pod, counting), []).append(named)
+    return sorted(
+        (_Sort(tuple(of_sort), counting) for (_, _, counting), of_sort in alike.items()),
+        key=lambda sort: sort.rank,
+    )
+
+
+def _chosen(candidates: Mapping[str, Sequence[Victims]], enough: int) -> Iterator[str]:
+    """
+    Yield the nodes that may be chosen: those that cost no more than others may, of any `enough` candidates.
+
+    upstream: preemption.go:Evaluator.SelectCandidate (v1.37)
+    """
+    least = {node: min(victims.cost for victims in outcomes) for node, outcomes in candidates.items()}
+    most = {node: max(victims.cost for victims in outcomes) for node, outcomes in candidates.items()}
+    unviolated = any(victims.violations == 0 for outcomes in candidates.values() for victims in outcomes)
+    compared = min(enough, len(candidates)) if unviolated else len(candidates)
+    in_order = sorted(most.values())
+    for node in candidates:
+        beside = sum(cost >= least[node] for cost in in_order) - (most[node] >= least[node])
+        if beside >= compared - 1:
+            yield node
+
+
+def messages(cycle: Cycle, feasibility: Feasibility, preemption: Preemption | None) -> tuple[str, ...]:
+    """
+    Return what kube-scheduler may say of a Pod for which no node is feasible, in all; nothing if one is.
+
+    It says one of several where preemption helps on several nodes.
+
+    upstream: schedule_one.go:Scheduler.schedulingAlgorithm (v1.37)
+    """
+    of_filters = message(cycle, feasibility)
+    if not of_filters:
+        return ()
+    if preemption is None:
+        return (of_filters,)
+    if preemption.failure:
+        return (f"{of_filters} {preemption.failure}",)
+    if not cycle.features.tells_preemption:
+        return (of_filters,)
+    placement = "preemption: found a potential placement for pod on node"
+    told = [f"{placement} {node}, preempting {victims.number} victims" for node, victims in preemption.outcomes]
+    return tuple([f"{of_filters} {text}" for text in dict.fromkeys(told)])

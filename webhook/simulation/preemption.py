@@ -1,0 +1,66 @@
+"""
+Preemption in a run: a Pod that no node takes has Pods of lower priority evicted, and waits for their node.
+
+    Pod, framework ──DefaultPreemption──> nodes and victims ──of several, chance──> the Pods that go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from webhook.scheduler.framework import Feasibility, Framework
+from webhook.scheduler.nodes import union
+from webhook.scheduler.preemption import Victims, preempt
+from webhook.scheduler.snapshot import NamedPod
+from webhook.simulation.disruption import Budget
+from webhook.simulation.pod import Pod
+from webhook.simulation.state import State
+
+
+def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replicas: int, state: State) -> Sequence[Pod]:
+    """
+    Choose a node and the Pods that have to go from it, and nominate the node; return those that are not going already.
+
+    Budgets are counted, and violated where there is no other way.
+
+    upstream: preemption.go:Evaluator.Preempt, executor.go:Executor.prepareCandidate (v1.37)
+    """
+    if not framework.cycle.profile.preempts or (pod.priority <= state.begun.lowest and not pod.nominated):
+        return ()
+    feasibility = framework.feasibility()
+    lower = _lower(pod, framework, feasibility, state)
+    pods_on = {
+        node: [NamedPod(of.namespace, str(of.serial), of.on(node)) for of in there] for node, there in lower.items()
+    }
+    allowed = [
+        budget.written._replace(allowed=max(0, budget.healthy(state) - budget.desired(replicas)), disrupted=frozenset())
+        for budget in budgets
+    ]
+    preemption = preempt(framework, feasibility, pods_on, allowed)
+    if preemption is None or not preemption.candidates:
+        if preemption is not None and preemption.clears_nomination:
+            state.nominate(pod, "")
+        return ()
+    node = state.random.choice(preemption.nodes)
+    victims = state.random.choice(preemption.candidates[node])
+    for other in [other for other in state.waiting_for(node) if other.priority < pod.priority]:
+        state.nominate(other, "")
+    state.nominate(pod, node)
+    taken = _taken(victims, {str(of.serial): of for of in lower[node]}, state)
+    for victim in taken:
+        victim.preempted = True
+    return [victim for victim in taken if victim.active]
+
+
+def _lower(pod: Pod, framework: Framework, feasibility: Feasibility, state: State) -> dict[str, list[Pod]]:
+    """Return the Pods of lower priority on the nodes where preemption may help."""
+    resolvable = union(refusal.nodes for refusal in feasibility.refusals if refusal.resolvable)
+    return {
+        node: [of for of in (*state.on(node), *state.fixed_on(node)) if of.priority < pod.priority]
+        for node in framework.cycle.snapshot.nodes.names(resolvable)
+    }
+
+
+def _taken(victims: Victims, by_name: dict[str, Pod], state: State) -> list[Pod]:
+    """Return the Pods that are taken: of those that are alike, any."""
+    return [by_name[named.name] for alike in victims.alike for named in state.random.sample(alike.pods, alike.number)]
