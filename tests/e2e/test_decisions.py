@@ -71,5 +71,6 @@ def test_there_are_a_hundred_decisions_of_all_kinds(decisions):
 
 
 def reasons(message: str) -> list[str]:
-    """Return the reasons of a message without their numbers."""
-    return [re.sub(r"^\d+ ", "", part) for part in message.removesuffix(".").partition(": ")[2].split(", ")]
+    """Return the reasons of a message without their numbers, but for what is said of preemption."""
+    of_filters = message.partition(". preemption: ")[0]
+    return [re.sub(r"^\d+ ", "", part) for part in of_filters.partition(": ")[2].split(", ")]

@@ -58,6 +58,12 @@ def test_several_victims_and_a_pod_that_is_not_there_yet():
     )
 
 
+def test_where_not_all_was_looked_at_it_may_be_others():
+    some = explained(FULL, low("a", "n1", cpu="2")).preemption._replace(exact=False)
+
+    assert "kube-scheduler will preempt Pods on one of n1 (a), or others" == in_words(some)
+
+
 def test_a_budget_that_is_violated_is_said():
     budget = {
         "apiVersion": "policy/v1",

@@ -115,6 +115,16 @@ def test_of_many_candidates_kube_scheduler_compares_only_some():
     assert ("a", "b", "c") == of(*objects, profile=few)[0].nodes
 
 
+def test_of_very_many_candidates_not_all_are_looked_at(monkeypatch):
+    """Unless kube-scheduler looks at all itself."""
+    monkeypatch.setattr("webhook.scheduler.preemption.MOST_DRY_RUNS", 2)
+    few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
+    objects = [node(name, cpu="1") for name in "abc"] + [low(name, name) for name in "abc"]
+
+    assert (2, False) == (len((some := of(*objects, profile=few)[0]).candidates), some.exact)
+    assert (3, True) == (len((every := of(*objects)[0]).candidates), every.exact)
+
+
 def test_pods_that_violate_a_budget_come_back_first():
     pods = [low("kept", "n1", labels={"app": "db"}, started=LATE), low("other", "n1")]
 

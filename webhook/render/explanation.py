@@ -22,8 +22,8 @@ from webhook.placement.variants import place_name
 from webhook.render.claims import as_json as claim_as_json
 from webhook.render.claims import claim_remarks, claim_rows, gap_remarks, places
 from webhook.render.preemption import as_json as preemption_json
-from webhook.render.preemption import in_words as preemption_in_words
 from webhook.render.preemption import nomination
+from webhook.render.preemption import sentences as preemption_sentences
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
@@ -95,8 +95,8 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
         yield f"  {preferred(explanation)}"
     if explanation.message and not subject.node:
         yield ""
-        if preempting := preemption_in_words(explanation.preemption, exists=subject.exists):
-            yield f"  {one_line(_sentence(preempting), 8 * LINE_LIMIT)}"
+        for preempting in preemption_sentences(explanation.preemption, exists=subject.exists):
+            yield f"  {preempting}"
             yield ""
         yield from _remedies(explained)
 
@@ -124,10 +124,6 @@ def headline(explained: Explained) -> str:
     if not own:
         where += f"; {subject.node} is no node of the cluster"
     return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}{unknown}."
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper() if not text.startswith('kube-') else text[:1]}{text[1:]}."
 
 
 def claim_lines(explanation: Explanation) -> Iterator[str]:

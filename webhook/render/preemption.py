@@ -45,13 +45,22 @@ def in_words(preemption: Preemption | None, *, exists: bool = True) -> str:
     return "to preempt Pods of lower priority does not help"
 
 
+def sentences(preemption: Preemption | None, *, exists: bool = True) -> Iterator[str]:
+    """Yield what comes of preemption, if there is anything to say."""
+    text = in_words(preemption, exists=exists)
+    if text:
+        first = text[:1] if text.startswith("kube-") else text[:1].upper()
+        yield one_line(f"{first}{text[1:]}.", 8 * LINE_LIMIT)
+
+
 def _where(preemption: Preemption) -> str:
     """Return whom it takes, and on which node; of several nodes, each with those that it takes there."""
-    if len(preemption.nodes) == 1:
+    others = "" if preemption.exact else ", or others"
+    if len(preemption.nodes) == 1 and not others:
         return f"{_victims(preemption.candidates[preemption.nodes[0]])} on {preemption.nodes[0]}"
     each = [f"{node} ({_victims(preemption.candidates[node])})" for node in preemption.nodes[:MOST_SHOWN]]
     more = len(preemption.nodes) - MOST_SHOWN
-    return f"Pods on one of {', '.join(each)}{f' and {more:,} more' if more > 0 else ''}"
+    return f"Pods on one of {', '.join(each)}{f' and {more:,} more' if more > 0 else ''}{others}"
 
 
 def _victims(outcomes: Sequence[Victims]) -> str:

@@ -29,6 +29,8 @@ from webhook.render.explanation import (
     said,
 )
 from webhook.render.page import Bar, Origin, lines, page, scaled, share_text
+from webhook.render.preemption import nomination
+from webhook.render.preemption import sentences as preemption_sentences
 from webhook.render.report import (
     NOT_KNOWN,
     Titles,
@@ -212,7 +214,7 @@ def _cause(group: Waiting) -> str:
 
 def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[str, object]:
     subject, explanation = explained.subject, explained.explanation
-    remarks = [*subject.remarks]
+    remarks = [*subject.remarks, *nomination(explanation)]
     if explanation.constraints and explained.source != FROM_POD:
         remarks.append(f"It has no constraints; in force are {SOURCES[explained.source]}.")
     return {
@@ -227,7 +229,13 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
             }
             for constraint in explanation.constraints
         ],
-        "said": lines([*said(explained, now), *([] if explanation.message else [preferred(explanation)])]),
+        "said": lines(
+            [
+                *said(explained, now),
+                *([] if explanation.message else [preferred(explanation)]),
+                *preemption_sentences(explanation.preemption),
+            ]
+        ),
         "tried": tried,
         "remedies": [
             (title, [(one_line(change, LINE_LIMIT), one_line(outcome, LINE_LIMIT)) for change, outcome in changes])

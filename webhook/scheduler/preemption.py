@@ -36,6 +36,7 @@ NO_CLAIM_DEALLOCATED = "no new claims to deallocate"
 NO_STATE = "not found"  # That of DynamicResources, whose PreFilter did not run.
 LOWEST_PRIORITY = -(1 << 31)
 MOST_OUTCOMES, MOST_BUDGETS_ORDERED = 64, 4  # of a node; of budgets over one Pod, of which every order is tried
+MOST_DRY_RUNS = 300  # That help, where kube-scheduler is content with some; each takes ten milliseconds.
 
 Counts = tuple[int, ...]  # How many Pods of each sort, in the order of the sorts.
 
@@ -92,8 +93,8 @@ class Preemption(NamedTuple):
 
     `candidates` are the nodes on which it helps, each with all that may come of it; `nodes` those that may be chosen.
     `failure` is what kube-scheduler adds to its message where there is no candidate; it `tried` if a node has Pods of
-    lower priority that may be in the way.  It is not `exact` where some
-    outcomes of a node were not looked at; `budgets_unknown` if what the budgets allow is not known, and matters.
+    lower priority that may be in the way.  It is not `exact` where some nodes, or some outcomes of a node, were not
+    looked at; `budgets_unknown` if what the budgets allow is not known, and matters.
     """
 
     candidates: Mapping[str, tuple[Victims, ...]]
@@ -195,7 +196,11 @@ class _Evaluator:
         nodes = self.cycle.snapshot.nodes
         potential = union(refusal.nodes for refusal in self.feasibility.refusals if refusal.resolvable)
         candidates, refusals = dict[str, tuple[Victims, ...]](), list[Refusal]()
+        enough = self._enough(potential)
         for name in nodes.names(potential):
+            if len(candidates) == MOST_DRY_RUNS and enough < potential.bit_count():
+                self.exact = False
+                break
             outcome = self._on(name)
             if isinstance(outcome, Refusal):
                 refusals.append(outcome)
@@ -206,7 +211,7 @@ class _Evaluator:
             reasons = counted(refusal for refusal in refusals if refusal.nodes)
             tried = any(refusal.reasons not in ((NO_VICTIMS,), (NOT_HELPFUL,)) for refusal in refusals)
             return Preemption({}, (), self._failed(f"0/{len(nodes)} {NO_NODE_FITS}{reasons}."), tried)
-        chosen = tuple(_chosen(candidates, self._enough(potential)))
+        chosen = tuple(_chosen(candidates, enough))
         return Preemption(candidates, chosen, "", True, self.exact, self.budgets_unknown)
 
     def _ineligible(self) -> str:
