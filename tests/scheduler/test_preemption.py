@@ -125,6 +125,23 @@ def test_of_very_many_candidates_not_all_are_looked_at(monkeypatch):
     assert (3, True) == (len((every := of(*objects)[0]).candidates), every.exact)
 
 
+def test_of_many_candidates_one_without_a_violation_is_always_compared():
+    few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
+    guarded = [low(name, name, labels={"app": "db"}) for name in "abc"]
+    objects = [node(name, cpu="1") for name in "abcd"] + [*guarded, low("free", "d")]
+
+    assert ("d",) == of(*objects, profile=few, budgets=[budget("db", 0)])[0].nodes
+    assert ("a", "b", "c") == of(*objects[:3], *guarded, profile=few, budgets=[budget("db", 0)])[0].nodes
+
+
+def test_very_many_orders_are_not_all_looked_at():
+    pods = [low(f"p{i}", "n1", cpu=f"{100 + i}m", labels={"app": f"p{i}"}) for i in range(60)]
+    preemption, _ = of(node("n1", cpu="8"), *pods, cpu="5", budgets=[budget("p1", 0)])
+
+    assert not preemption.exact
+    assert preemption.candidates["n1"]
+
+
 def test_pods_that_violate_a_budget_come_back_first():
     pods = [low("kept", "n1", labels={"app": "db"}, started=LATE), low("other", "n1")]
 

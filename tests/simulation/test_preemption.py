@@ -96,3 +96,29 @@ def test_pods_of_a_lost_zone_preempt_others_where_they_go():
     result = only([*nodes, *web(1, "a1"), *placeholder("b1")], "lose=topology.kubernetes.io/zone=a")
 
     assert (Range(0, 0, 0), Range(1, 1, 1), Range(1, 1, 1)) == (result.pending, result.there, result.others)
+
+
+def test_a_bare_pod_without_labels_is_preempted():
+    bare = placeholder("n2")[1]
+    bare["metadata"] = {"name": "bare", "namespace": "shop"}
+
+    assert Range(0, 0, 0) == only([small("n1"), small("n2"), *web(1, "n1"), bare], "scale=2").pending
+
+
+def test_a_placeholder_that_is_placed_in_the_run_is_preempted():
+    (owner, waits) = placeholder("")
+    waits["spec"].pop("nodeName", None)
+    waits["status"] = {"phase": "Pending"}
+    _, then = simulated([small("n1"), *web(1, "n1"), owner, waits], "add=1 scale=2")
+
+    assert Range(0, 0, 0) == then.pending
+
+
+def test_a_daemon_pod_that_is_preempted_goes_with_its_node():
+    daemon = pod("DaemonSet/agent", 0, "n1", labels={"app": "agent"}, spec={"priority": 0})
+    *_, end = simulated(
+        [small("n1"), small("n2"), *web(1, "n2", tolerations=[{"operator": "Exists"}]), daemon],
+        "lose=n1 scale=2 delete=n1",
+    )
+
+    assert Range(1, 1, 1) == end.pending

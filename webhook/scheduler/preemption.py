@@ -10,6 +10,7 @@ that may come of it is returned.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, permutations
 from typing import NamedTuple
@@ -36,6 +37,7 @@ NO_CLAIM_DEALLOCATED = "no new claims to deallocate"
 NO_STATE = "not found"  # That of DynamicResources, whose PreFilter did not run.
 LOWEST_PRIORITY = -(1 << 31)
 MOST_OUTCOMES, MOST_BUDGETS_ORDERED = 64, 4  # of a node; of budgets over one Pod, of which every order is tried
+MOST_FITS = 500  # of a node, in each of which the Pod is tried beside others
 MOST_DRY_RUNS = 300  # That help, where kube-scheduler is content with some; each takes ten milliseconds.
 
 Counts = tuple[int, ...]  # How many Pods of each sort, in the order of the sorts.
@@ -196,9 +198,9 @@ class _Evaluator:
         nodes = self.cycle.snapshot.nodes
         potential = union(refusal.nodes for refusal in self.feasibility.refusals if refusal.resolvable)
         candidates, refusals = dict[str, tuple[Victims, ...]](), list[Refusal]()
-        enough = self._enough(potential)
+        enough, unviolated = self._enough(potential), False
         for name in nodes.names(potential):
-            if len(candidates) == MOST_DRY_RUNS and enough < potential.bit_count():
+            if len(candidates) >= MOST_DRY_RUNS and enough < potential.bit_count() and unviolated:
                 self.exact = False
                 break
             outcome = self._on(name)
@@ -206,6 +208,7 @@ class _Evaluator:
                 refusals.append(outcome)
             else:
                 candidates[name] = outcome
+                unviolated |= all(victims.violations == 0 for victims in outcome)
         if not candidates:
             refusals.append(Refusal("", (NOT_HELPFUL,), nodes.all & ~potential))
             reasons = counted(refusal for refusal in refusals if refusal.nodes)
@@ -280,11 +283,11 @@ class _Evaluator:
             of_others = tuple([number - of_them for number, of_them in zip(numbers, violating, strict=True)])
             for first in reprieve.kept(nothing, violating):
                 lost = sum(violating) - sum(first)
-                for kept in reprieve.kept(first, of_others):
+                for kept in reprieve.kept(first, of_others) if len(outcomes) < MOST_OUTCOMES else ():
                     taken = zip(sorts, numbers, kept, strict=True)
                     alike = tuple([Alike(sort.pods, there - left) for sort, there, left in taken if there > left])
                     outcomes[Victims(alike, lost)] = None
-        self.exact &= reprieve.exact
+        self.exact &= reprieve.exact and len(outcomes) < MOST_OUTCOMES
         return tuple([victims for victims in outcomes if victims.alike])
 
     def _violating(self, sorts: Sequence[_Sort]) -> Iterable[Counts]:
@@ -387,16 +390,24 @@ class _Reprieve:
         seen, waiting = {state}, [state]
         while waiting:
             now = waiting.pop()
+            if len(self._known) > MOST_FITS:  # One order of many.
+                self.exact = False
+                yield self._in_order(now, rank, most)
+                return
             more = [_plus(now, {i: 1}) for i in rank if now[i] < most[i]]
             fitting = [larger for larger in more if self._fits(larger)]
             if not fitting:
                 yield now
             new = [larger for larger in fitting if larger not in seen]
-            if len(seen) > 8 * MOST_OUTCOMES:
-                self.exact = False
-                new = new[:1]
             seen.update(new)
             waiting += new
+
+    def _in_order(self, state: Counts, rank: Sequence[int], most: Mapping[int, int]) -> Counts:
+        """Return what is kept of Pods of the same importance when they come sort by sort."""
+        for i in rank:
+            while state[i] < most[i] and self._fits(larger := _plus(state, {i: 1})):
+                state = larger
+        return state
 
     def _fits(self, state: Counts) -> bool:
         """Return whether the Pod that preempts fits beside so many Pods of each sort."""
@@ -446,12 +457,11 @@ def _chosen(candidates: Mapping[str, Sequence[Victims]], enough: int) -> Iterato
     """
     least = {node: min(victims.cost for victims in outcomes) for node, outcomes in candidates.items()}
     most = {node: max(victims.cost for victims in outcomes) for node, outcomes in candidates.items()}
-    unviolated = any(victims.violations == 0 for outcomes in candidates.values() for victims in outcomes)
-    compared = min(enough, len(candidates)) if unviolated else len(candidates)
-    in_order = sorted(most.values())
+    unviolated = any(cost[0] == 0 for cost in most.values())  # It goes on until it has such a node, if there is one.
+    compared, in_order = min(enough, len(candidates)), sorted(most.values())
     for node in candidates:
-        beside = sum(cost >= least[node] for cost in in_order) - (most[node] >= least[node])
-        if beside >= compared - 1:
+        beside = len(in_order) - bisect_left(in_order, least[node]) - (most[node] >= least[node])
+        if beside >= compared - 1 and not (unviolated and least[node][0]):
             yield node
 
 

@@ -109,8 +109,10 @@ def planned(
     first = first_ground(cluster.snapshot.nodes)
     grounds, rollouts = _changes(controllers, named, first, taken)
     changed = {name for ground in grounds for name in (*ground.touched, *dict(ground.like).values())}
-    lowest = min(controllers.snapshot.priorities.values(), default=0)
-    preempting = _preempting(controllers, (*of_sets, *rollouts.values()), changed, lowest)
+    makers = (*of_sets, *rollouts.values())
+    priorities = [maker.of_class.pod.priority for maker in makers] + [pod.priority for pod in controllers.pods]
+    lowest = min([*controllers.snapshot.priorities.values(), *priorities], default=0)
+    preempting = _preempting(controllers, makers, changed, lowest)
     pods = list(_initial_pods(controllers, of_sets, changed, preempting))
     notes = [*_notes(controllers, named), *_notes_on_claims(controllers, (*of_sets, *rollouts.values()), changed)]
     if controllers.updating.lost:

@@ -133,7 +133,7 @@ class Pod:
     def on(self, node: str) -> BoundPod:
         """Return the Pod as it is on a node, or would be there."""
         return BoundPod(
-            self.labels or label_set(self.of_class.pod.labels),
+            self.labels if self.node or self.maker is None else self.labels or label_set(self.of_class.pod.labels),
             node,
             self.requests,
             not self.terminating,

@@ -215,7 +215,7 @@ class _Run:
         state.random.shuffle(names)
         state.move_to(ground)
         for name in names:
-            for pod in list(state.on(name)):
+            for pod in [*state.on(name), *(fixed for fixed in state.fixed_on(name) if fixed.terminating)]:
                 deleted = pod.terminating  # Then its controller has made another.
                 state.remove(pod)
                 self._gone(pod, made=deleted)
