@@ -227,8 +227,8 @@ def test_where_a_node_passes_nothing_is_preempted():
     assert (None, ()) == of(node("n1"), low("x", "n1"))
 
 
-def waiting(on):
-    raw = pod(name="waiting", spec={"containers": requesting("1")})
+def waiting(on, **spec):
+    raw = pod(name="waiting", spec={"containers": requesting("1"), **spec})
     return {**raw, "status": {"phase": "Pending", "nominatedNodeName": on}}
 
 
@@ -237,3 +237,8 @@ def test_a_nominated_pod_keeps_the_room_that_was_made():
     objects = [node("n1", cpu="1"), node("n2", cpu="1"), low("x", "n1"), low("y", "n2"), waiting("n1")]
 
     assert ("n2",) == of(*objects)[0].nodes
+
+
+def test_another_scheduler_keeps_no_room():
+    assert (None, ()) == of(node("n1", cpu="1"), waiting("n1", schedulerName="other"))
+    assert of(node("n1", cpu="1"), waiting("n1"))[1]

@@ -180,7 +180,8 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
             if raw.get("extenders"):
                 made = replace(made, unmodelled=(*made.unmodelled, "extenders"))
             profiles[name] = made
-    return profiles, tuple(causes)
+    together = frozenset(profiles)
+    return {name: replace(profile, together=together) for name, profile in profiles.items()}, tuple(causes)
 
 
 def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[str]:

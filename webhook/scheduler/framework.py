@@ -425,7 +425,8 @@ def nominated_for(cycle: Cycle) -> dict[str, list[TriedPod]]:
     kept: dict[str, list[TriedPod]] = {}
     for nominated in cycle.snapshot.nominated:
         own = (nominated.namespace, nominated.name) == (cycle.pod.namespace, cycle.pod.name)
-        if nominated.pod.priority >= cycle.pod.priority and not own:
+        counts = nominated.scheduler in cycle.profile.together and nominated.pod.priority >= cycle.pod.priority
+        if counts and not own:
             kept.setdefault(nominated.pod.node, []).append((nominated.namespace, nominated.pod))
     return kept
 

@@ -65,7 +65,8 @@ class Profile:
     what other Pods prefer.  `free_storage` are the points, in percent in use and score,
     by which VolumeBinding scores.  `unmodelled` names the plugins and extenders that are not computed, in a few words
     each.  It `preempts` if DefaultPreemption runs, which is content with so many candidates at least, and with such a
-    share of the nodes, in percent; it `deallocates` if DynamicResources runs before that.
+    share of the nodes, in percent; it `deallocates` if DynamicResources runs before that.  `together` are the names of
+    all profiles of the same kube-scheduler.
     """
 
     name: str = DEFAULT_SCHEDULER
@@ -87,6 +88,7 @@ class Profile:
     deallocates: bool = True
     preemption_candidates: int = 100
     preemption_percentage: int = 10
+    together: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
 
     def heeds(self, constraint: Constraint) -> bool:
         """Return whether PodTopologySpread runs where the constraint has its effect."""

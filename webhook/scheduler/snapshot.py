@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from webhook.objects.fields import FieldError, as_list, as_mapping, as_text, integer, path_text, texts_at
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.labels import Labels
-from webhook.objects.names import DEVICE_PREFIX, NAMESPACE_NAME
+from webhook.objects.names import DEFAULT_SCHEDULER, DEVICE_PREFIX, NAMESPACE_NAME
 from webhook.objects.reading import Reader, brief, printable
 from webhook.objects.references import ObjectRef, Owner
 from webhook.objects.times import seconds_at
@@ -108,13 +108,15 @@ class NominatedPod:
     """
     A Pod that waits for its nominated node, as it will be there: kube-scheduler keeps room for it.
 
-    One that `may_be_assumed` is perhaps bound already, and only waits for its volumes.
+    One that `may_be_assumed` is perhaps bound already, and only waits for its volumes.  `scheduler` is the name of what
+    places it.
     """
 
     namespace: str
     name: str
     pod: BoundPod
     may_be_assumed: bool = False
+    scheduler: str = DEFAULT_SCHEDULER
 
 
 SnapshotObject = Node | Namespace | Service | Controller | BoundPod | NominatedPod
@@ -446,7 +448,10 @@ class _Object:
             return self._bound(node) if node else None
         nominated = self._string(self.status, "status", "nominatedNodeName")
         pod = self._bound(nominated) if nominated else None
-        return None if pod is None else NominatedPod(self.namespace, self.name, pod, self._may_be_assumed())
+        if pod is None:
+            return None
+        scheduler = as_text(self.spec.get("schedulerName")) or DEFAULT_SCHEDULER
+        return NominatedPod(self.namespace, self.name, pod, self._may_be_assumed(), scheduler)
 
     def _may_be_assumed(self) -> bool:
         """

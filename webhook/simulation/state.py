@@ -163,7 +163,7 @@ class State:
     def wait(self, pod: Pod) -> None:
         """Let a Pod of the cluster wait for a node from the start."""
         insort(self.waiting, (-pod.priority, pod.serial, pod))
-        self.nominate(pod, pod.nominated)
+        self.nominate(pod, "" if pod.of_class.waits else pod.nominated)
 
     def nominate(self, pod: Pod, node: str) -> None:
         """Keep room for a Pod that waits on a node; on none if its name is ""."""
