@@ -188,6 +188,7 @@ class _Evaluator:
         self.framework, self.feasibility, self.cycle = framework, feasibility, framework.cycle
         self.pods_on, self._budgets = pods_on, tuple(_matching(budgets or ()))
         self.exact, self.budgets_unknown = True, budgets is None
+        self.errors: dict[str, None] = {}  # At which filters gave up.
 
     def preemption(self) -> Preemption:
         features, deallocates = self.cycle.features, self.cycle.profile.deallocates
@@ -209,6 +210,9 @@ class _Evaluator:
             else:
                 candidates[name] = outcome
                 unviolated |= all(victims.violations == 0 for victims in outcome)
+        if not candidates and self.errors:
+            told = ", ".join(self.errors)
+            return Preemption({}, (), f"preemption: {told if len(self.errors) == 1 else f'[{told}]'}", False)
         if not candidates:
             refusals.append(Refusal("", (NOT_HELPFUL,), nodes.all & ~potential))
             reasons = counted(refusal for refusal in refusals if refusal.nodes)
@@ -272,6 +276,7 @@ class _Evaluator:
                 refusal = dry_run.refusal()
                 return self._victims(_Reprieve(dry_run, sorts)) if refusal is None else refusal
             except SchedulerError as error:
+                self.errors[str(error)] = None
                 return Refusal("", (str(error),), bit)
 
     def _victims(self, reprieve: _Reprieve) -> tuple[Victims, ...]:
