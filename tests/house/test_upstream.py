@@ -26,13 +26,13 @@ domains.Reach.cordoned domains.Reach.open domains.Reach.tolerated domains.Reach.
 domains.is_confined domains.leaves_one_domain features.features features.parse_version features.unknown
 filtering.HardConstraints.copy filtering.HardConstraints.of filtering.HardConstraints.passing
 filtering.Verdicts.reasons filtering.count_each filtering.count_soft framework.DryRun.give framework.DryRun.passes
-framework.Framework.add_pods framework.Framework.best framework.Framework.copy framework.Framework.feasible
-framework.Framework.for_volumes framework.Framework.kept_off framework.Framework.nominated_on
-framework.Framework.plugin framework.Framework.searched framework.Framework.set_storage framework.Framework.set_usage
-framework.Framework.spread framework.Framework.try_pods framework.Framework.usable framework.Framework.usage_of
-framework.feasible_nodes framework.find_feasible framework.usable_nodes images.read_node_images
-in_tree_volumes.driver_of incoming.places_quickly incoming.pod_of incoming.read_incoming_pod
-inter_pod_affinity.InterPodAffinity.add_pods inter_pod_affinity.InterPodAffinity.copy
+framework.Feasibility.resolvable framework.Framework.add_pods framework.Framework.best framework.Framework.copy
+framework.Framework.feasible framework.Framework.for_volumes framework.Framework.kept_off
+framework.Framework.nominated_on framework.Framework.plugin framework.Framework.searched
+framework.Framework.set_storage framework.Framework.set_usage framework.Framework.spread framework.Framework.try_pods
+framework.Framework.usable framework.Framework.usage_of framework.feasible_nodes framework.find_feasible
+framework.usable_nodes images.read_node_images in_tree_volumes.driver_of incoming.places_quickly incoming.pod_of
+incoming.read_incoming_pod inter_pod_affinity.InterPodAffinity.add_pods inter_pod_affinity.InterPodAffinity.copy
 inter_pod_affinity.InterPodAffinity.kept_off inter_pod_affinity.InterPodAffinity.skipped node_ports.NodePorts.add_pods
 node_ports.NodePorts.copy node_ports.NodePorts.kept_off node_resources_fit.NodeResourcesFit.copy
 node_resources_fit.NodeResourcesFit.passing node_resources_fit.NodeResourcesFit.set_usage
@@ -50,27 +50,27 @@ pod_affinity.PodAffinity.terms pod_affinity.preferring pod_topology_spread.PodTo
 pod_topology_spread.PodTopologySpread.copy pod_topology_spread.PodTopologySpread.hard
 pod_topology_spread.PodTopologySpread.passing pod_topology_spread.PodTopologySpread.soft
 pod_topology_spread.PodTopologySpread.verdicts preemption.Alike.priority preemption.Alike.started
-preemption.Preemption.clears_nomination preemption.Preemption.outcomes preemption.Victims.number profile.Cycle.claims
-profile.Cycle.is_selected_by profile.Cycle.mounts profile.Cycle.of_devices profile.Cycle.reach profile.Cycle.requests
-profile.Cycle.storage profile.Profile.heeds resources.with_default_requests scoring.SoftConstraints.copy
-scoring.domain_counting_unlabelled scoring.number_of_domains_counting_unlabelled scoring.rounded
-selectors.LabelSelector.keys selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies
-selectors.Selector.keys selectors.Selector.match selectors.as_label_selector selectors.equals selectors.selecting
-snapshot.Service.selects snapshot.Snapshot.attached_volumes snapshot.Snapshot.controller
-snapshot.Snapshot.with_controller snapshot.Snapshot.with_namespace snapshot.by_rarest_label snapshot.from_objects
-snapshot.read_object storage.CSINode.is_limited storage.CSINode.limit storage.CSINode.topology_keys
-storage.Claim.selector_labels storage.PersistentVolume.translated storage.PersistentVolumes.candidates
-storage.PersistentVolumes.plus storage.Storage.claim storage.Storage.judged storage.Storage.lacking
-storage.Storage.names_cloud_disk storage.Storage.with_claims storage.Storage.with_csi_nodes
-storage.Storage.with_volumes storage.StorageClass.makes_volumes storage.StorageClass.waits
-storage_objects.StorageReader.add storage_objects.StorageReader.storage storage_objects.read_claim taints.read_taints
-topology_counts.TopologyCounts.add topology_counts.TopologyCounts.copy topology_counts.TopologyCounts.keys
-topology_counts.TopologyCounts.nodes_by_weight topology_counts.TopologyCounts.reached validation.errors_in
-validation.in_one_line validation.on_stored_pod validation.shown_path volume_binding.VolumeBinding.bindings
-volume_binding.VolumeBinding.of volume_restrictions.VolumeRestrictions.add_pods
-volume_restrictions.VolumeRestrictions.copy volume_restrictions.VolumeRestrictions.of
-volume_restrictions.VolumeRestrictions.skipped volume_restrictions.not_found volume_zone.VolumeZone.of
-volumes.Mounts.claims volumes.Mounts.disks volumes.Mounts.shared_claims volumes.has_volumes
+preemption.Preemption.clears_nomination preemption.Preemption.helps preemption.Preemption.outcomes
+preemption.Victims.number profile.Cycle.claims profile.Cycle.is_selected_by profile.Cycle.mounts
+profile.Cycle.of_devices profile.Cycle.reach profile.Cycle.requests profile.Cycle.storage profile.Profile.heeds
+resources.with_default_requests scoring.SoftConstraints.copy scoring.domain_counting_unlabelled
+scoring.number_of_domains_counting_unlabelled scoring.rounded selectors.LabelSelector.keys
+selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies selectors.Selector.keys
+selectors.Selector.match selectors.as_label_selector selectors.equals selectors.selecting snapshot.Service.selects
+snapshot.Snapshot.attached_volumes snapshot.Snapshot.controller snapshot.Snapshot.with_controller
+snapshot.Snapshot.with_namespace snapshot.by_rarest_label snapshot.from_objects snapshot.read_object
+storage.CSINode.is_limited storage.CSINode.limit storage.CSINode.topology_keys storage.Claim.selector_labels
+storage.PersistentVolume.translated storage.PersistentVolumes.candidates storage.PersistentVolumes.plus
+storage.Storage.claim storage.Storage.judged storage.Storage.lacking storage.Storage.names_cloud_disk
+storage.Storage.with_claims storage.Storage.with_csi_nodes storage.Storage.with_volumes
+storage.StorageClass.makes_volumes storage.StorageClass.waits storage_objects.StorageReader.add
+storage_objects.StorageReader.storage storage_objects.read_claim taints.read_taints topology_counts.TopologyCounts.add
+topology_counts.TopologyCounts.copy topology_counts.TopologyCounts.keys topology_counts.TopologyCounts.nodes_by_weight
+topology_counts.TopologyCounts.reached validation.errors_in validation.in_one_line validation.on_stored_pod
+validation.shown_path volume_binding.VolumeBinding.bindings volume_binding.VolumeBinding.of
+volume_restrictions.VolumeRestrictions.add_pods volume_restrictions.VolumeRestrictions.copy
+volume_restrictions.VolumeRestrictions.of volume_restrictions.VolumeRestrictions.skipped volume_restrictions.not_found
+volume_zone.VolumeZone.of volumes.Mounts.claims volumes.Mounts.disks volumes.Mounts.shared_claims volumes.has_volumes
 """
 
 

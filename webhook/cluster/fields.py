@@ -54,12 +54,8 @@ class Field(NamedTuple):
     of_each: bool = False
 
 
-CONDITIONS = (
-    "DisruptionTarget",
-    "PodScheduled",
-    "PodResizePending",
-    "Ready",
-)  # The types of a Pod's conditions that are kept in a dump.
+# The types of a Pod's conditions that are kept in a dump.
+CONDITIONS = ("DisruptionTarget", "PodScheduled", "PodResizePending", "Ready")
 KEPT_ANNOTATIONS = (
     IGNORE_ANNOTATION,
     DEFAULTED_BY_ANNOTATION,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from webhook.objects.fields import IntOrPercent, Raw, as_mapping, int_or_percent, integer, texts_at
+from webhook.objects.kinds import DISRUPTION_BUDGET
 
 
 class DisruptionBudget(NamedTuple):
@@ -28,7 +29,7 @@ class DisruptionBudget(NamedTuple):
 def read_disruption_budget(raw: Raw) -> DisruptionBudget | None:
     """Return the PodDisruptionBudget that an object is, None if it is none."""
     api_version, kind = texts_at(raw, "apiVersion", "kind")
-    if (api_version.rpartition("/")[0], kind) != ("policy", "PodDisruptionBudget"):
+    if (api_version.rpartition("/")[0], kind) != DISRUPTION_BUDGET:
         return None
     return disruption_budget(raw)
 

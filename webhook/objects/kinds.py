@@ -11,6 +11,7 @@ from webhook.objects.fields import FieldPath
 from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
 
 CORE, APPS, BATCH, STORAGE_V1 = "v1", "apps/v1", "batch/v1", "storage.k8s.io/v1"
+DISRUPTION_BUDGET = ("policy", "PodDisruptionBudget")  # of any version
 
 FIELD = "topologySpreadConstraints"
 CONSTRAINTS_PATH: FieldPath = ("spec", FIELD)  # of a Pod

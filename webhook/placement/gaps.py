@@ -85,7 +85,7 @@ def _of_attempt(cycle: Cycle, feasibility: Feasibility, preemption: Preemption |
     yield from _devices(cycle)
     if _assumed_decide(cycle, feasibility):
         yield NOMINATED
-    if preemption is not None and preemption.candidates:
+    if preemption is not None and preemption.helps:
         if preemption.budgets_unknown:
             yield DISRUPTION_BUDGETS
         if not preemption.exact:

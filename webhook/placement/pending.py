@@ -75,7 +75,7 @@ class _WaitingPod(NamedTuple):
     @property
     def preempts(self) -> bool:
         """Whether kube-scheduler makes room for it."""
-        return self.preemption is not None and bool(self.preemption.candidates)
+        return self.preemption is not None and self.preemption.helps
 
 
 def pending(

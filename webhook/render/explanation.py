@@ -105,7 +105,7 @@ def headline(explained: Explained) -> str:
     """Return which Pod it is, and how many nodes take it."""
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
-    helped = explanation.preemption is not None and bool(explanation.preemption.candidates)
+    helped = explanation.preemption is not None and explanation.preemption.helps
     none = "no node passes, but preemption helps" if helped else "no node passes"
     nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else none
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.placement.explanation import Explanation
-from webhook.scheduler.preemption import NEVER_PREEMPTS, STILL_ENDING, Preemption, Victims
+from webhook.scheduler.preemption import NEVER_PREEMPTS, STILL_ENDING, Preemption, Victims, ending_for
 
 MOST_SHOWN = 5
 
@@ -18,7 +18,7 @@ def nomination(explanation: Explanation) -> Iterator[str]:
         return
     node = one_line(pod.nominated_node, LINE_LIMIT)
     there = snapshot.pods_on.get(pod.nominated_node, ())
-    ending = [named.name for named in there if named.pod.preempted and named.pod.priority < pod.priority]
+    ending = [named.name for named in ending_for(pod, there)]
     own = pod.namespace, pod.name
     assumed = [nominated for nominated in snapshot.nominated if nominated.may_be_assumed]
     if ending:
@@ -34,7 +34,7 @@ def in_words(preemption: Preemption | None, *, exists: bool = True) -> str:
     if preemption is None:
         return ""
     will = "will" if exists else "would"
-    if preemption.candidates:
+    if preemption.helps:
         violating = any(victims.violations for _, victims in preemption.outcomes)
         budget = ", against a PodDisruptionBudget" if violating else ""
         return f"kube-scheduler {will} preempt {_where(preemption)}{budget}"
@@ -95,7 +95,7 @@ def as_json(preemption: Preemption | None) -> dict[str, object]:
         {"node": node, "outcomes": [_victims_json(victims) for victims in preemption.candidates[node]]}
         for node in preemption.nodes
     ]
-    return {"preemption": {"helps": bool(preemption.candidates), "nodes": nodes}}
+    return {"preemption": {"helps": preemption.helps, "nodes": nodes}}
 
 
 def _victims_json(victims: Victims) -> dict[str, object]:

@@ -69,6 +69,11 @@ class Feasibility(NamedTuple):
     spread: Verdicts
     error: str = ""
 
+    @property
+    def resolvable(self) -> NodeSet:
+        """The nodes on which preemption may help."""
+        return union(refusal.nodes for refusal in self.refusals if refusal.resolvable)
+
 
 class Framework:
     """The plugins of a profile for one attempt to place a Pod; each is made when it is first asked."""

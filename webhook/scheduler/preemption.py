@@ -21,7 +21,8 @@ from webhook.scheduler.attached_volumes import SchedulerError
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.framework import DryRun, Feasibility, Framework, counted, message
-from webhook.scheduler.nodes import NodeSet, union
+from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Refusal
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.selectors import Selector, as_selector
@@ -105,6 +106,11 @@ class Preemption(NamedTuple):
     tried: bool = True
     exact: bool = True
     budgets_unknown: bool = False
+
+    @property
+    def helps(self) -> bool:
+        """Whether room can be made on a node."""
+        return bool(self.candidates)
 
     @property
     def clears_nomination(self) -> bool:
@@ -197,7 +203,7 @@ class _Evaluator:
         if ineligible := self._ineligible():
             return Preemption({}, (), self._failed(ineligible), False)
         nodes = self.cycle.snapshot.nodes
-        potential = union(refusal.nodes for refusal in self.feasibility.refusals if refusal.resolvable)
+        potential = self.feasibility.resolvable
         candidates, refusals = dict[str, tuple[Victims, ...]](), list[Refusal]()
         enough, unviolated = self._enough(potential), False
         for name in nodes.names(potential):
@@ -230,14 +236,9 @@ class _Evaluator:
         pod, own_node = self.cycle.pod, self.framework.own_node
         if not pod.preempts:
             return NEVER_PREEMPTS
-        own = self.cycle.snapshot.nodes.named((own_node,))
-        if not own or self.feasibility.rejected:
+        if not self.feasibility.resolvable & self.cycle.snapshot.nodes.named((own_node,)):
             return ""
-        if not any(refusal.resolvable and refusal.nodes & own for refusal in self.feasibility.refusals):
-            return ""
-        there = self.pods_on.get(own_node, ())
-        ending = any(named.pod.preempted and named.pod.priority < pod.priority for named in there)
-        return STILL_ENDING if ending else ""
+        return STILL_ENDING if ending_for(pod, self.pods_on.get(own_node, ())) else ""
 
     def _failed(self, why: str) -> str:
         """
@@ -374,7 +375,10 @@ class _Reprieve:
         left = dict[Counts, None]()
         for state in states:
             everything = _plus(state, {i: offered[i] for i in all_of_them})
-            (after if self._fits(everything) else left)[everything if self._fits(everything) else state] = None
+            if self._fits(everything):
+                after[everything] = None
+            else:
+                left[state] = None
         if left and len(ranks) > 1:
             middle = len(ranks) // 2
             self._offer(left, ranks[:middle], offered)
@@ -423,6 +427,15 @@ class _Reprieve:
             self._there = state
             fits = self._known[state] = self.dry_run.passes()
         return fits
+
+
+def ending_for(pod: IncomingPod, there: Iterable[NamedPod]) -> list[NamedPod]:
+    """
+    Return the Pods on a node that are still ending, as they were preempted for a Pod such as this one.
+
+    upstream: default_preemption.go:DefaultPreemption.PodEligibleToPreemptOthers (v1.37)
+    """
+    return [named for named in there if named.pod.preempted and named.pod.priority < pod.priority]
 
 
 def _matching(budgets: Iterable[DisruptionBudget]) -> Iterator[_MatchingBudget]:

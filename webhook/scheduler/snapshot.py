@@ -11,7 +11,7 @@ from sys import intern
 from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.objects.fields import FieldError, as_list, as_mapping, as_text, integer, path_text, texts_at
-from webhook.objects.kinds import APPS, BATCH, CORE
+from webhook.objects.kinds import APPS, BATCH, CORE, DISRUPTION_BUDGET
 from webhook.objects.labels import Labels
 from webhook.objects.names import DEFAULT_SCHEDULER, DEVICE_PREFIX, NAMESPACE_NAME
 from webhook.objects.reading import Reader, brief, printable
@@ -62,7 +62,6 @@ CONTROLLER_KINDS = frozenset(
 LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters.
 # No set, since what an object gives as its kind need not be hashable.
 READ_KINDS = (*[(CORE, kind) for kind in ("Pod", "Node", "Namespace", "Service")], *CONTROLLER_KINDS)
-DISRUPTION_BUDGET = ("policy", "PodDisruptionBudget")
 DEVICE_CLASS, PRIORITY_CLASS = ("resource.k8s.io", "DeviceClass"), ("scheduling.k8s.io", "PriorityClass")
 
 

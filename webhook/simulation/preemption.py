@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from webhook.scheduler.framework import Feasibility, Framework
-from webhook.scheduler.nodes import union
 from webhook.scheduler.preemption import Victims, preempt
 from webhook.scheduler.snapshot import NamedPod
 from webhook.simulation.disruption import Budget
@@ -37,7 +36,7 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
         for budget in budgets
     ]
     preemption = preempt(framework, feasibility, pods_on, allowed)
-    if preemption is None or not preemption.candidates:
+    if preemption is None or not preemption.helps:
         if preemption is not None and preemption.clears_nomination:
             state.nominate(pod, "")
         return ()
@@ -54,10 +53,9 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
 
 def _lower(pod: Pod, framework: Framework, feasibility: Feasibility, state: State) -> dict[str, list[Pod]]:
     """Return the Pods of lower priority on the nodes where preemption may help."""
-    resolvable = union(refusal.nodes for refusal in feasibility.refusals if refusal.resolvable)
     return {
         node: [of for of in (*state.on(node), *state.fixed_on(node)) if of.priority < pod.priority]
-        for node in framework.cycle.snapshot.nodes.names(resolvable)
+        for node in framework.cycle.snapshot.nodes.names(feasibility.resolvable)
     }
 
 
