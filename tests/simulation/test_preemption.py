@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.build import priority_class
 from tests.support.placing import node
-from tests.support.simulated import budget, deployment, owned, pod, simulated, template
+from tests.support.simulated import budget, deployment, maker, owned, pod, simulated, state, template
 from webhook.simulation.results import Range
 
 HIGH = priority_class("high", 1000)
@@ -122,3 +122,13 @@ def test_a_daemon_pod_that_is_preempted_goes_with_its_node():
     )
 
     assert Range(1, 1, 1) == end.pending
+
+
+def test_for_a_pod_of_no_higher_priority_the_room_is_taken_while_it_is_kept():
+    here = state(small("n1"))
+    kept, equal, higher = (here.make(maker(priority=priority)) for priority in (10, 10, 11))
+    here.nominate(kept, "n1")
+
+    assert [1, 0, 1] == [here.framework_of(one).feasible() for one in (kept, equal, higher)]
+    here.nominate(kept, "")
+    assert 1 == here.framework_of(equal).feasible()
