@@ -35,6 +35,16 @@ def test_a_port_that_is_taken_everywhere():
     } == found(cycle)
 
 
+def test_a_port_for_which_room_is_kept_only():
+    """No Pod that runs has it: a nominated Pod will."""
+    waiting = {**having("", containers=SERVING), "status": {"phase": "Pending", "nominatedNodeName": "a1"}}
+    waiting["metadata"] = {**waiting["metadata"], "name": "other"}
+    cycle = attempted(node("a1"), node("b1"), having("b1", containers=SERVING), waiting, containers=SERVING)
+
+    assert (NOW, "move the Pod with host port 80/TCP off b1") in found(cycle)
+    assert not any("off a1" in change for _, change in found(cycle))
+
+
 def test_anti_affinity_of_its_own():
     pods = [having("a1"), having("b1")]
 

@@ -92,9 +92,11 @@ def _without_ports(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
     """Yield a node on which the Pods with the ports are no more; they would give back their room, too."""
     snapshot = cycle.snapshot
     for name in islice(snapshot.nodes.names(which), MOST_REMEDIES):
-        ports = snapshot.ports[name]
+        ports = snapshot.ports.get(name, {})  # None where only a nominated Pod has them.
         left = {port: number for port, number in ports.items() if not _conflicts(port, cycle)}
         taken = ", ".join(str(port) for port in ports if port not in left)
+        if not taken:
+            continue
         changed = replace(cycle, snapshot=replace(snapshot, ports={**snapshot.ports, name: left}))
         yield Variant(f"move the Pod with host port {taken} off {name}", changed)
 
