@@ -8,8 +8,9 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 
 # The folders of the pure half, whose tests start no server and no process.
 UNIT := $(addprefix tests/,objects documents scheduler placement simulation findings rules policy admission lint report)
-# The folders whose tests measure time or memory, of which one at a time runs, with nothing beside it.
+# The folders, and the file of e2e, whose tests measure time or memory, of which one at a time runs, with nothing beside it.
 ALONE := $(addprefix tests/,properties serving transport)
+E2E_ALONE := tests/e2e/test_memory.py
 
 .PHONY: help run unit test browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
 	oracle-diff fuzz bench lint docs image image-check lock release release-check clean
@@ -43,7 +44,8 @@ helm: .venv/test ## build Helm for e2e from source, once on a machine; needs Go
 	@$(PYTHON) -m tests.e2e.helm
 
 e2e: controlplane helm ## run the tests against a real control plane, and the chart; KUBERNETES=v1.33.13, JOBS=2 at once
-	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile tests/e2e
+	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile --ignore $(E2E_ALONE) tests/e2e
+	@$(PYTHON) -m pytest -q $(E2E_ALONE)
 
 simulate-check: controlplane ## hold simulate against real controllers in N=40 random clusters; KUBERNETES=v1.33.13
 	@SIMULATIONS=$(or $(N),40) $(PYTHON) -m pytest -q tests/e2e/test_simulate.py
