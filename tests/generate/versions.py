@@ -74,6 +74,7 @@ CHANGES = {
     "rejection_ends_post_filter": (
         "of a Pod that PreFilter rejects its message ends with `not found`, and says nothing of preemption",
     ),
+    "spares_ending_victims": ("a Pod that is being deleted already gets no condition DisruptionTarget by preemption",),
     "counts_budgets_to_violated": (
         "a Pod that would be preempted counts for PodDisruptionBudgets up to the first that it violates",
     ),

@@ -21,7 +21,10 @@ CAME = {
         *("claim_in_use_reason", "requests_beyond_preemption", "speaks_of_deallocation"),
         "rejection_ends_post_filter",
     },
-    35: {"topology_labels", "lengths_in_bytes", "breaks_ties_by_heap", "nominates_before_binding"},
+    35: {
+        *("topology_labels", "lengths_in_bytes", "breaks_ties_by_heap", "nominates_before_binding"),
+        "spares_ending_victims",
+    },
     36: {
         *("pod_allocated_resources", "scores_balance_gained", "scores_image_volumes", "extended_resources_of_devices"),
     },

@@ -90,7 +90,7 @@ def test_a_stateful_set_amid_a_rollout_has_two_revisions():
     assert [0, 0, 1] == [found.start.by_node[name][0].revision for name in ("a1", "b1", "c1")]
     assert (7, 0) == (before.of_class.pod.priority, now.of_class.pod.priority)
     assert ["old", "new"] == [one.of_class.pod.labels["controller-revision-hash"] for one in (before, now)]
-    assert before.stateful and now.stateful
+    assert before.replaces and now.replaces
 
 
 def test_one_that_is_rolled_back_is_made_of_its_template():

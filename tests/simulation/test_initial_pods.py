@@ -34,14 +34,14 @@ def test_a_pod_as_the_cluster_has_it():
         found.cost,
         found.restarts,
     )
-    assert (True, False, 0, ADDED_TOLERATIONS) == (found.spreads, found.fixed, found.revision, found.tolerations)
+    assert (True, "", 0, ADDED_TOLERATIONS) == (found.spreads, found.home, found.revision, found.tolerations)
 
 
 def test_pods_of_a_daemon_set_and_of_the_kubelet_are_fixed():
     static = pod("Node/a1", 0, "a1", annotations={"kubernetes.io/config.mirror": "x"})
     found = plan([*nodes(), *deployment(), pod("DaemonSet/log", 0, "a1"), static], "cordon=a1").start.by_node["a1"]
 
-    assert [True, True] == [one.fixed for one in found]
+    assert ["a1", "a1"] == [one.home for one in found]
 
 
 def test_budgets_know_what_their_workloads_want():

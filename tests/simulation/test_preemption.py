@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.build import priority_class
 from tests.support.placing import node
-from tests.support.simulated import budget, deployment, maker, owned, pod, simulated, state, template
+from tests.support.simulated import budget, deployment, maker, owned, plan, pod, simulated, state, template
+from webhook.simulation.pod import InitialPod
 from webhook.simulation.results import Range
+from webhook.simulation.run import run
 
 HIGH = priority_class("high", 1000)
 
@@ -27,6 +31,15 @@ def placeholder(*on, replicas=None):
         pod("ReplicaSet/low-1", i, name, labels={"app": "low"}, spec={"priority": -10}) for i, name in enumerate(on)
     ]
     return [owned("ReplicaSet", "low-1", spec), *pods]
+
+
+def agent(on, **metadata):
+    """A Pod of priority 0 that a DaemonSet keeps on a node."""
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [on]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    spec = {"priority": 0, "affinity": {"nodeAffinity": required}}
+    made = pod("DaemonSet/agent", 0, on, labels={"app": "agent"}, spec=spec)
+    return {**made, "metadata": {**made["metadata"], **metadata}}
 
 
 def small(name, pods="1", **fields):
@@ -82,10 +95,7 @@ def test_budgets_are_counted_and_violated_where_there_is_no_other_way():
 
 
 def test_the_pod_of_a_daemon_set_comes_back_for_its_own_node_only():
-    daemon = pod("DaemonSet/agent", 0, "n1", labels={"app": "agent"}, spec={"priority": 0})
-    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    daemon["spec"]["affinity"] = {"nodeAffinity": required}
+    daemon = agent("n1")
     result = only([small("n1"), small("n2", taints=[]), *web(1, "n2"), daemon], "scale=2")
 
     assert (Range(0, 0, 0), Range(1, 1, 1)) == (result.pending, result.others)
@@ -115,13 +125,68 @@ def test_a_placeholder_that_is_placed_in_the_run_is_preempted():
 
 
 def test_a_daemon_pod_that_is_preempted_goes_with_its_node():
-    daemon = pod("DaemonSet/agent", 0, "n1", labels={"app": "agent"}, spec={"priority": 0})
+    daemon = agent("n1")
     *_, end = simulated(
         [small("n1"), small("n2"), *web(1, "n2", tolerations=[{"operator": "Exists"}]), daemon],
         "lose=n1 scale=2 delete=n1",
     )
 
     assert Range(1, 1, 1) == end.pending
+
+
+def test_the_pods_of_daemon_sets_on_added_nodes_are_preempted():
+    """Each node has room for two Pods: four of the workload fit where the two of the DaemonSet go, which then wait."""
+    *_, result = simulated([small("n1", pods="2"), *web(1, "n1"), agent("n1")], "add=1 scale=4")
+
+    assert (Range(0, 0, 0), Range(2, 2, 2)) == (result.pending, result.others)
+
+
+def test_a_node_like_one_that_was_added_has_the_pods_of_daemon_sets_too():
+    nodes = [small("n1", pods="2", labels={"disk": "ssd"}), small("n2", pods="2")]
+    objects = [*nodes, *web(1, "n1", nodeSelector={"disk": "ssd"}), agent("n1")]
+    *_, result = simulated(objects, "add=1,disk=ssd delete=n1 add=1,disk=ssd scale=5")
+
+    assert (Range(1, 1, 1), Range(2, 2, 2)) == (result.pending, result.others)
+
+
+def test_a_pod_that_a_daemon_set_makes_again_is_kept_on_its_node():
+    here = state(small("n1"))
+    made = here.make(maker(), like=here.pod(InitialPod("shop", (), "n1", home="n1")))
+    assert here.schedule_next()
+
+    assert ([], [made]) == (here.on("n1"), here.kept_on("n1"))
+    here.delete(made)
+    assert ([made], []) == (here.finish(), here.kept_on("n1"))
+
+
+def test_a_daemon_set_makes_a_pod_again_once_the_old_one_is_gone():
+    """On a node that nobody reaches no Pod ends: what its DaemonSet makes does not wait there."""
+    tolerating = web(1, "n2", tolerations=[{"operator": "Exists"}])
+    *_, scaled = simulated([small("n1"), small("n2"), *tolerating, agent("n1")], "lose=n1 scale=2")
+
+    assert (Range(0, 0, 0), Range(1, 1, 1)) == (scaled.others, scaled.pending)
+
+
+@pytest.mark.parametrize("minor", [34, 35])
+def test_a_pod_that_waits_for_pods_that_never_end_goes_on_waiting(minor):
+    """All nodes but one are tied, and nobody reaches them; since 1.35 the Pods on them are not marked as preempted."""
+    names = [f"n{number}" for number in range(20)]
+    tolerating = web(1, "n20", tolerations=[{"operator": "Exists"}])
+    ending = placeholder(*names)
+    for one in ending[1:]:
+        one["metadata"]["deletionTimestamp"] = "2026-10-01T00:00:00Z"
+    taints = [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]
+    nodes = [*(small(name, taints=taints) for name in names), small("n20")]
+    _, scaled = run(plan([*nodes, *tolerating, *ending], "scale=2", minor=minor), 1, 0, most_placements=2)
+
+    assert 1 == scaled.pending
+
+
+def test_no_pod_waits_for_a_node_that_is_deleted():
+    """The Pod of the DaemonSet is preempted on n1, comes back and waits for it, and goes with it."""
+    scaled, deleted = simulated([small("n1"), small("n2"), *web(1, "n2"), agent("n1")], "scale=2 delete=n1")
+
+    assert (Range(1, 1, 1), Range(0, 0, 0)) == (scaled.others, deleted.others)
 
 
 def test_for_a_pod_of_no_higher_priority_the_room_is_taken_while_it_is_kept():

@@ -138,7 +138,7 @@ def test_the_snapshot_has_what_the_run_has_come_to():
 
 
 def test_pods_of_the_cluster_are_there_but_for_those_fixed_to_their_node():
-    found = {"a1": (InitialPod("shop", WEB, "a1"), InitialPod("shop", WEB, "a1", fixed=True))}
+    found = {"a1": (InitialPod("shop", WEB, "a1"), InitialPod("shop", WEB, "a1", home="a1"))}
     run = state(*nodes("a=1 b=1"), found=found)
 
     assert 1 == len(run.on("a1"))

@@ -122,6 +122,16 @@ class RequiredNodeAffinity:
 ANY_NODE = RequiredNodeAffinity(selecting({}))
 
 
+def for_node(affinity: RequiredNodeAffinity, name: str) -> RequiredNodeAffinity:
+    """
+    Return what a Pod of a DaemonSet asks for whose node has this name, in place of the required terms.
+
+    upstream: daemonset_util.go:ReplaceDaemonSetPodNodeNameNodeAffinity (v1.37)
+    """
+    named = NodeTerm((), (Requirement(NAME_FIELD, IN, (name,)),))
+    return RequiredNodeAffinity(affinity.selector, (named,), frozenset({name}))
+
+
 class PreferredTerm(NamedTuple):
     """A term of preferred node affinity: a node that meets it is worth `weight` more."""
 

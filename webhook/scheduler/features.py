@@ -49,6 +49,7 @@ class Features(NamedTuple):
     nominates_before_binding: bool  # NominatedNodeNameForExpectation: a Pod whose volumes are being bound is nominated
     speaks_of_deallocation: bool  # of a Pod without claims, too, DynamicResources says that it deallocated none
     rejection_ends_post_filter: bool  # where PreFilter rejects a Pod, DynamicResources fails before preemption
+    spares_ending_victims: bool  # a victim that is being deleted already is not marked as preempted
     counts_budgets_to_violated: bool  # a Pod counts for budgets up to the first that it violates, not for all
     tells_preemption: bool  # the message of a Pod that preempts others names the node and the number of victims
 
@@ -94,6 +95,7 @@ def features(minor: int) -> Features:
         nominates_before_binding=minor >= 35,
         speaks_of_deallocation=34 <= minor <= 36,
         rejection_ends_post_filter=minor >= 34,
+        spares_ending_victims=minor >= 35,
         counts_budgets_to_violated=minor >= 37,
         tells_preemption=minor >= 37,
     )

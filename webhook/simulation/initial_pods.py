@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 from webhook.objects.disruption_budget import DisruptionBudget, read_disruption_budget
@@ -11,6 +12,7 @@ from webhook.objects.pod_object import PodObject
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey
 from webhook.objects.workload_object import read_workload_object
+from webhook.scheduler.affinity import for_node
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, NO_REQUESTS, BoundPod, label_set
 from webhook.scheduler.selectors import as_selector
@@ -19,7 +21,10 @@ from webhook.scheduler.taints import read_limited_tolerations
 from webhook.scheduler.volumes import read_mounts
 from webhook.simulation.controllers import Controllers
 from webhook.simulation.disruption import Budget
+from webhook.simulation.node_changes import Ground
 from webhook.simulation.pod import InitialPod, Maker
+
+DAEMON_SET = "DaemonSet"
 
 
 def initial_pod(
@@ -37,12 +42,12 @@ def initial_pod(
     _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features, whole=True)
     bound = read if isinstance(read, BoundPod) else None
     maker = makers[revision] if revision >= 0 else None
-    fixed = pod.static or (pod.owner is not None and pod.owner.kind == "DaemonSet")
-    if maker is None and pod.owner is not None and not fixed:
+    of_daemon_set = pod.owner is not None and pod.owner.kind == DAEMON_SET
+    if maker is None and pod.owner is not None and not of_daemon_set and not pod.static:
         maker = controllers.maker(pod.owner, pod)
-    again = fixed and not pod.static and pod.priority < preempting  # Its DaemonSet makes another for that node.
+    again = of_daemon_set and pod.priority < preempting
     if maker is None and (bound is None or again):
-        maker = Maker(controllers.as_it_is(pod), volumes=controllers.volumes_of(pod))
+        maker = Maker(controllers.as_it_is(pod), of_daemon_set, volumes=controllers.volumes_of(pod))
     condition = pod.ready_condition
     return InitialPod(
         pod.namespace,
@@ -56,7 +61,7 @@ def initial_pod(
         pod.deletion_cost,
         pod.restarts,
         read_limited_tolerations(pod.spec),
-        fixed,
+        _home(pod, maker) if of_daemon_set or pod.static else "",
         maker,
         revision,
         pod.ordinal,
@@ -68,6 +73,38 @@ def initial_pod(
         bound.preempted if bound is not None else False,
         pod.nominated_node if bound is None else "",
     )
+
+
+def _home(pod: PodObject, maker: Maker | None) -> str:
+    """
+    Return the node on which a Pod of a DaemonSet or the kubelet is kept; "" if it names none.
+
+    upstream: daemonset_util.go:GetTargetNodeName (v1.37)
+    """
+    if pod.node or maker is None:
+        return pod.node
+    return min(maker.of_class.pod.affinity.names or (), default="")
+
+
+def on_added_nodes(
+    initial: Mapping[str, Sequence[InitialPod]], grounds: Iterable[Ground]
+) -> dict[str, tuple[InitialPod, ...]]:
+    """Return the Pods that start on each node that is added: those that are kept on the node that it is like."""
+    kept: dict[str, tuple[InitialPod, ...]] = {}
+    for name, like in (pair for ground in grounds for pair in ground.like):
+        there = kept[like] if like in kept else initial.get(like, ())
+        kept[name] = tuple([_kept_on(name, pod) for pod in there if pod.home and pod.spreads])
+    return kept
+
+
+def _kept_on(name: str, pod: InitialPod) -> InitialPod:
+    """Return a Pod such as this one, which a DaemonSet or the kubelet keeps on another node."""
+    maker = pod.maker
+    if maker is not None:
+        made = maker.of_class.pod
+        affine = replace(made, affinity=for_node(made.affinity, name))
+        maker = maker._replace(of_class=replace(maker.of_class, pod=affine))
+    return replace(pod, node=name, home=name, maker=maker)
 
 
 def initial_budgets(controllers: Controllers) -> Iterator[Budget]:

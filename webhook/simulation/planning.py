@@ -27,7 +27,7 @@ from webhook.scheduler.volumes import read_mounts
 from webhook.simulation import ties
 from webhook.simulation.claims import unknown_topologies, with_made, with_volumes
 from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
-from webhook.simulation.initial_pods import initial_budgets, initial_pod
+from webhook.simulation.initial_pods import initial_budgets, initial_pod, on_added_nodes
 from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.run import Named, Plan, SetFound
@@ -138,7 +138,8 @@ def planned(
     )
     disrupting = preempting > lowest or any(step.action == DRAIN for step in taken)
     budgets = tuple(initial_budgets(controllers)) if disrupting else ()
-    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets)
+    daemons = on_added_nodes(start.by_node, grounds)
+    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons)
     most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
     not_judged = dict.fromkeys(
         gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)

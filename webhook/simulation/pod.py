@@ -43,13 +43,14 @@ class PodClass:
 
 class Maker(NamedTuple):
     """
-    What makes a Pod anew: `of_class` it then is; one that is `stateful` waits until the old one is gone.
+    What makes a Pod anew: `of_class` it then is.
 
-    A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
+    One that `replaces` a Pod, as a StatefulSet and a DaemonSet do, waits until the old one is gone; the new one has its
+    claims.  A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
     """
 
     of_class: PodClass
-    stateful: bool = False
+    replaces: bool = False
     min_ready_seconds: int = 0
     volumes: VolumeTemplates = NO_VOLUMES
 
@@ -60,7 +61,7 @@ class InitialPod:
     A Pod as the cluster has it; times are seconds since 1970, None where they are not known.
 
     `maker` is None for a Pod that nothing makes anew, `revision` the number of the ReplicaSet, of those of the named
-    workload, that has it, or -1.  One that is `fixed` belongs to its node: a DaemonSet or the kubelet keeps it there.
+    workload, that has it, or -1.  `home` is the node on which a DaemonSet or the kubelet keeps it, "" for other Pods.
     It `started` so many seconds after 1970, at infinity if it has not yet.  `nominated` is the node that it waits for.
     """
 
@@ -75,7 +76,7 @@ class InitialPod:
     cost: int = 0
     restarts: int = 0
     tolerations: LimitedTolerations = ()
-    fixed: bool = False
+    home: str = ""
     maker: Maker | None = None
     revision: int = -1
     ordinal: int = -1
@@ -100,7 +101,7 @@ class Pod:
     __slots__ = (
         *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
         *("ordinal", "ports", "ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating"),
-        *("fixed", "nominated", "preempted", "priority", "started", "tolerations"),
+        *("home", "nominated", "preempted", "priority", "started", "tolerations"),
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -117,7 +118,7 @@ class Pod:
         self.serial, self.luck = serial, luck
         self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
         self.priority, self.started, self.preempted = initial.priority, initial.started, initial.preempted
-        self.nominated, self.fixed = initial.nominated, initial.fixed
+        self.nominated, self.home = initial.nominated, initial.home
 
     @property
     def of_class(self) -> PodClass:

@@ -40,21 +40,22 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
         if preemption is not None and preemption.clears_nomination:
             state.nominate(pod, "")
         return ()
-    node = state.random.choice(preemption.nodes)
+    # Of nodes that are tied kube-scheduler takes any, each time anew: here the Pod keeps its own, so that a run ends.
+    node = pod.nominated if pod.nominated in preemption.nodes else state.random.choice(preemption.nodes)
     victims = state.random.choice(preemption.candidates[node])
     for other in [other for other in state.waiting_for(node) if other.priority < pod.priority]:
         state.nominate(other, "")
     state.nominate(pod, node)
     taken = _taken(victims, {str(of.serial): of for of in lower[node]}, state)
     for victim in taken:
-        victim.preempted = True
+        victim.preempted |= victim.active or not state.features.spares_ending_victims
     return [victim for victim in taken if victim.active]
 
 
 def _lower(pod: Pod, framework: Framework, feasibility: Feasibility, state: State) -> dict[str, list[Pod]]:
     """Return the Pods of lower priority on the nodes where preemption may help."""
     return {
-        node: [of for of in (*state.on(node), *state.fixed_on(node)) if of.priority < pod.priority]
+        node: [of for of in (*state.on(node), *state.kept_on(node)) if of.priority < pod.priority]
         for node in framework.cycle.snapshot.nodes.names(feasibility.resolvable)
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from random import Random
 from typing import NamedTuple
@@ -65,7 +65,7 @@ class Named:
 class Plan:
     """
     All that is the same in every run: `grounds` are the nodes after each step, `makers` what makes the Pods of each
-    step that begins a rollout.
+    step that begins a rollout, `daemons` the Pods that start on each node that is added.
     """
 
     start: Start
@@ -74,6 +74,7 @@ class Plan:
     grounds: tuple[Ground, ...]
     makers: Mapping[int, Maker]
     budgets: tuple[Budget, ...] = ()
+    daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)
 
 
 class StepOutcome(NamedTuple):
@@ -214,20 +215,29 @@ class _Run:
         state, names = self.state, list(ground.touched)
         state.random.shuffle(names)
         state.move_to(ground)
+        self._drop_homeless()
         for name in names:
-            for pod in [*state.on(name), *(fixed for fixed in state.fixed_on(name) if fixed.terminating)]:
+            for pod in [*state.on(name), *(kept for kept in state.kept_on(name) if kept.terminating)]:
                 deleted = pod.terminating  # Then its controller has made another.
                 state.remove(pod)
                 self._gone(pod, made=deleted)
             state.forget(name)
             self.settle(False)
 
+    def _drop_homeless(self) -> None:
+        """
+        Delete the Pods that wait for a node which is deleted.
+
+        upstream: daemon_controller.go:getUnscheduledPodsWithoutNode (v1.37)
+        """
+        for pod in [pod for _, _, pod in self.state.waiting if self._is_homeless(pod)]:
+            self.state.delete(pod)
+
     def _start_daemons(self, ground: Ground) -> None:
-        """Start on each new node the DaemonSet Pods that run on the node that it was made like."""
-        for name, like in ground.like:
-            for daemon in self.plan.start.by_node.get(like, ()):
-                if daemon.fixed and daemon.spreads:
-                    self.state.start(replace(daemon, node=name))
+        """Start on each new node the Pods of DaemonSets that run on the node that it was made like."""
+        for name in ground.touched:
+            for daemon in self.plan.daemons.get(name, ()):
+                self.state.start(daemon)
 
     def _make_room(self, pod: Pod, framework: Framework) -> bool:
         """Make room for a Pod that no node takes; return whether anything has changed."""
@@ -238,9 +248,9 @@ class _Run:
         return bool(victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
-        """Delete a Pod on a node; its controller makes another, that of a StatefulSet once it is gone."""
+        """Delete a Pod on a node; its controller makes another: a StatefulSet and a DaemonSet once it is gone."""
         self.state.delete(pod)
-        if pod.revision < 0 and pod.maker is not None and not pod.maker.stateful:
+        if pod.revision < 0 and pod.maker is not None and not pod.maker.replaces:
             self.state.make(pod.maker, like=pod)
 
     def settle(self, whole: bool) -> None:
@@ -287,8 +297,12 @@ class _Run:
         if pod.revision >= 0:
             self.workload.gone(pod)
             self._delete_claims(pod)
-        elif pod.maker is not None and (pod.maker.stateful or not made):
+        elif pod.maker is not None and (pod.maker.replaces or not made) and not self._is_homeless(pod):
             self.state.make(pod.maker, like=pod)
+
+    def _is_homeless(self, pod: Pod) -> bool:
+        """Return whether the node is deleted on which its DaemonSet keeps a Pod."""
+        return bool(pod.home) and self.state.ground.nodes.get(pod.home) is None
 
     def _delete_claims(self, pod: Pod) -> None:
         """

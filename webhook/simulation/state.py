@@ -89,7 +89,7 @@ class State:
         self.usage: dict[str, Usage] = dict(start.snapshot.usage)
         self._groups: dict[str, dict[LabelSet, dict[str, int]]] = {}
         self._pods: dict[str, list[Pod]] = {}
-        self._fixed: dict[str, list[Pod]] = {}
+        self._kept: dict[str, list[Pod]] = {}
         self._nominated: dict[Pod, None] = {}  # Those that wait for a node of their own, a set that keeps its order.
         self.waiting: list[tuple[int, int, Pod]] = []
         self.terminating: list[Pod] = []
@@ -120,24 +120,24 @@ class State:
             self.fresh.append(pod)
 
     def on(self, node: str) -> list[Pod]:
-        """Return the Pods on a node that are not fixed to it."""
+        """Return the Pods on a node that may run elsewhere, too."""
         if node not in self._pods:
             there = self.begun.by_node.get(node, ())
-            self._pods[node] = [self.pod(pod, pod.revision) for pod in there if not pod.fixed]
+            self._pods[node] = [self.pod(pod, pod.revision) for pod in there if not pod.home]
             self.terminating += [pod for pod in self._pods[node] if pod.terminating]
         return self._pods[node]
 
-    def fixed_on(self, node: str) -> list[Pod]:
-        """Return the Pods that are fixed to a node, of those that may be preempted."""
-        if node not in self._fixed:
-            self._fixed[node] = [self.pod(pod) for pod in self.begun.by_node.get(node, ()) if pod.fixed and pod.spreads]
-        return self._fixed[node]
+    def kept_on(self, node: str) -> list[Pod]:
+        """Return the Pods that a DaemonSet or the kubelet keeps on a node, of those that may be preempted."""
+        if node not in self._kept:
+            self._kept[node] = [self.pod(pod) for pod in self.begun.by_node.get(node, ()) if pod.home and pod.spreads]
+        return self._kept[node]
 
     def make(self, maker: Maker, revision: int = -1, ordinal: int = -1, like: Pod | None = None) -> Pod:
-        """Return a new Pod, which waits for a node; one of a StatefulSet may have the claims of the one it is like."""
+        """Return a new Pod, which waits for a node; one that replaces the one that it is like has the claims of it."""
         of_class = maker.of_class
         mounts, claims = maker.volumes.of_pod(ordinal, self._serial + 1)
-        if like is not None and maker.stateful:
+        if like is not None and maker.replaces:
             mounts = like.mounts or NO_MOUNTS
         else:
             self.storage = with_made(self.storage, claims)
@@ -155,6 +155,7 @@ class State:
             ports=of_class.pod.ports,
             mounts=mounts or None,
             priority=of_class.pod.priority,
+            home=like.home if like is not None else "",
         )
         pod = self.pod(initial, revision)
         self.wait(pod)
@@ -184,8 +185,10 @@ class State:
         return tuple([NominatedPod(pod.namespace, str(pod.serial), pod.on(pod.nominated)) for pod in self._nominated])
 
     def start(self, initial: InitialPod) -> None:
-        """Start a Pod that is fixed to its node."""
+        """Start a Pod that a DaemonSet or the kubelet keeps on its node."""
         pod = self.pod(initial)
+        pod.started = self.now
+        self.kept_on(pod.node).append(pod)
         self._count(pod, 1)
         self._use(pod, 1)
 
@@ -193,7 +196,7 @@ class State:
         """Forget all that is left on a node that is no longer there."""
         self.usage.pop(node, None)
         self._pods.pop(node, None)
-        self._fixed.pop(node, None)
+        self._kept.pop(node, None)
         for groups in self._groups.values():
             for nodes in groups.values():
                 nodes.pop(node, None)
@@ -245,7 +248,7 @@ class State:
         """Take away a Pod that has terminated."""
         self._meet(pod, -1)
         self._use(pod, -1)
-        (self.fixed_on if pod.fixed else self.on)(pod.node).remove(pod)
+        (self.kept_on if pod.home else self.on)(pod.node).remove(pod)
 
     def finish(self) -> list[Pod]:
         """Remove the Pods that terminate, those on nodes that are reached, and return them."""
@@ -321,7 +324,7 @@ class State:
 
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
         """Give a Pod its node, where it is ready at once if anybody reaches it."""
-        self.on(node).append(pod)
+        (self.kept_on if pod.home else self.on)(node).append(pod)
         pod.node, pod.ready, pod.ready_at, pod.started = node, True, self.now, self.now
         self.nominate(pod, "")
         self._freshen(pod)
@@ -466,6 +469,6 @@ class State:
         self.version += 1
 
     def pods_of(self, nodes: Iterable[str]) -> Iterator[Pod]:
-        """Yield the Pods on these nodes that are not fixed to them."""
+        """Yield the Pods on these nodes that may run elsewhere, too."""
         for node in nodes:
             yield from list(self.on(node))
