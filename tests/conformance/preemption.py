@@ -43,7 +43,7 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
     yield from compared(case, "feasible", sorted(cycle.snapshot.nodes.names(feasibility.feasible)))
     if feasibility.feasible:
         return
-    ours = preempt(framework, feasibility, cycle.snapshot.pods_on, cycle.snapshot.budgets)
+    ours = preempt(framework, feasibility, cycle.snapshot.pods_of, cycle.snapshot.budgets)
     if ours is not None:
         yield from _of_candidates(case, ours)
     if ours is None or not ours.candidates:

@@ -57,20 +57,21 @@ resources.with_default_requests scoring.SoftConstraints.copy scoring.domain_coun
 scoring.number_of_domains_counting_unlabelled scoring.rounded selectors.LabelSelector.keys
 selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies selectors.Selector.keys
 selectors.Selector.match selectors.as_label_selector selectors.equals selectors.selecting snapshot.Service.selects
-snapshot.Snapshot.attached_volumes snapshot.Snapshot.controller snapshot.Snapshot.with_controller
-snapshot.Snapshot.with_namespace snapshot.by_rarest_label snapshot.from_objects snapshot.read_object
-storage.CSINode.is_limited storage.CSINode.limit storage.CSINode.topology_keys storage.Claim.selector_labels
-storage.PersistentVolume.translated storage.PersistentVolumes.candidates storage.PersistentVolumes.plus
-storage.Storage.claim storage.Storage.judged storage.Storage.lacking storage.Storage.names_cloud_disk
-storage.Storage.with_claims storage.Storage.with_csi_nodes storage.Storage.with_volumes
-storage.StorageClass.makes_volumes storage.StorageClass.waits storage_objects.StorageReader.add
-storage_objects.StorageReader.storage storage_objects.read_claim taints.read_taints topology_counts.TopologyCounts.add
-topology_counts.TopologyCounts.copy topology_counts.TopologyCounts.keys topology_counts.TopologyCounts.nodes_by_weight
-topology_counts.TopologyCounts.reached validation.errors_in validation.in_one_line validation.on_stored_pod
-validation.shown_path volume_binding.VolumeBinding.bindings volume_binding.VolumeBinding.of
-volume_restrictions.VolumeRestrictions.add_pods volume_restrictions.VolumeRestrictions.copy
-volume_restrictions.VolumeRestrictions.of volume_restrictions.VolumeRestrictions.skipped volume_restrictions.not_found
-volume_zone.VolumeZone.of volumes.Mounts.claims volumes.Mounts.disks volumes.Mounts.shared_claims volumes.has_volumes
+snapshot.Snapshot.attached_volumes snapshot.Snapshot.controller snapshot.Snapshot.pods_of
+snapshot.Snapshot.with_controller snapshot.Snapshot.with_namespace snapshot.by_rarest_label snapshot.from_objects
+snapshot.read_object storage.CSINode.is_limited storage.CSINode.limit storage.CSINode.topology_keys
+storage.Claim.selector_labels storage.PersistentVolume.translated storage.PersistentVolumes.candidates
+storage.PersistentVolumes.plus storage.Storage.claim storage.Storage.judged storage.Storage.lacking
+storage.Storage.names_cloud_disk storage.Storage.with_claims storage.Storage.with_csi_nodes
+storage.Storage.with_volumes storage.StorageClass.makes_volumes storage.StorageClass.waits
+storage_objects.StorageReader.add storage_objects.StorageReader.storage storage_objects.read_claim taints.read_taints
+topology_counts.TopologyCounts.add topology_counts.TopologyCounts.copy topology_counts.TopologyCounts.keys
+topology_counts.TopologyCounts.nodes_by_weight topology_counts.TopologyCounts.reached validation.errors_in
+validation.in_one_line validation.on_stored_pod validation.shown_path volume_binding.VolumeBinding.bindings
+volume_binding.VolumeBinding.of volume_restrictions.VolumeRestrictions.add_pods
+volume_restrictions.VolumeRestrictions.copy volume_restrictions.VolumeRestrictions.of
+volume_restrictions.VolumeRestrictions.skipped volume_restrictions.not_found volume_zone.VolumeZone.of
+volumes.Mounts.claims volumes.Mounts.disks volumes.Mounts.shared_claims volumes.Mounts.shares volumes.has_volumes
 """
 
 

@@ -30,7 +30,7 @@ def of_cycle(cycle, uses=()):
     framework = Framework(cycle)
     feasibility = framework.feasibility()
     return gaps(
-        cycle, feasibility, preempt(framework, feasibility, cycle.snapshot.pods_on, cycle.snapshot.budgets), uses
+        cycle, feasibility, preempt(framework, feasibility, cycle.snapshot.pods_of, cycle.snapshot.budgets), uses
     )
 
 

@@ -82,11 +82,11 @@ def test_a_pod_that_preempts_none_is_not_told_that_it_does_not_help():
     assert "" == in_words(explained(FULL, low("a", "n1", cpu="2"), preemptionPolicy="Never").preemption)
 
 
-def waiting(*objects, volumes=()):
+def waiting(*objects, volumes=(), on="n1"):
     raw = pod(name="waits", spec={"volumes": list(volumes)})
-    there = {**raw, "status": {"phase": "Pending", "nominatedNodeName": "n1"}}
+    there = {**raw, "status": {"phase": "Pending", "nominatedNodeName": on}}
     cycle = attempted(FULL, *objects, there)
-    return explain(replace(cycle, pod=replace(cycle.pod, name="waits", nominated_node="n1")))
+    return explain(replace(cycle, pod=replace(cycle.pod, name="waits", nominated_node=on)))
 
 
 def test_what_is_known_of_a_nominated_node():
@@ -103,6 +103,9 @@ def test_what_is_known_of_a_nominated_node():
     )
     assert ["Node n1 is nominated for it: kube-scheduler tries it first."] == list(nomination(waiting()))
     assert "has perhaps chosen it already, and binds its volumes" in next(nomination(waiting(volumes=[claim])))
+    assert ["Node gone is nominated for it, but is not there: kube-scheduler tries all others."] == list(
+        nomination(waiting(on="gone"))
+    )
     assert [] == list(nomination(explained(FULL)))
 
 

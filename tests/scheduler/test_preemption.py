@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.build import pod
+from tests.support.claims import EBS, claim, csi_node, using, volume
 from tests.support.placing import INFRA, attempted, node, requesting, running
 from webhook.objects.disruption_budget import DisruptionBudget
 from webhook.scheduler.framework import Framework
@@ -27,7 +28,7 @@ def of(*objects, budgets=(), profile=USUAL_PROFILE, cpu="1", **spec):
     cycle = replace(attempted(*objects, cpu=cpu, **spec), profile=profile)
     framework = Framework(cycle)
     feasibility = framework.feasibility()
-    preemption = preempt(framework, feasibility, cycle.snapshot.pods_on, budgets)
+    preemption = preempt(framework, feasibility, cycle.snapshot.pods_of, budgets)
     return preemption, messages(cycle, feasibility, preemption)
 
 
@@ -70,6 +71,24 @@ def test_which_of_pods_that_are_alike_goes_is_not_known():
 
     assert {"n1": [[("abc", 1)]]} == victims(preemption)
     assert preemption.exact
+
+
+def test_beside_a_pod_with_its_volume_it_may_fit_where_it_does_not_without():
+    """The node attaches one volume. The Pod needs a second beside `other`, unless `same` is there."""
+
+    def having(pod, *names):
+        return {**pod, "spec": {**pod["spec"], **using(*names)}}
+
+    disks = {name: {"driver": EBS, "volumeHandle": name} for name in ("same", "other")}
+    bound = [one for name in disks for one in (claim(name, name), volume(name, of=name, csi=disks[name]))]
+    pods = [
+        having(low("other", "n1", -1), "other"),
+        having(low("same", "n1", -2), "same"),
+        *(low("c", "n1", -3), low("d", "n1", -4)),
+    ]
+    preemption, _ = of(node("n1", cpu="4"), csi_node("n1", 1), *bound, *pods, cpu="2", **using("same"))
+
+    assert {"n1": [[("other", 1), ("d", 1)]]} == victims(preemption)
 
 
 def test_of_pods_that_started_at_once_and_differ_every_order_is_looked_at():
@@ -123,6 +142,18 @@ def test_of_very_many_candidates_not_all_are_looked_at(monkeypatch):
 
     assert (2, False) == (len((some := of(*objects, profile=few)[0]).candidates), some.exact)
     assert (3, True) == (len((every := of(*objects)[0]).candidates), every.exact)
+
+
+def test_those_that_are_looked_at_are_a_sample_and_not_the_first(monkeypatch):
+    """In the order of the nodes, whatever that in which they were looked at."""
+    monkeypatch.setattr("webhook.scheduler.preemption.MOST_DRY_RUNS", 10)
+    few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
+    names = [f"n{number:02}" for number in range(40)]
+    looked_at = of(*(one for name in names for one in (node(name, cpu="1"), low(name, name))), profile=few)[0].nodes
+
+    assert 10 == len(looked_at)
+    assert any(name in looked_at for name in names[30:])
+    assert sorted(looked_at) == list(looked_at)
 
 
 def test_of_many_candidates_one_without_a_violation_is_always_compared():

@@ -177,7 +177,8 @@ def test_a_pod_that_waits_for_pods_that_never_end_goes_on_waiting(minor):
         one["metadata"]["deletionTimestamp"] = "2026-10-01T00:00:00Z"
     taints = [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]
     nodes = [*(small(name, taints=taints) for name in names), small("n20")]
-    _, scaled = run(plan([*nodes, *tolerating, *ending], "scale=2", minor=minor), 1, 0, most_placements=2)
+    three_times = 3 * (1 + len(names))  # In each attempt preemption is tried on all of these nodes.
+    _, scaled = run(plan([*nodes, *tolerating, *ending], "scale=2", minor=minor), 1, 0, most_placements=three_times)
 
     assert 1 == scaled.pending
 

@@ -100,7 +100,7 @@ def explain(cycle: Cycle, unmodelled: Sequence[str] = ()) -> Explanation:
     """
     framework, nodes = Framework(cycle), cycle.snapshot.nodes
     feasibility = framework.feasibility()
-    preemption = preempt(framework, feasibility, cycle.snapshot.pods_on, cycle.snapshot.budgets)
+    preemption = preempt(framework, feasibility, cycle.snapshot.pods_of, cycle.snapshot.budgets)
     refused_elsewhere = union(
         refusal.nodes for refusal in feasibility.refusals if refusal.plugin != POD_TOPOLOGY_SPREAD
     )

@@ -60,7 +60,7 @@ def obstacles(cycle: Cycle, feasibility: Feasibility) -> tuple[Obstacle, ...]:
 def _pods_on_nodes(snapshot: Snapshot) -> Iterator[NamedPod]:
     """Yield the Pods on nodes, by the names of these."""
     for node in snapshot.nodes:
-        yield from snapshot.pods_on.get(node.name, ())
+        yield from snapshot.pods_of(node.name)
 
 
 def _ports(cycle: Cycle, refused: NodeSet, pods: Sequence[NamedPod]) -> Iterator[Obstacle]:

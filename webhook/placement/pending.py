@@ -112,7 +112,7 @@ def _attempted(
             cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle
             framework = Framework(cycle)
             feasibility = framework.feasibility()
-            preemption = preempt(framework, feasibility, snapshot.pods_on, snapshot.budgets)
+            preemption = preempt(framework, feasibility, snapshot.pods_of, snapshot.budgets)
             unknown = gaps(cycle, feasibility, preemption, subject.unmodelled)
             of_filters = message(cycle, feasibility)
             alike[key] = _WaitingPod(subject, cycle, feasibility, preemption, of_filters, unknown)

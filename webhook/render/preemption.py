@@ -17,11 +17,13 @@ def nomination(explanation: Explanation) -> Iterator[str]:
     if not pod.nominated_node:
         return
     node = one_line(pod.nominated_node, LINE_LIMIT)
-    there = snapshot.pods_on.get(pod.nominated_node, ())
+    there = snapshot.pods_of(pod.nominated_node)
     ending = [named.name for named in ending_for(pod, there)]
     own = pod.namespace, pod.name
     assumed = [nominated for nominated in snapshot.nominated if nominated.may_be_assumed]
-    if ending:
+    if snapshot.nodes.get(pod.nominated_node) is None:
+        yield f"Node {node} is nominated for it, but is not there: kube-scheduler tries all others."
+    elif ending:
         yield f"Node {node} is nominated for it: kube-scheduler has preempted {_some(sorted(ending))} there."
     elif any((nominated.namespace, nominated.name) == own for nominated in assumed):
         yield f"Node {node} is nominated for it: kube-scheduler has perhaps chosen it already, and binds its volumes."

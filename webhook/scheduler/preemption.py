@@ -11,8 +11,9 @@ that may come of it is returned.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, permutations
+from random import Random
 from typing import NamedTuple
 
 from webhook.objects.disruption_budget import DisruptionBudget
@@ -41,6 +42,7 @@ MOST_OUTCOMES, MOST_BUDGETS_ORDERED = 64, 4  # of a node; of budgets over one Po
 MOST_FITS = 500  # of a node, in each of which the Pod is tried beside others
 MOST_DRY_RUNS = 300  # That help, where kube-scheduler is content with some; each takes ten milliseconds.
 
+PodsOn = Callable[[str], Sequence[NamedPod]]
 Counts = tuple[int, ...]  # How many Pods of each sort, in the order of the sorts.
 
 
@@ -163,13 +165,13 @@ class _Classified(NamedTuple):
 def preempt(
     framework: Framework,
     feasibility: Feasibility,
-    pods_on: Mapping[str, Sequence[NamedPod]],
+    pods_on: PodsOn,
     budgets: Sequence[DisruptionBudget] | None,
 ) -> Preemption | None:
     """
     Return what preemption comes to where no node is feasible; the framework is as before.
 
-    `pods_on` are the Pods by the name of their node, `budgets` None where those may not be read.  None where
+    `pods_on` returns the Pods on the node with a name; `budgets` are None where those may not be read.  None where
     kube-scheduler does not get as far: a node is feasible, none is there, the attempt was given up, or
     DefaultPreemption does not run.
 
@@ -188,7 +190,7 @@ class _Evaluator:
         self,
         framework: Framework,
         feasibility: Feasibility,
-        pods_on: Mapping[str, Sequence[NamedPod]],
+        pods_on: PodsOn,
         budgets: Sequence[DisruptionBudget] | None,
     ) -> None:
         self.framework, self.feasibility, self.cycle = framework, feasibility, framework.cycle
@@ -204,18 +206,19 @@ class _Evaluator:
             return Preemption({}, (), self._failed(ineligible), False)
         nodes = self.cycle.snapshot.nodes
         potential = self.feasibility.resolvable
-        candidates, refusals = dict[str, tuple[Victims, ...]](), list[Refusal]()
+        outcomes, refusals = dict[str, tuple[Victims, ...]](), list[Refusal]()
         enough, unviolated = self._enough(potential), False
-        for name in nodes.names(potential):
-            if len(candidates) >= MOST_DRY_RUNS and enough < potential.bit_count() and unviolated:
+        for name in self._in_turn(potential, enough):
+            if len(outcomes) >= MOST_DRY_RUNS and enough < potential.bit_count() and unviolated:
                 self.exact = False
                 break
             outcome = self._on(name)
             if isinstance(outcome, Refusal):
                 refusals.append(outcome)
             else:
-                candidates[name] = outcome
+                outcomes[name] = outcome
                 unviolated |= all(victims.violations == 0 for victims in outcome)
+        candidates = {name: outcomes[name] for name in nodes.names(potential) if name in outcomes}
         if not candidates and self.errors:
             told = ", ".join(self.errors)
             return Preemption({}, (), f"preemption: {told if len(self.errors) == 1 else f'[{told}]'}", False)
@@ -226,6 +229,11 @@ class _Evaluator:
             return Preemption({}, (), self._failed(f"0/{len(nodes)} {NO_NODE_FITS}{reasons}."), tried)
         chosen = tuple(_chosen(candidates, enough))
         return Preemption(candidates, chosen, "", True, self.exact, self.budgets_unknown)
+
+    def _in_turn(self, potential: NodeSet, enough: int) -> list[str]:
+        """Return the nodes in the order in which they are looked at: in no order where that may end before the last."""
+        names = list(self.cycle.snapshot.nodes.names(potential))
+        return names if enough == len(names) else Random(len(names)).sample(names, len(names))
 
     def _ineligible(self) -> str:
         """
@@ -238,7 +246,7 @@ class _Evaluator:
             return NEVER_PREEMPTS
         if not self.feasibility.resolvable & self.cycle.snapshot.nodes.named((own_node,)):
             return ""
-        return STILL_ENDING if ending_for(pod, self.pods_on.get(own_node, ())) else ""
+        return STILL_ENDING if ending_for(pod, self.pods_on(own_node)) else ""
 
     def _failed(self, why: str) -> str:
         """
@@ -266,7 +274,7 @@ class _Evaluator:
         upstream: default_preemption.go:DefaultPreemption.SelectVictimsOnNode (v1.37)
         """
         bit, priority = self.cycle.snapshot.nodes.named_one(node), self.cycle.pod.priority
-        lower = [named for named in self.pods_on.get(node, ()) if named.pod.priority < priority]
+        lower = [named for named in self.pods_on(node) if named.pod.priority < priority]
         if not lower:
             return Refusal("", (NO_VICTIMS,), bit)
         with DryRun(self.framework, node) as dry_run:
@@ -274,11 +282,19 @@ class _Evaluator:
             for sort in sorts:
                 dry_run.give(sort.member, -len(sort.pods))
             try:
-                refusal = dry_run.refusal()
-                return self._victims(_Reprieve(dry_run, sorts)) if refusal is None else refusal
-            except SchedulerError as error:
-                self.errors[str(error)] = None
-                return Refusal("", (str(error),), bit)
+                if (refusal := dry_run.refusal()) is not None:
+                    return refusal
+                if victims := self._victims(self._reprieve(dry_run, sorts)):
+                    return victims
+                error = f'expected at least one victim pod on node "{node}"'
+            except SchedulerError as raised:
+                error = str(raised)
+        self.errors[error] = None
+        return Refusal("", (error,), bit)
+
+    def _reprieve(self, dry_run: DryRun, sorts: Sequence[_Sort]) -> _Reprieve:
+        there = [mounts for sort in sorts if (mounts := sort.pods[0].pod.mounts) is not None]
+        return _Reprieve(dry_run, sorts, any(map(self.cycle.mounts.shares, there)))
 
     def _victims(self, reprieve: _Reprieve) -> tuple[Victims, ...]:
         sorts = reprieve.sorts
@@ -350,11 +366,12 @@ class _Reprieve:
     """
     Gives Pods back to a node, the most important first, as long as the Pod that preempts still fits.
 
-    What it does not fit beside, it does not fit beside with more Pods, either: so many can be given back at once.
+    What it does not fit beside, it does not fit beside with more Pods, either: so many can be given back at once.  Not
+    so where one of them has a volume that the Pod has, too: with it there the node attaches no volume more.
     """
 
-    def __init__(self, dry_run: DryRun, sorts: Sequence[_Sort]) -> None:
-        self.dry_run, self.sorts, self.exact = dry_run, sorts, True
+    def __init__(self, dry_run: DryRun, sorts: Sequence[_Sort], shares_volumes: bool) -> None:
+        self.dry_run, self.sorts, self.shares_volumes, self.exact = dry_run, sorts, shares_volumes, True
         self._there: Counts = (0,) * len(sorts)
         self._known: dict[Counts, bool] = {self._there: True}
 
@@ -365,8 +382,33 @@ class _Reprieve:
             for _, group in groupby((i for i, n in enumerate(offered) if n), key=lambda i: self.sorts[i].rank)
         ]
         states = {before: None}
-        self._offer(states, ranks, offered)
+        if not self.shares_volumes:
+            self._offer(states, ranks, offered)
+            return tuple(states)
+        for rank in ranks:
+            states = dict.fromkeys(self._one_by_one(states, rank, offered))
         return tuple(states)
+
+    def _one_by_one(self, states: Iterable[Counts], rank: Sequence[int], offered: Counts) -> Iterator[Counts]:
+        """Yield what is kept of Pods of the same importance that come one by one, in each order."""
+        seen = {(state, tuple([offered[i] for i in rank])) for state in states}
+        waiting = list(seen)
+        while waiting:
+            now, left = waiting.pop()
+            if len(self._known) > MOST_FITS:  # One order of many.
+                self.exact = False
+                yield self._in_order(now, rank, {i: now[i] + number for i, number in zip(rank, left, strict=True)})
+                return
+            if not any(left):
+                yield now
+            for place, i in enumerate(rank):
+                if left[place]:
+                    larger = _plus(now, {i: 1})
+                    fewer = (*left[:place], left[place] - 1, *left[place + 1 :])
+                    after = larger if self._fits(larger) else now, fewer
+                    if after not in seen:
+                        seen.add(after)
+                        waiting.append(after)
 
     def _offer(self, states: dict[Counts, None], ranks: Sequence[Sequence[int]], offered: Counts) -> None:
         """Replace the states by those after these ranks."""

@@ -162,6 +162,10 @@ class Snapshot:
     mounts: Mapping[Mounts, Mapping[str, int]] = field(default_factory=dict)
     storage: Storage | None = None
 
+    def pods_of(self, node: str) -> tuple[NamedPod, ...]:
+        """Return all Pods on the node with this name."""
+        return self.pods_on.get(node, ())
+
     @cached_property
     def claims_in_use(self) -> Mapping[ClaimKey, int]:
         """

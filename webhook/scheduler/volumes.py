@@ -83,6 +83,11 @@ class Mounts(NamedTuple):
         """The claims that other Pods may use, too."""
         return [(self.namespace, volume.claim) for volume in self.volumes if volume.claim and not volume.ephemeral]
 
+    def shares(self, other: Mounts) -> bool:
+        """Return whether another Pod uses a claim or a disk that this one uses."""
+        claims, disks = set(self.shared_claims), set(self.disks)
+        return not claims.isdisjoint(other.shared_claims) or not disks.isdisjoint(other.disks)
+
     @property
     def disks(self) -> list[Disk]:
         """The volumes that are disks."""

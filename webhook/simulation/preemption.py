@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from webhook.scheduler.framework import Feasibility, Framework
+from webhook.scheduler.framework import Framework
 from webhook.scheduler.preemption import Victims, preempt
 from webhook.scheduler.snapshot import NamedPod
 from webhook.simulation.disruption import Budget
@@ -27,15 +27,19 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
     if not framework.cycle.profile.preempts or (pod.priority <= state.begun.lowest and not pod.nominated):
         return ()
     feasibility = framework.feasibility()
-    lower = _lower(pod, framework, feasibility, state)
-    pods_on = {
-        node: [NamedPod(of.namespace, str(of.serial), of.on(node)) for of in there] for node, there in lower.items()
-    }
+    lower = dict[str, dict[str, Pod]]()
+
+    def lower_on(node: str) -> list[NamedPod]:
+        there = (*state.on(node), *state.kept_on(node))
+        lower[node] = {str(of.serial): of for of in there if of.priority < pod.priority}
+        return [NamedPod(of.namespace, name, of.on(node)) for name, of in lower[node].items()]
+
     allowed = [
         budget.written._replace(allowed=max(0, budget.healthy(state) - budget.desired(replicas)), disrupted=frozenset())
         for budget in budgets
     ]
-    preemption = preempt(framework, feasibility, pods_on, allowed)
+    preemption = preempt(framework, feasibility, lower_on, allowed)
+    state.spend(len(lower))
     if preemption is None or not preemption.helps:
         if preemption is not None and preemption.clears_nomination:
             state.nominate(pod, "")
@@ -46,18 +50,10 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
     for other in [other for other in state.waiting_for(node) if other.priority < pod.priority]:
         state.nominate(other, "")
     state.nominate(pod, node)
-    taken = _taken(victims, {str(of.serial): of for of in lower[node]}, state)
+    taken = _taken(victims, lower[node], state)
     for victim in taken:
         victim.preempted |= victim.active or not state.features.spares_ending_victims
     return [victim for victim in taken if victim.active]
-
-
-def _lower(pod: Pod, framework: Framework, feasibility: Feasibility, state: State) -> dict[str, list[Pod]]:
-    """Return the Pods of lower priority on the nodes where preemption may help."""
-    return {
-        node: [of for of in (*state.on(node), *state.kept_on(node)) if of.priority < pod.priority]
-        for node in framework.cycle.snapshot.nodes.names(feasibility.resolvable)
-    }
 
 
 def _taken(victims: Victims, by_name: dict[str, Pod], state: State) -> list[Pod]:

@@ -71,7 +71,8 @@ class State:
     """
     One run, in which Pods are tried to be placed `most_placements` times at most: OutOfPlacementsError beyond.
 
-    An attempt counts once more for each EVENTS_LIKE_A_PLACEMENT that came since the last one for Pods of its class.
+    An attempt counts once more for each EVENTS_LIKE_A_PLACEMENT that came since the last one for Pods of its class, and
+    for each node on which preemption is tried.
 
     `waiting` are the Pods without a node in the order in which they are tried, `fresh` those of the workload that are
     ready and not yet available, in the order in which they will be.  `unready` are how many Pods of a namespace and
@@ -317,10 +318,14 @@ class State:
         OutOfPlacementsError if it may not be tried.
         """
         _, seen = self._frameworks.get(of_class, (None, 0))
-        self.placements += 1 + max(0, len(self._events) - seen) // EVENTS_LIKE_A_PLACEMENT
+        self.spend(1 + max(0, len(self._events) - seen) // EVENTS_LIKE_A_PLACEMENT)
+        return self.framework_of(pod)
+
+    def spend(self, placements: int) -> None:
+        """Count as much work as so many placements are; OutOfPlacementsError beyond what the run may do."""
+        self.placements += placements
         if self.placements > self.most_placements:
             raise OutOfPlacementsError
-        return self.framework_of(pod)
 
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
         """Give a Pod its node, where it is ready at once if anybody reaches it."""
