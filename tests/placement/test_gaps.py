@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, attempted, node, requesting, running
-from webhook.placement.gaps import gaps, gaps_of_runs, in_words, left_out, used_by
+from webhook.placement.gaps import gaps, in_words, left_out, used_by
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.preemption import preempt
 from webhook.scheduler.profile import USUAL_PROFILE
@@ -146,15 +146,6 @@ def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(m
 
     assert named == of_cycle(cycle)
     assert bool(named) == bool(Framework(cycle).feasible())
-
-
-def test_runs_need_the_budgets_where_any_pod_has_a_lower_priority():
-    for priority, named in ((-10, ("PodDisruptionBudgets",)), (0, ())):
-        cycle = attempted(node("n1"), prioritized("n1", priority))
-        unread = replace(cycle, snapshot=replace(cycle.snapshot, budgets=None))
-
-        assert named == gaps_of_runs(unread, ())
-        assert () == gaps_of_runs(cycle, ())
 
 
 @pytest.mark.parametrize(

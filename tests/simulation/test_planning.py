@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.build import constraint
@@ -107,6 +109,17 @@ def test_an_autoscaler_is_named():
 
     assert ("HorizontalPodAutoscaler hpa scales it, too; what it does is not simulated.",) == found.notes
     assert ("dynamic resources",) == found.not_judged
+
+
+@pytest.mark.parametrize(("preempting", "named"), [(10, ("PodDisruptionBudgets",)), (0, ())])
+def test_budgets_that_may_not_be_read_matter_where_any_pod_that_waits_may_preempt(preempting, named):
+    waiting = {**pod("ReplicaSet/db", 0, "", spec={"priority": preempting}), "status": {"phase": "Pending"}}
+    objects = [*nodes(), *deployment(), pod("ReplicaSet/low", 0, "a1", spec={"priority": 0}), waiting]
+    known = cluster(*objects)
+    unread = known._replace(snapshot=replace(known.snapshot, budgets=None))
+
+    assert named == planned(workload(objects), unread, [parse_step("scale=9")], KINDS).not_judged
+    assert () == planned(workload(objects), known, [parse_step("scale=9")], KINDS).not_judged
 
 
 @pytest.mark.parametrize(

@@ -67,18 +67,12 @@ def gaps(cycle: Cycle, feasibility: Feasibility, preemption: Preemption | None, 
 def gaps_of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
     """Return what is not simulated of Pods that `use` these features."""
     nominated = (NOMINATED,) if any(nominated.may_be_assumed for nominated in cycle.snapshot.nominated) else ()
-    known = cycle.snapshot.budgets is not None or not cycle.pod.preempts or not _any_lower(cycle)
-    budgets = () if known else (DISRUPTION_BUDGETS,)
-    return (*_of_runs(cycle, uses), *_devices(cycle), *nominated, *budgets)
+    return (*_of_runs(cycle, uses), *_devices(cycle), *nominated)
 
 
 def _of_runs(cycle: Cycle, uses: Sequence[str]) -> tuple[str, ...]:
     of_pod = (*uses, *_volumes(cycle), *_namespaces(cycle))
     return (*of_pod, *cycle.snapshot.unread, *cycle.profile.unmodelled)
-
-
-def _any_lower(cycle: Cycle) -> bool:
-    return any(priority < cycle.pod.priority for priority in cycle.snapshot.priorities.values())
 
 
 def _of_attempt(cycle: Cycle, feasibility: Feasibility, preemption: Preemption | None) -> Iterator[str]:

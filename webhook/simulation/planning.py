@@ -18,7 +18,7 @@ from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject
-from webhook.placement.gaps import gaps_of_runs
+from webhook.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
@@ -144,6 +144,8 @@ def planned(
     not_judged = dict.fromkeys(
         gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)
     )
+    if preempting > lowest and controllers.snapshot.budgets is None:
+        not_judged[DISRUPTION_BUDGETS] = None
     return Planned(plan, tuple(not_judged), tuple(notes), preempting)
 
 
