@@ -1,0 +1,40 @@
+"""On recorded clusters every remedy that is offered helps, and none is asked for in vain."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from tests.conformance.defaults import in_force
+from tests.conformance.placement import read_pod, read_snapshot, system_defaults
+from tests.support import DATA
+from webhook.placement.obstacles import obstacles
+from webhook.placement.remedies import remedies
+from webhook.scheduler.features import LATEST, NEWEST
+from webhook.scheduler.framework import find_feasible
+from webhook.scheduler.profile import Cycle
+
+
+def attempts(name):
+    with gzip.open(DATA / f"1.{NEWEST}" / name, "rt") as file:
+        for line in file:
+            case = json.loads(line)
+            pod, constraints = read_pod(case, LATEST), in_force(case, LATEST)[1]
+            yield case, Cycle(pod, constraints, read_snapshot(case, LATEST), LATEST, system_defaults(case))
+
+
+@pytest.mark.parametrize("name", ["preemption.jsonl.gz", "whole_profile.jsonl.gz", "volume_profile.jsonl.gz"])
+def test_a_remedy_of_a_recorded_case_lets_in_the_pod_on_its_nodes(name):
+    offered = 0
+    for case, cycle in attempts(name):
+        feasibility = find_feasible(cycle)
+        if feasibility.feasible:
+            continue
+        obstacles(cycle, feasibility)
+        for remedy in remedies(cycle, feasibility):
+            nodes, offered = remedy.cycle.snapshot.nodes, offered + 1
+            assert nodes.named(remedy.nodes) == find_feasible(remedy.cycle).feasible, (case["name"], remedy.change)
+
+    assert offered > 50
