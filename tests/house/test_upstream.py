@@ -27,17 +27,19 @@ domains.is_confined domains.leaves_one_domain features.features features.parse_v
 filtering.HardConstraints.copy filtering.HardConstraints.of filtering.HardConstraints.passing
 filtering.Verdicts.reasons filtering.count_each filtering.count_soft framework.DryRun.give framework.DryRun.passes
 framework.Feasibility.resolvable framework.Framework.add_pods framework.Framework.best framework.Framework.copy
-framework.Framework.feasible framework.Framework.for_volumes framework.Framework.kept_off
-framework.Framework.nominated_on framework.Framework.plugin framework.Framework.searched
-framework.Framework.set_storage framework.Framework.set_usage framework.Framework.spread framework.Framework.try_pods
-framework.Framework.usable framework.Framework.usage_of framework.feasible_nodes framework.find_feasible
-framework.usable_nodes images.read_node_images in_tree_volumes.driver_of incoming.places_quickly incoming.pod_of
-incoming.read_incoming_pod inter_pod_affinity.InterPodAffinity.add_pods inter_pod_affinity.InterPodAffinity.copy
+framework.Framework.feasible framework.Framework.for_volumes framework.Framework.heeds_room_alone
+framework.Framework.kept_off framework.Framework.nominated_on framework.Framework.not_skipped
+framework.Framework.plugin framework.Framework.searched framework.Framework.set_storage framework.Framework.set_usage
+framework.Framework.spread framework.Framework.try_pods framework.Framework.try_usage framework.Framework.usable
+framework.Framework.usage_of framework.feasible_nodes framework.find_feasible framework.usable_nodes
+images.read_node_images in_tree_volumes.driver_of incoming.places_quickly incoming.pod_of incoming.read_incoming_pod
+inter_pod_affinity.InterPodAffinity.add_pods inter_pod_affinity.InterPodAffinity.copy
 inter_pod_affinity.InterPodAffinity.kept_off inter_pod_affinity.InterPodAffinity.skipped node_ports.NodePorts.add_pods
-node_ports.NodePorts.copy node_ports.NodePorts.kept_off node_resources_fit.NodeResourcesFit.copy
-node_resources_fit.NodeResourcesFit.passing node_resources_fit.NodeResourcesFit.set_usage
-node_volume_limits.NodeVolumeLimits.add_pods node_volume_limits.NodeVolumeLimits.copy
-node_volume_limits.NodeVolumeLimits.of node_volume_limits.NodeVolumeLimits.set_storage nodes.Nodes.by_taints
+node_ports.NodePorts.copy node_ports.NodePorts.kept_off node_ports.NodePorts.skipped
+node_resources_fit.NodeResourcesFit.copy node_resources_fit.NodeResourcesFit.passing
+node_resources_fit.NodeResourcesFit.set_usage node_volume_limits.NodeVolumeLimits.add_pods
+node_volume_limits.NodeVolumeLimits.copy node_volume_limits.NodeVolumeLimits.of
+node_volume_limits.NodeVolumeLimits.set_storage node_volume_limits.NodeVolumeLimits.skipped nodes.Nodes.by_taints
 nodes.Nodes.carrying nodes.Nodes.closed_to_some nodes.Nodes.common_label_keys nodes.Nodes.domains nodes.Nodes.get
 nodes.Nodes.grouped nodes.Nodes.integers nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named
 nodes.Nodes.named_one nodes.Nodes.names nodes.Nodes.number_of_domains nodes.Nodes.placed nodes.Nodes.replaced_by
@@ -48,12 +50,12 @@ plugin.Plugin.pre_filter plugin.Plugin.refusals plugin.Plugin.score_usage plugin
 plugin.Plugin.set_storage plugin.Plugin.set_usage plugin.Plugin.skipped plugin.Plugin.try_pods
 pod_affinity.PodAffinity.terms pod_affinity.preferring pod_topology_spread.PodTopologySpread.add_pods
 pod_topology_spread.PodTopologySpread.copy pod_topology_spread.PodTopologySpread.hard
-pod_topology_spread.PodTopologySpread.passing pod_topology_spread.PodTopologySpread.soft
-pod_topology_spread.PodTopologySpread.verdicts preemption.Alike.priority preemption.Alike.started
-preemption.Preemption.clears_nomination preemption.Preemption.helps preemption.Preemption.outcomes
-preemption.Victims.number profile.Cycle.claims profile.Cycle.is_selected_by profile.Cycle.mounts
-profile.Cycle.of_devices profile.Cycle.reach profile.Cycle.requests profile.Cycle.storage profile.Profile.heeds
-resources.with_default_requests scoring.SoftConstraints.copy scoring.domain_counting_unlabelled
+pod_topology_spread.PodTopologySpread.passing pod_topology_spread.PodTopologySpread.skipped
+pod_topology_spread.PodTopologySpread.soft pod_topology_spread.PodTopologySpread.verdicts preemption.Alike.priority
+preemption.Alike.started preemption.Preemption.clears_nomination preemption.Preemption.helps
+preemption.Preemption.outcomes preemption.Victims.number profile.Cycle.claims profile.Cycle.is_selected_by
+profile.Cycle.mounts profile.Cycle.of_devices profile.Cycle.reach profile.Cycle.requests profile.Cycle.storage
+profile.Profile.heeds resources.with_default_requests scoring.SoftConstraints.copy scoring.domain_counting_unlabelled
 scoring.number_of_domains_counting_unlabelled scoring.rounded selectors.LabelSelector.keys
 selectors.Requirement.implies selectors.Requirement.match selectors.Selector.implies selectors.Selector.keys
 selectors.Selector.match selectors.as_label_selector selectors.equals selectors.selecting snapshot.Service.selects

@@ -290,3 +290,9 @@ def test_where_a_cluster_is_from(cluster, source, named):
 
     assert (named, 33, "2026-01-31T10:00:00Z") == found
     assert clusters.origin(source, read()).read is not None, "now"
+
+
+def test_only_a_pod_of_the_core_group_is_a_pod(cluster):
+    cluster(node("n1"), {**pod(name="odd"), "apiVersion": "foo/v1", "spec": []})
+
+    assert () == read().pods

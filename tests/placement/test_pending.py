@@ -122,6 +122,15 @@ def test_a_pod_that_has_a_nominated_node_is_looked_at_by_itself():
     ]
 
 
+def test_what_is_listed_does_not_depend_on_the_order_of_pods_and_nodes():
+    nodes = [node("n1", cpu="1"), node("n2", cpu="4"), *(running(name, cpu="1") for name in ("n1", "n2"))]
+    asking = [waiting(f"web-{i}", owner="ReplicaSet/web", containers=requesting(cpu)) for i, cpu in enumerate("64")]
+    (one,) = listed(nodes, *asking).groups
+    (other,) = listed(nodes[::-1], *asking[::-1]).groups
+
+    assert (one.remedy.change, one.frees, one.pods) == (other.remedy.change, other.frees, other.pods)
+
+
 def test_no_pod_waits():
     assert ((), 0, 0) == listed([node("n1")])
 

@@ -8,12 +8,13 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.claims import EBS, claim, csi_node, using, volume
-from tests.support.placing import INFRA, attempted, node, requesting, running
+from tests.support.placing import HOSTNAME, INFRA, attempted, node, requesting, running
 from webhook.objects.disruption_budget import DisruptionBudget
-from webhook.scheduler.framework import Framework
+from webhook.scheduler.framework import DryRun, Framework
 from webhook.scheduler.preemption import messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE
 
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 
@@ -64,6 +65,14 @@ def test_a_pod_that_has_not_started_is_the_youngest():
     preemption, _ = of(node("n1", cpu="2"), low("new", "n1", started=None), low("old", "n1", started=LATE))
 
     assert {"n1": [[("new", 1)]]} == victims(preemption)
+
+
+def test_what_comes_of_it_does_not_depend_on_the_order_of_objects():
+    """All that is said of equal Pods and equal nodes has the order of their names."""
+    pods = [low(name, on, labels={"app": name}) for name, on in (("a", "n1"), ("b", "n1"), ("c", "n2"), ("d", "n2"))]
+    objects = [node("n1", cpu="2"), node("n2", cpu="2"), *pods]
+
+    assert str(of(*objects, topologySpreadConstraints=[])) == str(of(*objects[::-1], topologySpreadConstraints=[]))
 
 
 def test_which_of_pods_that_are_alike_goes_is_not_known():
@@ -135,11 +144,14 @@ def test_of_many_candidates_kube_scheduler_compares_only_some():
 
 
 def test_of_very_many_candidates_not_all_are_looked_at(monkeypatch):
-    """Unless kube-scheduler looks at all itself."""
+    """Unless kube-scheduler looks at all itself, or they are alike."""
     monkeypatch.setattr("webhook.scheduler.preemption.MOST_DRY_RUNS", 2)
     few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
-    objects = [node(name, cpu="1") for name in "abc"] + [low(name, name) for name in "abc"]
+    unlike = [low(name, name, cpu=f"{500 + i}m") for i, name in enumerate("abc")]
+    objects = [node(name, cpu="1") for name in "abc"] + unlike
+    alike = [node(name, cpu="1") for name in "abc"] + [low(name, name) for name in "abc"]
 
+    assert (3, True) == (len((some := of(*alike, profile=few)[0]).candidates), some.exact)
     assert (2, False) == (len((some := of(*objects, profile=few)[0]).candidates), some.exact)
     assert (3, True) == (len((every := of(*objects)[0]).candidates), every.exact)
 
@@ -149,7 +161,8 @@ def test_those_that_are_looked_at_are_a_sample_and_not_the_first(monkeypatch):
     monkeypatch.setattr("webhook.scheduler.preemption.MOST_DRY_RUNS", 10)
     few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
     names = [f"n{number:02}" for number in range(40)]
-    looked_at = of(*(one for name in names for one in (node(name, cpu="1"), low(name, name))), profile=few)[0].nodes
+    pods = [low(name, name, cpu=f"{500 + i}m") for i, name in enumerate(names)]
+    looked_at = of(*(node(name, cpu="1") for name in names), *pods, profile=few)[0].nodes
 
     assert 10 == len(looked_at)
     assert any(name in looked_at for name in names[30:])
@@ -168,6 +181,46 @@ def test_of_many_candidates_one_without_a_violation_is_always_compared():
 def test_very_many_orders_are_not_all_looked_at():
     pods = [low(f"p{i}", "n1", cpu=f"{100 + i}m", labels={"app": f"p{i}"}) for i in range(60)]
     preemption, _ = of(node("n1", cpu="8"), *pods, cpu="5", budgets=[budget("p1", 0)])
+
+    assert not preemption.exact
+    assert preemption.candidates["n1"]
+
+
+@pytest.fixture
+def dry_runs(monkeypatch):
+    """The nodes on which Pods are tried."""
+    made, begin = [], DryRun.__init__
+    monkeypatch.setattr(DryRun, "__init__", lambda self, framework, on: made.append(on) or begin(self, framework, on))
+    return made
+
+
+def test_of_nodes_that_are_alike_one_is_tried(dry_runs):
+    """Other names, labels and times make no difference, as long as only room matters."""
+    nodes = [node(name, cpu="2") for name in "abcd"]
+    pods = [low(f"{on}{i}", on, labels={"app": f"{on}{i}"}) for on in "abcd" for i in range(2)]
+    preemption, _ = of(*nodes, *pods, cpu="2")
+
+    assert ["a"] == dry_runs
+    assert {on: [[(f"{on}0{on}1", 2)]] for on in "abcd"} == victims(preemption)
+    off = {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": {}}]}}}
+    of(*nodes, *pods, cpu="2", **off)
+    assert ["a", *"abcd"] == dry_runs
+
+
+def test_nodes_on_which_room_is_kept_are_not_like_others(dry_runs):
+    nodes, pods = [node(name, cpu="2") for name in "ab"], [low("x", "a", cpu="2"), low("y", "b", cpu="2")]
+    preemption, _ = of(*nodes, *pods, waiting("b", priority=5000), cpu="2")
+
+    assert ("a",) == preemption.nodes
+    assert {"a", "b"} == set(dry_runs)
+
+
+def test_what_violates_budgets_is_not_classified_in_every_order_of_very_many():
+    apps = [f"p{i}" for i in range(110)]
+    pods = [low(app, "n1", cpu=f"{100 + i}m", labels={"app": app, "all": "yes"}) for i, app in enumerate(apps)]
+    over = [budget(app, i % 2) for i, app in enumerate(apps[:9])]
+    every = DisruptionBudget("shop", "all", {"matchLabels": {"all": "yes"}}, None, None, False, 50, frozenset())
+    preemption, _ = of(node("n1", cpu="18"), *pods, cpu="8", budgets=[*over, every])
 
     assert not preemption.exact
     assert preemption.candidates["n1"]

@@ -24,10 +24,10 @@ def node(name="n1", **labels):
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
 
 
-def test_nodes_keep_their_order_and_labels():
+def test_nodes_are_in_the_order_of_their_names_and_keep_their_labels():
     found = snapshot(node("b", zone="z1"), {**node("a"), "metadata": {"name": "a", "labels": None}})
 
-    assert (Node("b", {"zone": "z1"}), Node("a", {})) == tuple(found.nodes)
+    assert (Node("a", {}), Node("b", {"zone": "z1"})) == tuple(found.nodes)
 
 
 def test_namespaces_are_known_by_name():
@@ -222,6 +222,13 @@ def test_a_wrong_type_is_named_with_its_field(case):
         snapshot(service("before"), case.obj)
 
     assert f": {case.message}" in str(error.value)
+
+
+@pytest.mark.parametrize("priority", ["50", 2**40])
+def test_a_priority_that_is_no_number_of_32_bits_is_named(priority):
+    odd = {**bound("1", "a"), "spec": {"nodeName": "a", "priority": priority}}
+    with pytest.raises(SnapshotError, match=r"spec\.priority: found .*, must be a 32-bit integer"):
+        from_objects([odd], LATEST)
 
 
 TITLED = [

@@ -15,7 +15,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import INVALID, FieldError, FieldPath, Raw, path_text, texts_at, value_at
-from webhook.objects.kinds import NO_KINDS, Kinds
+from webhook.objects.kinds import CORE, NO_KINDS, Kinds
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
@@ -193,7 +193,7 @@ def _read(
         yield from map(keep, more)
 
     def keep(obj: Raw) -> Raw:
-        if obj.get("kind") == "Pod":
+        if (obj.get("apiVersion"), obj.get("kind")) == (CORE, "Pod"):
             if wanted(obj):
                 pods.append(obj)
             if dumped:

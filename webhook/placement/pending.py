@@ -106,7 +106,7 @@ def _attempted(
 ) -> Iterator[_WaitingPod]:
     """Yield the Pods, each with its attempt."""
     alike: dict[tuple[str, str], _WaitingPod] = {}
-    for subject in subjects:
+    for subject in sorted(subjects, key=lambda subject: (subject.ref.namespace, subject.ref.name)):
         key = attempt_likeness(subject)
         if key not in alike:
             cycle = attempt(subject, snapshot, features, profile=profiles[subject.scheduler]).cycle

@@ -35,7 +35,7 @@ from webhook.scheduler.plugins.taint_toleration import TaintToleration
 from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from webhook.scheduler.plugins.volume_zone import VolumeZone
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
+from webhook.scheduler.profile import NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
 from webhook.scheduler.storage import Storage
 from webhook.scheduler.volumes import Mounts
 
@@ -142,6 +142,12 @@ class Framework:
         for plugin in self._counting_pods():
             plugin.try_pods(info, node, number)
 
+    def try_usage(self, name: str, usage: Usage) -> None:
+        """Let the filters take this as what is used of a node; it is to be taken back."""
+        if (node := self.cycle.snapshot.nodes.get(name)) is not None:
+            for plugin in self.cycle.profile.filters:
+                self.plugin(plugin).set_usage(node, usage)
+
     def set_usage(self, name: str, usage: Usage) -> None:
         """Set what is used of the node with this name; a name that no node has is passed over."""
         node = self.cycle.snapshot.nodes.get(name)
@@ -180,6 +186,17 @@ class Framework:
             if not _PLUGINS_BY_NAME[name].counts_pods:
                 remaining = self.plugin(name).passing(remaining)
         return remaining
+
+    @property
+    def not_skipped(self) -> list[str]:
+        """The filters that PreFilter does not skip."""
+        return [name for name in self.cycle.profile.filters if not self.plugin(name).skipped]
+
+    @property
+    def heeds_room_alone(self) -> bool:
+        """Whether other Pods of a node that it could use matter only by the room that they take."""
+        counting = [name for name in self.not_skipped if _PLUGINS_BY_NAME[name].counts_pods]
+        return not self.cycle.mounts and counting in ([], [NODE_RESOURCES_FIT])
 
     def kept_off(self) -> NodeSet:
         """Return the nodes that Pods that are there close to it, for as long as they stay."""
@@ -362,7 +379,7 @@ class DryRun:
     def __init__(self, framework: Framework, node: str) -> None:
         self._framework, self._node = framework, node
         self._bit = framework.cycle.snapshot.nodes.named_one(node)
-        self._filters = [name for name in framework.cycle.profile.filters if not framework.plugin(name).skipped]
+        self._filters = framework.not_skipped
         self._usage = framework.usage_of(node)
         self._changes: dict[TriedPod, int] = {}
         self._usage_told = True  # Whether the framework knows of the usage; most changes come together.
@@ -387,7 +404,7 @@ class DryRun:
 
     def _tell_usage(self) -> None:
         if not self._usage_told:
-            self._framework.set_usage(self._node, self._usage)
+            self._framework.try_usage(self._node, self._usage)
             self._usage_told = True
 
     def passes(self) -> bool:

@@ -11,6 +11,7 @@ that may come of it is returned.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, permutations
 from random import Random
@@ -20,7 +21,7 @@ from webhook.objects.disruption_budget import DisruptionBudget
 from webhook.objects.reading import Reader
 from webhook.scheduler.attached_volumes import SchedulerError
 from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.counts import BoundPod, LabelSet
 from webhook.scheduler.framework import DryRun, Feasibility, Framework, counted, message
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet
@@ -39,7 +40,8 @@ NO_CLAIM_DEALLOCATED = "no new claims to deallocate"
 NO_STATE = "not found"  # That of DynamicResources, whose PreFilter did not run.
 LOWEST_PRIORITY = -(1 << 31)
 MOST_OUTCOMES, MOST_BUDGETS_ORDERED = 64, 4  # of a node; of budgets over one Pod, of which every order is tried
-MOST_FITS = 500  # of a node, in each of which the Pod is tried beside others
+MOST_FITS, MOST_FITS_IN_ALL = 500, 20_000  # of a node and of all, in each of which the Pod is tried beside others
+MOST_CLASSIFIED = 20_000  # Pods that are held against budgets, in every order of those that are equally important
 MOST_DRY_RUNS = 300  # That help, where kube-scheduler is content with some; each takes ten milliseconds.
 
 PodsOn = Callable[[str], Sequence[NamedPod]]
@@ -129,14 +131,10 @@ class _MatchingBudget(NamedTuple):
     written: DisruptionBudget
     selector: Selector
 
-    def counts(self, pod: NamedPod) -> bool:
-        """Return whether the Pod counts for the budget, and was not let go before."""
-        return (
-            pod.namespace == self.written.namespace
-            and bool(pod.pod.labels)
-            and self.selector.matches(dict(pod.pod.labels))
-            and pod.name not in self.written.disrupted
-        )
+    def matches(self, pod: NamedPod) -> bool:
+        """Return whether the budget is about the Pod, by its namespace and labels."""
+        in_namespace = pod.namespace == self.written.namespace
+        return in_namespace and bool(pod.pod.labels) and self.selector.matches(dict(pod.pod.labels))
 
 
 class _Sort(NamedTuple):
@@ -155,6 +153,13 @@ class _Sort(NamedTuple):
         return -self.pods[0].pod.priority, self.pods[0].pod.started
 
 
+class _Taken(NamedTuple):
+    """How many Pods of each sort preemption takes, and how many of them violate a budget."""
+
+    taken: Counts
+    violations: int
+
+
 class _Classified(NamedTuple):
     """How many Pods of each sort violate a budget, and how many each budget still allows."""
 
@@ -167,20 +172,22 @@ def preempt(
     feasibility: Feasibility,
     pods_on: PodsOn,
     budgets: Sequence[DisruptionBudget] | None,
+    random: Random | None = None,
 ) -> Preemption | None:
     """
     Return what preemption comes to where no node is feasible; the framework is as before.
 
     `pods_on` returns the Pods on the node with a name; `budgets` are None where those may not be read.  None where
     kube-scheduler does not get as far: a node is feasible, none is there, the attempt was given up, or
-    DefaultPreemption does not run.
+    DefaultPreemption does not run.  With `random` it is one attempt, which ends once it has candidates enough;
+    else all that may come of any.
 
     upstream: preemption.go:Evaluator.Preempt (v1.37)
     """
     cycle = framework.cycle
     if feasibility.feasible or feasibility.error or not cycle.snapshot.nodes or not cycle.profile.preempts:
         return None
-    return _Evaluator(framework, feasibility, pods_on, budgets).preemption()
+    return _Evaluator(framework, feasibility, pods_on, budgets, random).preemption()
 
 
 class _Evaluator:
@@ -192,11 +199,19 @@ class _Evaluator:
         feasibility: Feasibility,
         pods_on: PodsOn,
         budgets: Sequence[DisruptionBudget] | None,
+        random: Random | None,
     ) -> None:
+        self.random = random
         self.framework, self.feasibility, self.cycle = framework, feasibility, framework.cycle
         self.pods_on, self._budgets = pods_on, tuple(_matching(budgets or ()))
         self.exact, self.budgets_unknown = True, budgets is None
         self.errors: dict[str, None] = {}  # At which filters gave up.
+        self._heeds_room_alone = framework.heeds_room_alone
+        self._alike: dict[
+            object, tuple[_Taken, ...] | Refusal
+        ] = {}  # What was found on a node, for those that are alike.
+        self._matching: dict[tuple[str, LabelSet], tuple[int, ...]] = {}  # The budgets about Pods with these labels.
+        self.tried, self.fits, self.classified = 0, 0, 0
 
     def preemption(self) -> Preemption:
         features, deallocates = self.cycle.features, self.cycle.profile.deallocates
@@ -209,9 +224,12 @@ class _Evaluator:
         outcomes, refusals = dict[str, tuple[Victims, ...]](), list[Refusal]()
         enough, unviolated = self._enough(potential), False
         for name in self._in_turn(potential, enough):
-            if len(outcomes) >= MOST_DRY_RUNS and enough < potential.bit_count() and unviolated:
-                self.exact = False
-                break
+            if unviolated and enough < potential.bit_count():
+                if self.random is None and self.tried >= MOST_DRY_RUNS:
+                    self.exact = False
+                    break
+                if self.random is not None and len(outcomes) >= enough:
+                    break
             outcome = self._on(name)
             if isinstance(outcome, Refusal):
                 refusals.append(outcome)
@@ -231,9 +249,19 @@ class _Evaluator:
         return Preemption(candidates, chosen, "", True, self.exact, self.budgets_unknown)
 
     def _in_turn(self, potential: NodeSet, enough: int) -> list[str]:
-        """Return the nodes in the order in which they are looked at: in no order where that may end before the last."""
+        """
+        Return the nodes in the order in which they are looked at, where that may end before the last: from any on, as
+        one attempt does, or for all attempts in no order.
+
+        upstream: default_preemption.go:DefaultPreemption.GetOffsetAndNumCandidates (v1.37)
+        """
         names = list(self.cycle.snapshot.nodes.names(potential))
-        return names if enough == len(names) else Random(len(names)).sample(names, len(names))
+        if enough == len(names):
+            return names
+        if self.random is None:
+            return Random(len(names)).sample(names, len(names))
+        offset = self.random.randrange(len(names))
+        return [*names[offset:], *names[:offset]]
 
     def _ineligible(self) -> str:
         """
@@ -277,40 +305,93 @@ class _Evaluator:
         lower = [named for named in self.pods_on(node) if named.pod.priority < priority]
         if not lower:
             return Refusal("", (NO_VICTIMS,), bit)
+        sorts = self._sorts(lower)
+        likeness = self._likeness(node, sorts)
+        tried = self._alike.get(likeness) if likeness is not None else None
+        if tried is None:
+            tried = self._tried(node, sorts)
+            if likeness is not None:
+                self._alike[likeness] = tried
+        if isinstance(tried, Refusal):
+            return tried._replace(nodes=bit)
+        return tuple([_victims(sorts, taken, violations) for taken, violations in tried])
+
+    def _sorts(self, pods: Iterable[NamedPod]) -> list[_Sort]:
+        """
+        Return the Pods by sort, the most important first.
+
+        upstream: util.go:MoreImportantVictim (v1.37)
+        """
+        alike: dict[object, tuple[list[NamedPod], tuple[int, ...]]] = {}
+        for named in sorted(pods, key=lambda named: (named.namespace, named.name)):
+            pod, counting = named.pod, self._counting(named)
+            rank = pod.priority, pod.started
+            of_sort: object = (pod.requests, rank) if self._heeds_room_alone else (named.namespace, pod)
+            alike.setdefault((of_sort, counting), ([], counting))[0].append(named)
+        return sorted([_Sort(tuple(there), counting) for there, counting in alike.values()], key=lambda sort: sort.rank)
+
+    def _counting(self, named: NamedPod) -> tuple[int, ...]:
+        """Return the budgets for which a Pod counts, by their places."""
+        matching = self._matching.get((named.namespace, named.pod.labels))
+        if matching is None:
+            matching = tuple([i for i, budget in enumerate(self._budgets) if budget.matches(named)])
+            self._matching[named.namespace, named.pod.labels] = matching
+        return tuple([i for i in matching if named.name not in self._budgets[i].written.disrupted])
+
+    def _likeness(self, node: str, sorts: Sequence[_Sort]) -> object | None:
+        """Return what decides on a node where only room does: equal on nodes that are alike; else None."""
+        framework, nodes = self.framework, self.cycle.snapshot.nodes
+        there = nodes.get(node)
+        if not self._heeds_room_alone or there is None or not framework.usable & nodes.named_one(node):
+            return None
+        ranked = [list(group) for _, group in groupby(sorts, key=lambda sort: sort.rank)]
+        pods = tuple(
+            [
+                (i, sort.member[1].requests, sort.budgets, len(sort.pods))
+                for i, rank in enumerate(ranked)
+                for sort in rank
+            ]
+        )
+        kept = frozenset(Counter(pod.requests for _, pod in framework.nominated_on(node)).items())
+        return there.allocatable, framework.usage_of(node), pods, kept
+
+    def _tried(self, node: str, sorts: Sequence[_Sort]) -> tuple[_Taken, ...] | Refusal:
+        """Return how many of each sort may be taken from a node so that the Pod fits, and how many violate a budget."""
         with DryRun(self.framework, node) as dry_run:
-            sorts = _sorts(lower, self._budgets)
             for sort in sorts:
                 dry_run.give(sort.member, -len(sort.pods))
             try:
                 if (refusal := dry_run.refusal()) is not None:
                     return refusal
-                if victims := self._victims(self._reprieve(dry_run, sorts)):
-                    return victims
+                self.tried += 1
+                if taken := self._taken(self._reprieve(dry_run, sorts)):
+                    return taken
                 error = f'expected at least one victim pod on node "{node}"'
             except SchedulerError as raised:
                 error = str(raised)
         self.errors[error] = None
-        return Refusal("", (error,), bit)
+        return Refusal("", (error,), self.cycle.snapshot.nodes.named_one(node))
 
     def _reprieve(self, dry_run: DryRun, sorts: Sequence[_Sort]) -> _Reprieve:
         there = [mounts for sort in sorts if (mounts := sort.pods[0].pod.mounts) is not None]
-        return _Reprieve(dry_run, sorts, any(map(self.cycle.mounts.shares, there)))
+        most = min(MOST_FITS, MOST_FITS_IN_ALL - self.fits)
+        return _Reprieve(dry_run, sorts, any(map(self.cycle.mounts.shares, there)), most)
 
-    def _victims(self, reprieve: _Reprieve) -> tuple[Victims, ...]:
+    def _taken(self, reprieve: _Reprieve) -> tuple[_Taken, ...]:
         sorts = reprieve.sorts
         numbers = tuple([len(sort.pods) for sort in sorts])
         nothing = (0,) * len(sorts)
-        outcomes = dict[Victims, None]()
+        outcomes = dict[_Taken, None]()
         for violating in self._violating(sorts):
             of_others = tuple([number - of_them for number, of_them in zip(numbers, violating, strict=True)])
             for first in reprieve.kept(nothing, violating):
                 lost = sum(violating) - sum(first)
                 for kept in reprieve.kept(first, of_others) if len(outcomes) < MOST_OUTCOMES else ():
-                    taken = zip(sorts, numbers, kept, strict=True)
-                    alike = tuple([Alike(sort.pods, there - left) for sort, there, left in taken if there > left])
-                    outcomes[Victims(alike, lost)] = None
+                    taken = tuple([there - left for there, left in zip(numbers, kept, strict=True)])
+                    outcomes[_Taken(taken, lost)] = None
         self.exact &= reprieve.exact and len(outcomes) < MOST_OUTCOMES
-        return tuple([victims for victims in outcomes if victims.alike])
+        self.fits += reprieve.fits
+        return tuple([outcome for outcome in outcomes if any(outcome.taken)])
 
     def _violating(self, sorts: Sequence[_Sort]) -> Iterable[Counts]:
         """
@@ -334,12 +415,14 @@ class _Evaluator:
         """Return the ways after Pods of the same importance, of these sorts, in any order."""
         left = {(way, tuple([len(sorts[i].pods) for i in tied])) for way in ways}
         while any(sum(numbers) for _, numbers in left):
+            self.classified += len(left) * len(tied)
+            if in_one_order := self.classified > MOST_CLASSIFIED:
+                self.exact, left = False, {min(left)}
             after = {
                 (way, (*numbers[:place], numbers[place] - 1, *numbers[place + 1 :]))
                 for before, numbers in left
-                for place, i in enumerate(tied)
-                if numbers[place]
-                for way in self._counted(before, i, sorts[i].budgets)
+                for place in [place for place, number in enumerate(numbers) if number][: 1 if in_one_order else None]
+                for way in self._counted(before, tied[place], sorts[tied[place]].budgets)
             }
             if len(after) > MOST_OUTCOMES:
                 self.exact, after = False, set(sorted(after)[:MOST_OUTCOMES])
@@ -370,10 +453,16 @@ class _Reprieve:
     so where one of them has a volume that the Pod has, too: with it there the node attaches no volume more.
     """
 
-    def __init__(self, dry_run: DryRun, sorts: Sequence[_Sort], shares_volumes: bool) -> None:
-        self.dry_run, self.sorts, self.shares_volumes, self.exact = dry_run, sorts, shares_volumes, True
+    def __init__(self, dry_run: DryRun, sorts: Sequence[_Sort], shares_volumes: bool, most_fits: int) -> None:
+        self.dry_run, self.sorts, self.shares_volumes = dry_run, sorts, shares_volumes
+        self.exact, self._most_fits = True, most_fits
         self._there: Counts = (0,) * len(sorts)
         self._known: dict[Counts, bool] = {self._there: True}
+
+    @property
+    def fits(self) -> int:
+        """How often the Pod was tried beside others."""
+        return len(self._known)
 
     def kept(self, before: Counts, offered: Counts) -> Sequence[Counts]:
         """Return which Pods are there when, beside those from before, some of each sort were offered, in order."""
@@ -395,7 +484,7 @@ class _Reprieve:
         waiting = list(seen)
         while waiting:
             now, left = waiting.pop()
-            if len(self._known) > MOST_FITS:  # One order of many.
+            if self.fits > self._most_fits:  # One order of many.
                 self.exact = False
                 yield self._in_order(now, rank, {i: now[i] + number for i, number in zip(rank, left, strict=True)})
                 return
@@ -438,10 +527,13 @@ class _Reprieve:
     def _of_one_rank(self, state: Counts, rank: Sequence[int], offered: Counts) -> Iterator[Counts]:
         """Yield what is kept of Pods of the same importance, in each order."""
         most = {i: state[i] + offered[i] for i in rank}
+        if len(rank) == 1:
+            yield self._of_one_sort(state, rank[0], offered[rank[0]])
+            return
         seen, waiting = {state}, [state]
         while waiting:
             now = waiting.pop()
-            if len(self._known) > MOST_FITS:  # One order of many.
+            if self.fits > self._most_fits:  # One order of many.
                 self.exact = False
                 yield self._in_order(now, rank, most)
                 return
@@ -452,6 +544,11 @@ class _Reprieve:
             new = [larger for larger in fitting if larger not in seen]
             seen.update(new)
             waiting += new
+
+    def _of_one_sort(self, state: Counts, i: int, offered: int) -> Counts:
+        """Return what is kept of Pods that are alike: the most beside which the Pod fits."""
+        most = bisect_left(range(1, offered + 1), True, key=lambda number: not self._fits(_plus(state, {i: number})))
+        return _plus(state, {i: most})
 
     def _in_order(self, state: Counts, rank: Sequence[int], most: Mapping[int, int]) -> Counts:
         """Return what is kept of Pods of the same importance when they come sort by sort."""
@@ -493,20 +590,9 @@ def _plus(state: Counts, more: Mapping[int, int]) -> Counts:
     return tuple([number + more.get(i, 0) for i, number in enumerate(state)])
 
 
-def _sorts(pods: Iterable[NamedPod], budgets: Sequence[_MatchingBudget]) -> list[_Sort]:
-    """
-    Return the Pods by sort, the most important first.
-
-    upstream: util.go:MoreImportantVictim (v1.37)
-    """
-    alike: dict[tuple[str, BoundPod, tuple[int, ...]], list[NamedPod]] = {}
-    for named in pods:
-        counting = tuple([i for i, budget in enumerate(budgets) if budget.counts(named)])
-        alike.setdefault((named.namespace, named.pod, counting), []).append(named)
-    return sorted(
-        (_Sort(tuple(of_sort), counting) for (_, _, counting), of_sort in alike.items()),
-        key=lambda sort: sort.rank,
-    )
+def _victims(sorts: Sequence[_Sort], taken: Counts, violations: int) -> Victims:
+    alike = [Alike(sort.pods, number) for sort, number in zip(sorts, taken, strict=True) if number]
+    return Victims(tuple(alike), violations)
 
 
 def _chosen(candidates: Mapping[str, Sequence[Victims]], enough: int) -> Iterator[str]:

@@ -281,7 +281,7 @@ def from_objects(
         elif isinstance(kept, BoundPod):
             pods.add(namespace, name, kept)
     return Snapshot(
-        Nodes(nodes.values()),
+        Nodes(nodes[name] for name in sorted(nodes)),  # What is said does not depend on the order of the objects.
         namespaces,
         {namespace: by_rarest_label(of_namespace) for namespace, of_namespace in services.items()},
         controllers,
@@ -292,8 +292,8 @@ def from_objects(
         pods.demands.ports,
         pods.priorities,
         frozenset(device_resources),
-        tuple(nominated),
-        {node: tuple(named) for node, named in pods.by_node.items()},
+        tuple(sorted(nominated, key=lambda pod: (pod.namespace, pod.name))),
+        {node: tuple(sorted(named, key=lambda pod: pod[:2])) for node, named in pods.by_node.items()},
         tuple(budgets),
         default_priority=min(default_priorities, default=0) if whole or not pods.prioritized else None,
         mounts=pods.demands.mounts,
@@ -477,7 +477,8 @@ class _Object:
         written = () if large else label_set(labels)
         if self.features is None:
             return BoundPod(written, node)
-        spreads, priority = not (leaving or large), integer(self.spec.get("priority")) or 0
+        spreads = not (leaving or large)
+        priority = self.reader.integer(self.spec.get("priority"), ("spec",), "priority") or 0
         if not self.whole:  # A Pod of priority 0 takes the room of one of negative priority, if it needs that.
             return BoundPod(written, node, requests if priority >= 0 else None, spreads, priority=priority)
         started = seconds_at(self.status.get("startTime"))

@@ -38,7 +38,7 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
         budget.written._replace(allowed=max(0, budget.healthy(state) - budget.desired(replicas)), disrupted=frozenset())
         for budget in budgets
     ]
-    preemption = preempt(framework, feasibility, lower_on, allowed)
+    preemption = preempt(framework, feasibility, lower_on, allowed, state.random)
     state.spend(len(lower))
     if preemption is None or not preemption.helps:
         if preemption is not None and preemption.clears_nomination:

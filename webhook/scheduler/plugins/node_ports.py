@@ -27,6 +27,10 @@ class NodePorts(Plugin):
             for port, number in ports.items():
                 self._count(port, node, number)
 
+    @property
+    def skipped(self) -> bool:
+        return not self.cycle.pod.ports
+
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
         Yield the nodes on which a Pod has one of the ports.

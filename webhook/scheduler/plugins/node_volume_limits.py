@@ -26,6 +26,10 @@ class NodeVolumeLimits(Plugin):
         self._attached = cycle.snapshot.attached_volumes(cycle.features) if cycle.mounts.volumes else None
         self._is_own = False
 
+    @property
+    def skipped(self) -> bool:
+        return self._attached is None
+
     def refusals(self, remaining: NodeSet) -> Iterator[Refusal]:
         """
         Yield the nodes where a driver is missing that must be there, and those that take no more volumes.

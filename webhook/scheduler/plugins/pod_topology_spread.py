@@ -38,6 +38,10 @@ class PodTopologySpread(Plugin):
             self._soft = SoftConstraints.of(self.cycle)
         return self._soft
 
+    @property
+    def skipped(self) -> bool:
+        return not any(constraint.hard for constraint in self.cycle.constraints)
+
     def verdicts(self) -> Verdicts:
         """Return the verdict of the hard constraints on every node."""
         return self.hard.verdicts()
