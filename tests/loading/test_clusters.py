@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import pod, service, workload
+from tests.support.build import pod, priority_class, service, workload
 from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, volume
 from tests.support.placing import node, running
 from webhook.cluster.cluster import Contents
@@ -107,6 +107,25 @@ def test_what_matters_for_some_pods_only_is_in_no_note(cluster, resource):
     found = read()
 
     assert ((), {resource: "is forbidden"}) == (found.notes, found.missing)
+
+
+@pytest.mark.parametrize(
+    ("time", "source", "known"), [("", "c.yaml", False), ("2026-01-01", "c.gz", True), ("", "live", True)]
+)
+def test_budgets_that_a_file_of_kubectl_lacks_are_not_known(cluster, time, source, known):
+    cluster(node("n1"), time=time)
+
+    assert known == (clusters.read(Source(source), None, lambda _: True).snapshot.budgets is not None)
+
+
+def test_a_class_of_which_a_file_has_none_is_named(cluster):
+    cluster(node("n1"))
+    high = pod(spec={"priorityClassName": "high", "containers": []})
+
+    assert ["No PriorityClass is in the file: high is taken for one of value 0."] == list(
+        clusters.unlisted_classes(high, read())
+    )
+    assert [] == list(clusters.unlisted_classes(high, read(more=[priority_class("high", 5)])))
 
 
 def test_an_object_that_cannot_be_read_is_named(cluster):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.support.placing import HOSTNAME, ZONE, attempted, node, running
-from webhook.placement.obstacles import obstacles
+from tests.support.build import pod
+from tests.support.placing import HOSTNAME, ZONE, attempted, node, requesting, running
+from webhook.placement.obstacles import kept_room, obstacles
 from webhook.scheduler.framework import find_feasible
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -60,3 +61,17 @@ def test_a_term_that_no_pod_meets_has_its_nodes():
 
 def test_nothing_is_an_obstacle_where_nothing_of_it_refuses():
     assert [] == found(there("db-0", "a1", affinity={"podAntiAffinity": term("db")}))
+
+
+def test_the_pods_for_which_room_is_kept_where_the_pod_would_fit():
+    full, free = node("n1", cpu="1"), node("n2", cpu="1")
+    waiting = pod(name="vip", spec={"priority": 10, "containers": requesting("1")})
+    kept = {**waiting, "status": {"phase": "Pending", "nominatedNodeName": "n1"}}
+
+    for objects, named in (
+        ([full, kept], {"n1": ("shop/vip",)}),
+        ([free], {}),
+        ([full, running("n1", cpu="1"), kept], {}),
+    ):
+        cycle = attempted(*objects, cpu="1")
+        assert named == kept_room(cycle, find_feasible(cycle))

@@ -111,6 +111,18 @@ def test_a_pod_for_which_kube_scheduler_makes_room_is_apart_and_needs_no_change(
     assert [None] == [group.remedy for group in listing.groups if group.preemption is not None]
 
 
+def test_a_pod_for_which_others_are_ending_needs_no_change():
+    ending = running("n1", cpu="4", deletionTimestamp="2026-01-01T00:00:00Z")
+    ending["spec"]["priority"] = -10
+    preempted = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    ending["status"]["conditions"] = [preempted]
+    served = waiting("web-0", owner="ReplicaSet/web")
+    served["status"]["nominatedNodeName"] = "n1"
+    (group,) = listed([node("n1", cpu="4"), ending], served).groups
+
+    assert (None, 1) == (group.remedy, len(group.preemption.ending))
+
+
 def test_a_pod_that_has_a_nominated_node_is_looked_at_by_itself():
     one, *others = (waiting(f"web-{i}", owner="ReplicaSet/web") for i in range(3))
     one["status"]["nominatedNodeName"] = "n1"

@@ -165,6 +165,14 @@ def test_fewer_pods_on_a_node():
     assert {"a1"} == found(cycle)[NOW, "1 Pod fewer on a1"]
 
 
+def test_what_is_lacking_beside_room_that_is_kept_for_another_pod():
+    waiting = running("", "3")
+    kept = {**waiting, "spec": {**waiting["spec"], "priority": 9}, "status": {"nominatedNodeName": "a1"}}
+    del kept["spec"]["nodeName"]
+
+    assert {"a1"} == found(attempted(node("a1", cpu="4"), kept, cpu="2"))[IN_TEMPLATE, "requests smaller by 1 of cpu"]
+
+
 def test_two_changes_of_which_the_first_shows_what_the_second_is_against():
     cycle = attempted(node("a1", cpu="1", unschedulable=True), cpu="1200m")
 

@@ -185,7 +185,7 @@ def test_a_pod_on_a_node_that_is_gone():
 @pytest.mark.parametrize(
     ("owner", "price"),
     [
-        ("Deployment/web", "for the next Pod; the rollout that it starts cannot be simulated"),
+        ("Deployment/web", "for the next Pod; the rollout that it starts was not simulated"),
         ("ReplicaSet/web", "for the next Pod: no rollout starts, delete the Pods that are to be replaced"),
         ("Job/web", "delete it and create it anew: its template cannot be changed"),
         ("CronJob/web", "for the Pods of its next Job: those that are there keep theirs"),

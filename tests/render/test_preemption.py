@@ -21,6 +21,10 @@ def low(name, on, priority=-10, cpu="1", **metadata):
     return {**raw, "metadata": named, "spec": {**raw["spec"], "priority": priority}, "status": status}
 
 
+def told(preemption, **options):
+    return in_words(preemption, "shop", **options)
+
+
 def explained(*objects, cpu="1", **spec):
     return explain(attempted(*objects, cpu=cpu, **spec))
 
@@ -47,21 +51,29 @@ FULL = node("n1", cpu="2")
     ],
 )
 def test_what_comes_of_it(objects, words):
-    assert words == in_words(explained(*objects).preemption)
+    assert words == told(explained(*objects).preemption)
 
 
 def test_several_victims_and_a_pod_that_is_not_there_yet():
     objects = [FULL, low("a", "n1", -1), low("b", "n1", -2)]
 
-    assert "kube-scheduler would preempt a and b on n1" == in_words(
-        explained(*objects, cpu="2").preemption, exists=False
+    assert "kube-scheduler would preempt a and b on n1" == told(explained(*objects, cpu="2").preemption, certain=False)
+    each = explained(FULL, low("a", "n1", cpu="2"), node("n2", cpu="1"), low("b", "n2", cpu="1")).preemption
+    assert "kube-scheduler will preempt Pods on each of n1 (a), n2 (b)" == told(each, each=True)
+
+
+def test_a_victim_of_another_namespace_and_one_that_is_ending():
+    objects = [low("a", "n1", namespace="op"), low("b", "n1", deletionTimestamp=EARLY)]
+
+    assert "kube-scheduler will preempt b (ending already) and op/a on n1" == told(
+        explained(FULL, *objects, cpu="2").preemption
     )
 
 
 def test_where_not_all_was_looked_at_it_may_be_others():
     some = explained(FULL, low("a", "n1", cpu="2")).preemption._replace(exact=False)
 
-    assert "kube-scheduler will preempt Pods on one of n1 (a), or others" == in_words(some)
+    assert "kube-scheduler will preempt Pods on one of n1 (a), or others" == told(some)
 
 
 def test_a_budget_that_is_violated_is_said():
@@ -73,13 +85,13 @@ def test_a_budget_that_is_violated_is_said():
         "status": {"disruptionsAllowed": 0},
     }
 
-    assert "kube-scheduler will preempt a on n1, against a PodDisruptionBudget" == in_words(
-        explained(FULL, low("a", "n1", cpu="2"), budget).preemption
-    )
+    violating = explained(FULL, low("a", "n1", cpu="2"), budget).preemption
+    assert "kube-scheduler will preempt a on n1, against a PodDisruptionBudget" == told(violating)
+    assert told(violating._replace(budgets_unknown=True)).endswith("perhaps against a PodDisruptionBudget")
 
 
 def test_a_pod_that_preempts_none_is_not_told_that_it_does_not_help():
-    assert "" == in_words(explained(FULL, low("a", "n1", cpu="2"), preemptionPolicy="Never").preemption)
+    assert "" == told(explained(FULL, low("a", "n1", cpu="2"), preemptionPolicy="Never").preemption)
 
 
 def waiting(*objects, volumes=(), on="n1"):
@@ -98,9 +110,9 @@ def test_what_is_known_of_a_nominated_node():
     assert ["Node n1 is nominated for it: kube-scheduler has preempted gone there."] == list(
         nomination(waiting(ending))
     )
-    assert "kube-scheduler waits for the Pods to end that it has preempted" == in_words(
-        waiting(ending, running("n1")).preemption
-    )
+    served = waiting(ending, running("n1")).preemption
+    assert "kube-scheduler has preempted gone to make room, and waits until it ends" == told(served)
+    assert ["shop/gone"] == as_json(served)["preemption"]["waitsFor"]
     assert ["Node n1 is nominated for it: kube-scheduler tries it first."] == list(nomination(waiting()))
     assert "has perhaps chosen it already, and binds its volumes" in next(nomination(waiting(volumes=[claim])))
     assert ["Node gone is nominated for it, but is not there: kube-scheduler tries all others."] == list(

@@ -21,12 +21,13 @@ from webhook.loading.clusters import Known
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
+from webhook.objects.pod_object import priority_of
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
-from webhook.placement.obstacles import obstacles
+from webhook.placement.obstacles import kept_room, obstacles
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
     UNSCHEDULABLE_REASON,
@@ -47,6 +48,7 @@ from webhook.simulation.rollout_check import simulated_rollouts
 
 POD = "Pod"
 NOT_JUDGED_CODE = 3
+KNOWN_BELOW = 0  # The priority below which all Pods are read, as rollouts may preempt them: those of placeholders.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,8 +115,8 @@ def _in_cluster(
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
-    """Return a predicate for the Pods of these namespaces."""
-    return lambda pod: texts_at(pod, "metadata.namespace")[0] in namespaces
+    """Return a predicate for the Pods of these namespaces, and for those that any other Pod may preempt."""
+    return lambda pod: texts_at(pod, "metadata.namespace")[0] in namespaces or priority_of(pod) < KNOWN_BELOW
 
 
 def _in_file(
@@ -167,10 +169,15 @@ def _explained(
         *(known.assumed if differs else ()),
     )
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
-    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
+    time = seconds_at(known.time)
+    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, time, KNOWN_BELOW)
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
     refusing = obstacles(tried.cycle, explanation.feasibility)
-    return render.Explained(subject, explanation, tried.source, fixes, notes, rollouts, obstacles=refusing)
+    kept = kept_room(tried.cycle, explanation.feasibility)
+    is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
+    return render.Explained(
+        subject, explanation, tried.source, fixes, notes, rollouts, tried=is_tried, obstacles=refusing, kept_room=kept
+    )
 
 
 def _defaults(policy: Policy, known: Known) -> DefaultsOf:

@@ -20,11 +20,11 @@ from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
 from webhook.placement.claims import VOLUMES
-from webhook.placement.created_pods import heeded_classes
+from webhook.placement.created_pods import PRIORITY_CLASSES, heeded_classes
 from webhook.placement.gaps import left_out
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
-from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.scheduler.snapshot import PRIORITY_CLASS, Snapshot, SnapshotError, from_objects
 from webhook.scheduler.storage import (
     ATTACHMENTS,
     CAPACITIES,
@@ -133,6 +133,7 @@ def read(
         unread |= {CAPACITIES}
     if not (source.live or contents.time):
         unread |= _lacking(storage)
+        snapshot = replace(snapshot, budgets=snapshot.budgets or None)
     snapshot = replace(snapshot, storage=replace(storage, unread=unread))
     return known._replace(snapshot=snapshot, notes=(*known.notes, *left), missing=missing)
 
@@ -152,10 +153,17 @@ def _lacking(storage: Storage) -> frozenset[str]:
 
 
 def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
-    """Yield a note for each kind whose objects may not be listed, and by which kube-apiserver would add to a Pod."""
+    """
+    Yield a note for each kind whose objects may not be listed, and by which kube-apiserver would add to a Pod; and one
+    on a PriorityClass that a file lacks, as it lacks all.
+    """
+    (name,) = texts_at(new_pod, "spec.priorityClassName")
+    has_none = not any((key.group, key.kind) == PRIORITY_CLASS for key in known.others)
     for resource in heeded_classes(new_pod):
         if resource in known.missing:
             yield cannot_be_listed(resource, known.missing[resource])
+        elif resource == PRIORITY_CLASSES and name and has_none:
+            yield one_line(f"No PriorityClass is in the file: {name} is taken for one of value 0.", LINE_LIMIT)
 
 
 def cannot_be_listed(resource: str, why: str) -> str:

@@ -6,11 +6,12 @@ Which Pods keep a Pod off nodes by affinity or by a host port, and which of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
-from webhook.scheduler.framework import Feasibility
+from webhook.scheduler.framework import Feasibility, feasible_nodes, heeded_nominated
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import Nodes, NodeSet, union
 from webhook.scheduler.plugins.inter_pod_affinity import (
@@ -55,6 +56,19 @@ def obstacles(cycle: Cycle, feasibility: Feasibility) -> tuple[Obstacle, ...]:
         *_unwanted(cycle, refused[ANTI_AFFINITY_UNMET], there),
         *_keeping_off(cycle, refused[ANTI_AFFINITY_OF_OTHERS_UNMET], there),
     )
+
+
+def kept_room(cycle: Cycle, feasibility: Feasibility) -> Mapping[str, tuple[str, ...]]:
+    """
+    Return the Pods for which room is kept on nodes that would take the Pod but for them, by the name of the node.
+    """
+    kept: dict[str, tuple[str, ...]] = {}
+    for pod in heeded_nominated(cycle):
+        kept[pod.pod.node] = (*kept.get(pod.pod.node, ()), f"{pod.namespace}/{pod.name}")
+    if not kept:
+        return kept
+    free = feasible_nodes(replace(cycle, snapshot=replace(cycle.snapshot, nominated=()))) & ~feasibility.feasible
+    return {node: pods for node, pods in kept.items() if free & cycle.snapshot.nodes.named((node,))}
 
 
 def _pods_on_nodes(snapshot: Snapshot) -> Iterator[NamedPod]:

@@ -32,10 +32,10 @@ class Group(NamedTuple):
     """
     Pods of one namespace and workload that wait for the same cause: what kube-scheduler would say now.
 
-    `api_group` is that of the workload.  `remedy` is the change that lets in the most of all Pods that wait, each taken
-    by itself: `frees` of them.  None is `tried` for the smallest groups of a large cluster.  `gaps` are what is not
-    computed of some of the Pods.  `preemption` is what kube-scheduler does for the first of them, None where that does
-    not help.
+    `api_group` is that of the workload.  `remedy` is the change that lets in the most of all Pods that wait, each
+    taken by itself: `frees` of them.  None is `tried` for the smallest groups of a large cluster.  `gaps` are what is
+    not computed of some of the Pods.  `preemption` is what kube-scheduler does for the first of them, or what it has
+    done and waits for; None where preemption does not help.
     """
 
     namespace: str
@@ -74,8 +74,8 @@ class _WaitingPod(NamedTuple):
 
     @property
     def preempts(self) -> bool:
-        """Whether kube-scheduler makes room for it."""
-        return self.preemption is not None and self.preemption.helps
+        """Whether kube-scheduler makes room for it, or has made it."""
+        return self.preemption is not None and (self.preemption.helps or bool(self.preemption.ending))
 
 
 def pending(

@@ -35,7 +35,7 @@ from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Usage
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.domains import carrying_every_key
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
-from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible
+from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible, nominated_for
 from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
 from webhook.scheduler.profile import (
     NODE_AFFINITY,
@@ -278,10 +278,14 @@ def _with_room(cycle: Cycle) -> Iterator[Variant]:
 def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
     """Yield the nodes that have too little room, and would otherwise take the Pod."""
     pod, snapshot = cycle.pod, cycle.snapshot
+    kept = nominated_for(cycle)
     with_all_room = replace(cycle, pod=replace(pod, requests=NO_REQUESTS), snapshot=replace(snapshot, usage={}))
     for node in snapshot.nodes.members(feasible_nodes(with_all_room)):
         used = snapshot.usage.get(node.name, UNUSED)
-        lack = lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, used)
+        with_kept = used
+        for _, nominated in kept.get(node.name, ()):
+            with_kept = with_kept.plus(nominated.requests or NO_REQUESTS, 1)
+        lack = lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, with_kept)
         if any(lack):
             yield node, used, lack
 

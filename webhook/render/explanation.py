@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from operator import and_
+from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -53,8 +54,9 @@ class Explained(NamedTuple):
     All that is to be printed of one Pod; `source` is where its constraints come from.
 
     `rollouts` are what each of the `remedies` would come to, None for one that starts none that can be simulated;
-    they are None where none was tried.  Where no policy was `named`, its defaults are those of the newest Pod.
-    `obstacles` are the terms and ports for which nodes are refused.
+    they are None where none was tried.  Kube-scheduler has `tried` to place the Pod, or will.  Where no policy was
+    `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and ports for which nodes are
+    refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but for them.
     """
 
     subject: PlacementSubject
@@ -64,7 +66,9 @@ class Explained(NamedTuple):
     notes: Sequence[str] = ()
     rollouts: Sequence[Rollout | None] | None = ()
     named: bool = True
+    tried: bool = True
     obstacles: Sequence[Obstacle] = ()
+    kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -86,26 +90,36 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     if explanation.claims:
         yield ""
         yield from (f"  {line}" for line in claim_lines(explanation))
-    if explained.obstacles:
+    if explained.obstacles or explained.kept_room:
         yield ""
-        yield from (f"  {line}" for line in obstacle_lines(explained))
+        yield from (f"  {line}" for line in (*obstacle_lines(explained), *_kept_room(explained)))
     yield ""
     yield from (f"  {line}" for line in said(explained, now))
     if not explanation.message:
         yield f"  {preferred(explanation)}"
     if explanation.message and not subject.node:
         yield ""
-        for preempting in preemption_sentences(explanation.preemption, exists=subject.exists):
-            yield f"  {preempting}"
-            yield ""
+        yield from _preemption(explained)
         yield from _remedies(explained)
+
+
+def _preemption(explained: Explained) -> Iterator[str]:
+    """Yield what comes of preemption, nothing for a Pod that is being deleted."""
+    subject, preemption = explained.subject, explained.explanation.preemption
+    if subject.pod.terminating:
+        return
+    each = subject.ref.kind == "DaemonSet"
+    for sentence in preemption_sentences(preemption, subject.ref.namespace, certain=explained.tried, each=each):
+        yield f"  {sentence}"
+        yield ""
 
 
 def headline(explained: Explained) -> str:
     """Return which Pod it is, and how many nodes take it."""
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
-    helped = explanation.preemption is not None and explanation.preemption.helps
+    preemption = explanation.preemption
+    helped = preemption is not None and preemption.helps and not (subject.node or subject.pod.terminating)
     none = "no node passes, but preemption helps" if helped else "no node passes"
     nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else none
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
@@ -189,6 +203,15 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
         yield one_line(f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {_some(refused)}", 4 * LINE_LIMIT)
     if more := len(explained.obstacles[MOST_ROWS:]):
         yield f"{more} more terms or ports refuse nodes"
+
+
+def _kept_room(explained: Explained) -> Iterator[str]:
+    """Yield a line for each node that would take the Pod if no room were kept there for others."""
+    for node, pods in islice(explained.kept_room.items(), MOST_ROWS):
+        which = "it is nominated for that Pod" if len(pods) == 1 else "it is nominated for these Pods"
+        yield one_line(f"room on {node} is kept for {_some(pods)}: {which} of no lower priority", 4 * LINE_LIMIT)
+    if len(explained.kept_room) > MOST_ROWS:
+        yield f"{len(explained.kept_room) - MOST_ROWS} more nodes are nominated for others"
 
 
 def _asked(obstacle: Obstacle) -> str:
@@ -432,7 +455,9 @@ def _remedies(explained: Explained) -> Iterator[str]:
     if not remedies:
         yield "  No change that evenkeel tried lets it in, and no two of them together."
         return
-    yield "  Any one of these would let it in (each was tried):"
+    preemption = explained.explanation.preemption
+    instead = "In place of preemption any" if preemption is not None and preemption.helps else "Any"
+    yield f"  {instead} one of these would let it in (each was tried):"
     width = max(len(remedy.change) for remedy in remedies)
     for title, changes in remedies_by_place(explained):
         yield f"  {title}"
@@ -495,7 +520,7 @@ def _price(rollouts: Sequence[Rollout | None] | None) -> str:
 
 _REPLACES = "which replaces its Pods"
 _ROLLOUT_SIMULATED = "which replaces its Pods: the rollout was simulated"
-_NOT_SIMULATED = "for the next Pod; the rollout that it starts cannot be simulated"
+_NOT_SIMULATED = "for the next Pod; the rollout that it starts was not simulated"
 _NOT_TRIED = "for the next Pod; evenkeel explain simulates the rollout that it starts"
 _BY_HAND = "for the next Pod: no rollout starts, delete the Pods that are to be replaced"
 _PRICES = {

@@ -45,8 +45,8 @@ def _group(group: Group, number: int) -> Iterator[str]:
     if group.gaps and not group.cause.startswith(PASSES):
         yield f"  {one_line(in_words(group.gaps), LINE_LIMIT)}"
     if group.preemption is not None:
-        each = ", and so on for each" if len(group.pods) > 1 else ""
-        yield f"  {one_line(preemption_in_words(group.preemption), 4 * LINE_LIMIT)}{each}"
+        each = f"; so for each of the {len(group.pods)} by itself" if len(group.pods) > 1 else ""
+        yield f"  {one_line(preemption_in_words(group.preemption, group.namespace), 4 * LINE_LIMIT)}{each}"
     elif group.remedy is not None:
         freed = f"lets in {group.frees} of {number}" + (", each by itself" if group.frees > 1 else "")
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.placement.explanation import Explanation
-from webhook.scheduler.preemption import NEVER_PREEMPTS, STILL_ENDING, Preemption, Victims, ending_for
+from webhook.scheduler.preemption import NEVER_PREEMPTS, Preemption, Victims, ending_for
+from webhook.scheduler.snapshot import NamedPod
 
 MOST_SHOWN = 5
 
@@ -18,7 +19,7 @@ def nomination(explanation: Explanation) -> Iterator[str]:
         return
     node = one_line(pod.nominated_node, LINE_LIMIT)
     there = snapshot.pods_of(pod.nominated_node)
-    ending = [named.name for named in ending_for(pod, there)]
+    ending = [_name(named, pod.namespace) for named in ending_for(pod, there)]
     own = pod.namespace, pod.name
     assumed = [nominated for nominated in snapshot.nominated if nominated.may_be_assumed]
     if snapshot.nodes.get(pod.nominated_node) is None:
@@ -31,53 +32,70 @@ def nomination(explanation: Explanation) -> Iterator[str]:
         yield f"Node {node} is nominated for it: kube-scheduler tries it first."
 
 
-def in_words(preemption: Preemption | None, *, exists: bool = True) -> str:
-    """Return what comes of preemption, in a sentence without its end; "" where there is nothing to say."""
+def in_words(preemption: Preemption | None, namespace: str, *, certain: bool = True, each: bool = False) -> str:
+    """
+    Return what comes of preemption for a Pod of a namespace, in a sentence without its end; "" if there is nothing.
+
+    It is not `certain` for a Pod that kube-scheduler does not look at now.  `each` node is for another Pod.
+    """
     if preemption is None:
         return ""
-    will = "will" if exists else "would"
     if preemption.helps:
         violating = any(victims.violations for _, victims in preemption.outcomes)
-        budget = ", against a PodDisruptionBudget" if violating else ""
-        return f"kube-scheduler {will} preempt {_where(preemption)}{budget}"
-    if preemption.failure.endswith(STILL_ENDING):
-        return "kube-scheduler waits for the Pods to end that it has preempted"
+        perhaps = "perhaps " if preemption.budgets_unknown else ""
+        budget = f", {perhaps}against a PodDisruptionBudget" if violating else ""
+        return f"kube-scheduler {'will' if certain else 'would'} preempt {_where(preemption, namespace, each)}{budget}"
+    if preemption.ending:
+        names = sorted(_name(named, namespace) for named in preemption.ending)
+        end = "it ends" if len(names) == 1 else "they end"
+        return f"kube-scheduler has preempted {_some(names)} to make room, and waits until {end}"
     if preemption.failure.endswith(NEVER_PREEMPTS) or not preemption.tried:
         return ""
     return "to preempt Pods of lower priority does not help"
 
 
-def sentences(preemption: Preemption | None, *, exists: bool = True) -> Iterator[str]:
+def sentences(preemption: Preemption | None, namespace: str, *, certain: bool, each: bool = False) -> Iterator[str]:
     """Yield what comes of preemption, if there is anything to say."""
-    text = in_words(preemption, exists=exists)
+    text = in_words(preemption, namespace, certain=certain, each=each)
     if text:
         first = text[:1] if text.startswith("kube-") else text[:1].upper()
         yield one_line(f"{first}{text[1:]}.", 8 * LINE_LIMIT)
 
 
-def _where(preemption: Preemption) -> str:
+def _where(preemption: Preemption, namespace: str, each: bool) -> str:
     """Return whom it takes, and on which node; of several nodes, each with those that it takes there."""
     others = "" if preemption.exact else ", or others"
     if len(preemption.nodes) == 1 and not others:
-        return f"{_victims(preemption.candidates[preemption.nodes[0]])} on {preemption.nodes[0]}"
-    each = [f"{node} ({_victims(preemption.candidates[node])})" for node in preemption.nodes[:MOST_SHOWN]]
+        return f"{_victims(preemption.candidates[preemption.nodes[0]], namespace)} on {preemption.nodes[0]}"
+    named = [f"{node} ({_victims(preemption.candidates[node], namespace)})" for node in preemption.nodes[:MOST_SHOWN]]
     more = len(preemption.nodes) - MOST_SHOWN
-    return f"Pods on one of {', '.join(each)}{f' and {more:,} more' if more > 0 else ''}{others}"
+    which = "each" if each else "one"
+    return f"Pods on {which} of {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}{others}"
 
 
-def _victims(outcomes: Sequence[Victims]) -> str:
+def _victims(outcomes: Sequence[Victims], namespace: str) -> str:
     """Return the Pods that one node loses; of those that are alike, how many."""
-    shown = " or ".join(_of_one(victims) for victims in outcomes[:MOST_SHOWN])
+    shown = " or ".join(_of_one(victims, namespace) for victims in outcomes[:MOST_SHOWN])
     return f"{shown} or others" if len(outcomes) > MOST_SHOWN else shown
 
 
-def _of_one(victims: Victims) -> str:
+def _of_one(victims: Victims, namespace: str) -> str:
     parts = []
     for alike in victims.alike:
-        names = sorted(named.name for named in alike.pods)
+        names = sorted(_victim(named, namespace) for named in alike.pods)
         whole = alike.number == len(names)
         parts.append(_some(names) if whole else f"{'one' if alike.number == 1 else alike.number} of {_some(names)}")
     return _some(parts)
+
+
+def _name(named: NamedPod, namespace: str) -> str:
+    """Return the name of a Pod, with its namespace if that is another."""
+    return named.name if named.namespace == namespace else f"{named.namespace}/{named.name}"
+
+
+def _victim(named: NamedPod, namespace: str) -> str:
+    """Return the name of a victim, and whether it is ending anyway."""
+    return f"{_name(named, namespace)}{'' if named.pod.spreads else ' (ending already)'}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -97,13 +115,15 @@ def as_json(preemption: Preemption | None) -> dict[str, object]:
         {"node": node, "outcomes": [_victims_json(victims) for victims in preemption.candidates[node]]}
         for node in preemption.nodes
     ]
-    return {"preemption": {"helps": preemption.helps, "nodes": nodes}}
+    waits = {"waitsFor": sorted(map(_full_name, preemption.ending))} if preemption.ending else {}
+    return {"preemption": {"helps": preemption.helps, "nodes": nodes, **waits}}
+
+
+def _full_name(named: NamedPod) -> str:
+    return f"{named.namespace}/{named.name}"
 
 
 def _victims_json(victims: Victims) -> dict[str, object]:
     """Return what one node may lose: of each entry, so many of the Pods that are named."""
-    entries = [
-        {"pods": sorted(f"{named.namespace}/{named.name}" for named in alike.pods), "number": alike.number}
-        for alike in victims.alike
-    ]
+    entries = [{"pods": sorted(map(_full_name, alike.pods)), "number": alike.number} for alike in victims.alike]
     return {"victims": entries, "violations": victims.violations}

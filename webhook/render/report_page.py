@@ -233,7 +233,7 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
             [
                 *said(explained, now),
                 *([] if explanation.message else [preferred(explanation)]),
-                *preemption_sentences(explanation.preemption),
+                *preemption_sentences(explanation.preemption, explained.subject.ref.namespace, certain=True),
             ]
         ),
         "tried": tried,

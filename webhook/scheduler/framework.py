@@ -36,6 +36,7 @@ from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from webhook.scheduler.plugins.volume_zone import VolumeZone
 from webhook.scheduler.profile import NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
+from webhook.scheduler.snapshot import NominatedPod
 from webhook.scheduler.storage import Storage
 from webhook.scheduler.volumes import Mounts
 
@@ -439,18 +440,23 @@ class DryRun:
 
 
 def nominated_for(cycle: Cycle) -> dict[str, list[TriedPod]]:
+    """Return the Pods for which room is kept from the Pod, by the name of their node."""
+    kept: dict[str, list[TriedPod]] = {}
+    for nominated in heeded_nominated(cycle):
+        kept.setdefault(nominated.pod.node, []).append((nominated.namespace, nominated.pod))
+    return kept
+
+
+def heeded_nominated(cycle: Cycle) -> Iterator[NominatedPod]:
     """
-    Return the Pods for which room is kept from the Pod, by the name of their node.
+    Yield the Pods for which room is kept from the Pod.
 
     upstream: framework.go:addGENominatedPods (v1.37)
     """
-    kept: dict[str, list[TriedPod]] = {}
     for nominated in cycle.snapshot.nominated:
         own = (nominated.namespace, nominated.name) == (cycle.pod.namespace, cycle.pod.name)
-        counts = nominated.scheduler in cycle.profile.together and nominated.pod.priority >= cycle.pod.priority
-        if counts and not own:
-            kept.setdefault(nominated.pod.node, []).append((nominated.namespace, nominated.pod))
-    return kept
+        if not own and nominated.scheduler in cycle.profile.together and nominated.pod.priority >= cycle.pod.priority:
+            yield nominated
 
 
 def find_feasible(cycle: Cycle) -> Feasibility:

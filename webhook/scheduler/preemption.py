@@ -101,7 +101,8 @@ class Preemption(NamedTuple):
     `candidates` are the nodes on which it helps, each with all that may come of it; `nodes` those that may be chosen.
     `failure` is what kube-scheduler adds to its message where there is no candidate; it `tried` if a node has Pods of
     lower priority that may be in the way.  It is not `exact` where some nodes, or some outcomes of a node, were not
-    looked at; `budgets_unknown` if what the budgets allow is not known, and matters.
+    looked at; `budgets_unknown` if what the budgets allow is not known, and matters.  `ending` are the Pods that were
+    preempted for the Pod before, and for whose end it waits.
     """
 
     candidates: Mapping[str, tuple[Victims, ...]]
@@ -110,6 +111,7 @@ class Preemption(NamedTuple):
     tried: bool = True
     exact: bool = True
     budgets_unknown: bool = False
+    ending: tuple[NamedPod, ...] = ()
 
     @property
     def helps(self) -> bool:
@@ -218,7 +220,8 @@ class _Evaluator:
         if self.feasibility.rejected and deallocates and features.rejection_ends_post_filter:
             return Preemption({}, (), NO_STATE, False)
         if ineligible := self._ineligible():
-            return Preemption({}, (), self._failed(ineligible), False)
+            ending = tuple(self._ending) if ineligible == STILL_ENDING else ()
+            return Preemption({}, (), self._failed(ineligible), False, ending=ending)
         nodes = self.cycle.snapshot.nodes
         potential = self.feasibility.resolvable
         outcomes, refusals = dict[str, tuple[Victims, ...]](), list[Refusal]()
@@ -269,12 +272,15 @@ class _Evaluator:
 
         upstream: default_preemption.go:DefaultPreemption.PodEligibleToPreemptOthers (v1.37)
         """
-        pod, own_node = self.cycle.pod, self.framework.own_node
-        if not pod.preempts:
+        own_node = self.cycle.snapshot.nodes.named((self.framework.own_node,))
+        if not self.cycle.pod.preempts:
             return NEVER_PREEMPTS
-        if not self.feasibility.resolvable & self.cycle.snapshot.nodes.named((own_node,)):
-            return ""
-        return STILL_ENDING if ending_for(pod, self.pods_on(own_node)) else ""
+        return STILL_ENDING if self.feasibility.resolvable & own_node and self._ending else ""
+
+    @property
+    def _ending(self) -> list[NamedPod]:
+        """The Pods that were preempted for this one before, and have not ended yet."""
+        return ending_for(self.cycle.pod, self.pods_on(self.framework.own_node))
 
     def _failed(self, why: str) -> str:
         """

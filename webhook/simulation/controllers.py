@@ -27,6 +27,7 @@ from webhook.placement.pending import likeness
 from webhook.placement.subject import PlacementSubject, attempt, next_replica, of_pod
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.features import Features
+from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import Controller, Snapshot
@@ -42,13 +43,18 @@ SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLE
 
 
 class SimulatedCluster(NamedTuple):
-    """What was read of a cluster; `pods` are those that the simulation may move, and those that wait, in JSON."""
+    """
+    What was read of a cluster; `pods` are those that the simulation may move, and those that wait, in JSON.
+
+    All Pods of a lower priority than `known_below` are among them.
+    """
 
     snapshot: Snapshot
     features: Features
     pods: Sequence[Raw]
     others: Mapping[ObjectKey, Raw]
     time: float | None = None
+    known_below: int = LOWEST_PRIORITY
 
 
 class Controllers:

@@ -17,7 +17,6 @@ from webhook.objects.kinds import KINDS, Kinds
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy
 from webhook.scheduler.pod_affinity import PodAffinity, preferring
-from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
@@ -72,7 +71,7 @@ def simulated_rollouts(
         made = planned(raw, cluster, [Step(ROLLOUT, ROLLOUT)], kinds, profiles=profiles, defaults=defaults)
     except StepError:
         return nothing
-    if made.preempting > LOWEST_PRIORITY:  # The Pods that may be preempted are not known one by one.
+    if made.preempting > cluster.known_below:  # The Pods that may be preempted are not known one by one.
         return nothing
     plan = made.plan
     starting = [remedy.where == IN_TEMPLATE and not remedy.also_now for remedy in remedies]
