@@ -28,13 +28,9 @@ type taken struct {
 }
 
 func preemption(line []byte) (any, error) {
-	given, err := read(line)
-	if err != nil {
-		return nil, err
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	running, err := filled(ctx, given)
+	given, running, err := filled(ctx, line)
 	if err != nil {
 		return nil, err
 	}

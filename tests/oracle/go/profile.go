@@ -36,13 +36,9 @@ type refused struct {
 }
 
 func profile(line []byte) (any, error) {
-	given, err := read(line)
-	if err != nil {
-		return nil, err
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	running, err := filled(ctx, given)
+	given, running, err := filled(ctx, line)
 	if err != nil {
 		return nil, err
 	}
@@ -76,21 +72,25 @@ func profile(line []byte) (any, error) {
 	return found, nil
 }
 
-// filled is the scheduler of a case, which knows the nodes and Pods of the case.
-func filled(ctx context.Context, given *cluster) (*scheduler.Scheduler, error) {
+// filled reads a case, and is the scheduler that knows its nodes and Pods.
+func filled(ctx context.Context, line []byte) (*cluster, *scheduler.Scheduler, error) {
+	given, err := read(line)
+	if err != nil {
+		return nil, nil, err
+	}
 	running, err := defaultScheduler(ctx, given)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, one := range given.Nodes {
 		running.Cache.AddNode(klog.Background(), one)
 	}
 	for _, one := range given.Pods {
 		if err := running.Cache.AddPod(klog.Background(), one); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return running, nil
+	return given, running, nil
 }
 
 // defaultScheduler is kube-scheduler as the case configures it.

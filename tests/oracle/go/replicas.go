@@ -26,13 +26,9 @@ func replicas(line []byte) (any, error) {
 	if err := json.Unmarshal(line, &asked); err != nil {
 		return nil, err
 	}
-	given, err := read(line)
-	if err != nil {
-		return nil, err
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	running, err := filled(ctx, given)
+	given, running, err := filled(ctx, line)
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,12 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
 func (sched *Scheduler) fitting(
 	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
-) ([]fwk.NodeInfo, framework.Diagnosis, error) {
+) ([]nodeInfo, framework.Diagnosis, error) {
 	info, err := framework.NewPodInfo(pod)
 	if err != nil {
 		return nil, framework.Diagnosis{}, err

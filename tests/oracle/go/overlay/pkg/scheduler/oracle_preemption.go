@@ -9,7 +9,11 @@ import (
 	policy "k8s.io/api/policy/v1"
 	"k8s.io/klog/v2"
 	extender "k8s.io/kube-scheduler/extender/v1"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	features "k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
 )
 
 // Picks is how often a candidate is chosen: of several that are equal any is, as Go walks a map.
@@ -81,4 +85,14 @@ func (sched *Scheduler) Preempt(
 		found.Message = unfit.Error()
 	}
 	return found, nil
+}
+
+// evaluating is what evaluates preemption for a profile; its arguments only say how many candidates are enough.
+func evaluating(ctx context.Context, profile framework.Framework) (*preemption.Evaluator, error) {
+	arguments := &config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 100, MinCandidateNodesAbsolute: 1}
+	plugin, err := defaultpreemption.New(ctx, arguments, profile, features.Features{EnableAsyncPreemption: true})
+	if err != nil {
+		return nil, err
+	}
+	return any(plugin).(*defaultpreemption.DefaultPreemption).Evaluator, nil // In 1.33, New returns an interface.
 }

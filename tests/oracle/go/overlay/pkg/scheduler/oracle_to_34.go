@@ -1,4 +1,4 @@
-//go:build !kubernetes1.34
+//go:build !kubernetes1.35
 
 package scheduler
 
@@ -11,12 +11,6 @@ import (
 
 func (sched *Scheduler) fitting(
 	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
-) ([]*framework.NodeInfo, framework.Diagnosis, error) {
+) ([]nodeInfo, framework.Diagnosis, error) {
 	return sched.findNodesThatFitPod(ctx, profile, state, pod)
-}
-
-func (sched *Scheduler) choosing(
-	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
-) (ScheduleResult, error) {
-	return sched.SchedulePod(ctx, profile, state, pod)
 }

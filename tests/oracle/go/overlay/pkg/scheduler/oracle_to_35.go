@@ -1,4 +1,4 @@
-//go:build kubernetes1.34 && !kubernetes1.35
+//go:build !kubernetes1.36
 
 package scheduler
 
@@ -6,15 +6,8 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
-
-func (sched *Scheduler) fitting(
-	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
-) ([]fwk.NodeInfo, framework.Diagnosis, error) {
-	return sched.findNodesThatFitPod(ctx, profile, state, pod)
-}
 
 func (sched *Scheduler) choosing(
 	ctx context.Context, profile framework.Framework, state *framework.CycleState, pod *v1.Pod,
