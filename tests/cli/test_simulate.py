@@ -13,7 +13,7 @@ from tests.support import ROOT
 from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
 from tests.support.placing import node
-from tests.support.simulated import deployment, nodes, owned, pod, stateful
+from tests.support.simulated import budget, deployment, nodes, owned, pod, stateful
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 
@@ -180,13 +180,12 @@ def test_what_is_not_simulated_fails_only_where_that_is_asked_for(simulate):
 def test_a_pod_of_another_namespace_is_preempted(simulate):
     """Two Pods fit: the placeholder, of which nothing makes another, makes way for the second of the workload."""
     low = pod("ReplicaSet/other-1", 0, "a1", spec={"priority": -10}, namespace="pay")
-    small = node("a1", "a", pods="2")
-    code, out, _ = simulate(
-        "deployment/web -n shop scale=2 --fail-on pending", cluster=[small, *deployment(replicas=1, on=["a1"]), low]
-    )
+    there = [node("a1", "a", pods="2"), *deployment(replicas=1, on=["a1"]), low]
+    over = budget(minAvailable=0)
+    code, out, _ = simulate("deployment/web -n shop scale=2 --fail-on pending", cluster=[*there, over])
 
     assert (0, True) == (code, "Not simulated" not in out)
-    code, out, _ = simulate(
-        "deployment/web -n shop scale=3 --fail-on pending", cluster=[small, *deployment(replicas=1, on=["a1"]), low]
-    )
+    _, without_budgets, _ = simulate("deployment/web -n shop scale=2", cluster=there)
+    assert "Not simulated: PodDisruptionBudgets." in without_budgets
+    code, out, _ = simulate("deployment/web -n shop scale=3 --fail-on pending", cluster=[*there, over])
     assert (1, True) == (code, "1 Pod waits" in out)
