@@ -162,7 +162,10 @@ class Crowd:
         return leaving & {pod for outcome in outcomes for entry in outcome["victims"] for pod in entry["pods"]}
 
     def victims(self, count: int, leaving: frozenset[str], already: frozenset[str]) -> frozenset[str] | None:
+        """Return the Pods that are leaving; those that were before are among them where the others are too few."""
         new = self.leaving() - leaving
+        if count and len(new) == count:
+            return new
         return (new | already) if len(new) + len(already) >= count else None
 
     def said(self, made: dict) -> dict:
