@@ -1,4 +1,4 @@
-"""On recorded clusters every remedy that is offered helps, and none is asked for in vain."""
+"""Every remedy that is offered for a recorded case lets the Pod in."""
 
 from __future__ import annotations
 

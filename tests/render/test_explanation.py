@@ -276,3 +276,10 @@ def test_what_ends_an_attempt_is_in_the_table():
     found = lines(explained(*TWO_ZONES, claim("data"), no_mode, constraints=[spread()], **using("data")))
 
     assert any("is refused: running PreFilter plugin" in line for line in found if line.startswith("a "))
+
+
+def test_whose_room_is_kept_on_a_node_is_named():
+    one = explained(node("n1"))._replace(kept_room={"n1": ("shop/vip",)})
+
+    assert "room on n1 is kept for shop/vip, for which the node is nominated" in lines(one)
+    assert not [line for line in lines(explained(node("n1"))) if "is kept for" in line]

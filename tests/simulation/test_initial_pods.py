@@ -37,7 +37,7 @@ def test_a_pod_as_the_cluster_has_it():
     assert (True, "", 0, ADDED_TOLERATIONS) == (found.spreads, found.home, found.revision, found.tolerations)
 
 
-def test_pods_of_a_daemon_set_and_of_the_kubelet_are_fixed():
+def test_pods_of_a_daemon_set_and_of_the_kubelet_are_kept_on_their_node():
     static = pod("Node/a1", 0, "a1", annotations={"kubernetes.io/config.mirror": "x"})
     found = plan([*nodes(), *deployment(), pod("DaemonSet/log", 0, "a1"), static], "cordon=a1").start.by_node["a1"]
 

@@ -208,8 +208,7 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
 def _kept_room(explained: Explained) -> Iterator[str]:
     """Yield a line for each node that would take the Pod if no room were kept there for others."""
     for node, pods in islice(explained.kept_room.items(), MOST_ROWS):
-        which = "it is nominated for that Pod" if len(pods) == 1 else "it is nominated for these Pods"
-        yield one_line(f"room on {node} is kept for {_some(pods)}: {which} of no lower priority", 4 * LINE_LIMIT)
+        yield one_line(f"room on {node} is kept for {_some(pods)}, for which the node is nominated", 4 * LINE_LIMIT)
     if len(explained.kept_room) > MOST_ROWS:
         yield f"{len(explained.kept_room) - MOST_ROWS} more nodes are nominated for others"
 

@@ -134,6 +134,10 @@ class State:
             self._kept[node] = [self.pod(pod) for pod in self.begun.by_node.get(node, ()) if pod.home and pod.spreads]
         return self._kept[node]
 
+    def _beside(self, pod: Pod, node: str) -> list[Pod]:
+        """Return those Pods on a node among which a Pod is kept."""
+        return self.kept_on(node) if pod.home else self.on(node)
+
     def make(self, maker: Maker, revision: int = -1, ordinal: int = -1, like: Pod | None = None) -> Pod:
         """Return a new Pod, which waits for a node; one that replaces the one that it is like has the claims of it."""
         of_class = maker.of_class
@@ -249,7 +253,7 @@ class State:
         """Take away a Pod that has terminated."""
         self._meet(pod, -1)
         self._use(pod, -1)
-        (self.kept_on if pod.home else self.on)(pod.node).remove(pod)
+        self._beside(pod, pod.node).remove(pod)
 
     def finish(self) -> list[Pod]:
         """Remove the Pods that terminate, those on nodes that are reached, and return them."""
@@ -329,7 +333,7 @@ class State:
 
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
         """Give a Pod its node, where it is ready at once if anybody reaches it."""
-        (self.kept_on if pod.home else self.on)(node).append(pod)
+        self._beside(pod, node).append(pod)
         pod.node, pod.ready, pod.ready_at, pod.started = node, True, self.now, self.now
         self.nominate(pod, "")
         self._freshen(pod)
