@@ -122,7 +122,7 @@ class Cluster:
         elif found := re.fullmatch(r"(\d+) Pods? fewer in zone (\w+)", change):
             for name in self.running(zone=found[2])[: int(found[1])]:
                 self.delete(name)
-        elif found := re.fullmatch(r"\S+ of cpu free on (\w+)", change):
+        elif found := re.fullmatch(r"free \S+ of cpu on (\w+)", change):
             self.delete(self.running(at=found[1])[0])
         else:
             raise AssertionError(change)
@@ -138,12 +138,12 @@ class Cluster:
                 spec["topologySpreadConstraints"][int(index)].pop("minDomains", None)
         elif found := re.fullmatch(r"constraint (\d+) left out", change):
             del spec["topologySpreadConstraints"][int(found[1])]
-        elif found := re.fullmatch(r"a toleration of (\w+)=(\w+):(\w+)", change):
+        elif found := re.fullmatch(r"add a toleration of (\w+)=(\w+):(\w+)", change):
             spec["tolerations"] = [{"key": found[1], "value": found[2], "effect": found[3]}]
-        elif found := re.fullmatch(r"requests smaller by (\d+)m of cpu", change):
+        elif found := re.fullmatch(r"lower the requests by (\d+)m of cpu", change):
             requests = spec["containers"][0]["resources"]["requests"]
             requests["cpu"] = f"{int(requests['cpu'].removesuffix('m')) - int(found[1])}m"
-        elif change == "no nodeSelector and no required node affinity":
+        elif change == "remove the nodeSelector and the required node affinity":
             del spec["affinity"]
         else:
             raise AssertionError(change)
@@ -180,8 +180,8 @@ def bound(cluster: Cluster) -> str:
     (TAINTED, "2 Pods fewer in zone a"),
     (TAINTED, "a node more in zone c, untainted"),
     (FEW, f"label other1 with {ZONE} as a new domain"),
-    (FEW, "a node in another zone"),
-    (FULL, "200m of cpu free on a1"),
+    (FEW, "add a node in another zone"),
+    (FULL, "free 200m of cpu on a1"),
 )
 def test_what_is_done_to_the_cluster_lets_the_pod_in(cluster, change):
     remedy = cluster.remedies()[change]
@@ -194,13 +194,13 @@ def test_what_is_done_to_the_cluster_lets_the_pod_in(cluster, change):
 @remedies(
     (TAINTED, "nodeTaintsPolicy: Honor on constraint 0"),
     (TAINTED, "maxSkew: 3 on constraint 0"),
-    (TAINTED, "a toleration of dedicated=infra:NoSchedule"),
+    (TAINTED, "add a toleration of dedicated=infra:NoSchedule"),
     (TAINTED, "whenUnsatisfiable: ScheduleAnyway on constraint 0"),
     (FEW, "minDomains: 1 on constraint 0"),
-    (FEW, "constraint 0 left out"),
-    (FULL, "requests smaller by 200m of cpu"),
+    (FEW, "remove constraint 0"),
+    (FULL, "lower the requests by 200m of cpu"),
     (LEFT_OUT, "nodeAffinityPolicy: Honor on constraint 0"),
-    (LEFT_OUT, "no nodeSelector and no required node affinity"),
+    (LEFT_OUT, "remove the nodeSelector and the required node affinity"),
 )
 def test_what_is_changed_in_the_template_lets_the_next_pod_in(cluster, change):
     remedy = cluster.remedies()[change]
@@ -211,7 +211,7 @@ def test_what_is_changed_in_the_template_lets_the_next_pod_in(cluster, change):
     assert bound(cluster) in remedy["nodes"]
 
 
-@remedies((TOO_LARGE, "uncordon a1, and requests smaller by 200m of cpu"))
+@remedies((TOO_LARGE, "uncordon a1, and lower the requests by 200m of cpu"))
 def test_where_no_change_alone_helps_two_do(cluster, change):
     remedies = cluster.remedies()
     assert change in remedies

@@ -108,6 +108,7 @@ placement.inferred_defaults · placement.remedies
 placement.affinity_changes · placement.explanation · placement.subject · placement.volume_changes
 placement.created_pods · placement.gaps · placement.obstacles
 placement.claims · placement.pods · placement.room · placement.variants
+placement.commands · placement.template_edits
 placement
 scheduler.capacity
 scheduler.preemption
@@ -135,7 +136,7 @@ objects.update_strategies
 objects.operators · objects.typed_names · objects.workload
 objects.autoscalers · objects.disruption_budget · objects.pod_object
 objects.kinds · objects.quantities · objects.times
-objects.contacts · objects.labels · objects.reading · objects.references
+objects.contacts · objects.labels · objects.reading · objects.references · objects.topology_keys
 objects
 """
 

@@ -30,8 +30,8 @@ def test_a_port_that_is_taken_everywhere():
 
     assert {
         (NOW, "move the Pod with host port 80/TCP off a1"): {"a1"},
-        (NOW, "a node more"): {"a new node"},
-        (IN_TEMPLATE, "host port 81 in place of 80/TCP"): {"a1", "b1"},
+        (NOW, "add a node (such as a1)"): {"a new node"},
+        (IN_TEMPLATE, "use host port 81 in place of 80/TCP"): {"a1", "b1"},
     } == found(cycle)
 
 
@@ -49,8 +49,8 @@ def test_anti_affinity_of_its_own():
     pods = [having("a1"), having("b1")]
 
     assert {
-        (NOW, "a node in another zone"): {"a new node"},
-        (IN_TEMPLATE, f"podAntiAffinity per {ZONE} preferred, not required"): {"a1", "b1"},
+        (NOW, "add a node in another zone"): {"a new node"},
+        (IN_TEMPLATE, f"make podAntiAffinity per {ZONE} preferred, not required"): {"a1", "b1"},
     } == found(attempted(node("a1", "a"), node("b1", "b"), *pods, affinity=terms("web")))
 
 
@@ -61,12 +61,12 @@ def test_anti_affinity_of_others_in_the_domain_with_the_fewest_of_them():
 
     assert {
         (NOW, "move the Pods whose anti-affinity selects it away from zone b"): {"b1"},
-        (NOW, "a node in another zone"): {"a new node"},
+        (NOW, "add a node in another zone"): {"a new node"},
     } == found(cycle)
 
 
 def test_affinity_that_no_pod_meets():
-    assert {(IN_TEMPLATE, f"podAffinity per {ZONE} preferred, not required"): {"a1"}} == found(
+    assert {(IN_TEMPLATE, f"make podAffinity per {ZONE} preferred, not required"): {"a1"}} == found(
         attempted(node("a1", "a"), affinity=terms("cache", kind="podAffinity"))
     )
 
@@ -77,4 +77,4 @@ def test_of_several_terms_the_one_that_refuses_is_named():
 
     changes = found(attempted(node("a1", "a"), having("a1"), affinity=both))
 
-    assert (IN_TEMPLATE, f"podAntiAffinity (term 1) per {ZONE} preferred, not required") in changes
+    assert (IN_TEMPLATE, f"make podAntiAffinity (term 1) per {ZONE} preferred, not required") in changes

@@ -1,12 +1,11 @@
-"""A snapshot with fewer Pods."""
+"""A snapshot without one of its Pods."""
 
 from __future__ import annotations
 
 from tests.support.placing import node, running
-from webhook.placement.pods import with_fewer, without_pod
+from webhook.placement.pods import without_pod
 from webhook.scheduler.counts import UNUSED
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.selectors import selecting
 from webhook.scheduler.snapshot import from_objects, read_object
 
 
@@ -42,11 +41,3 @@ def test_a_pod_that_is_being_deleted_only_gives_back_its_room():
     left = left_without(snapshot, going)
 
     assert ({"n1": 1}, 1) == (on(left.pods["shop"]), left.usage["n1"].pods)
-
-
-def test_fewer_pods_where_the_most_are():
-    groups = from_objects([running("n1"), running("n2"), running("n2"), running("n3")]).pods["shop"]
-
-    assert {"n1": 1, "n3": 1} == on(with_fewer(groups, selecting({"app": "web"}), {"n1", "n2"}, 2))
-    assert {"n3": 1} == on(with_fewer(groups, selecting({"app": "web"}), {"n1", "n2"}, 9))
-    assert on(groups) == on(with_fewer(groups, selecting({"app": "db"}), {"n1"}, 1))

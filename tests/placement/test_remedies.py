@@ -8,13 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
+from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
 from webhook.placement import remedies as module
-from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, remedies
+from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, misspelt_keys, remedies
 from webhook.scheduler.framework import feasible_nodes, find_feasible
 from webhook.scheduler.profile import USUAL_PROFILE
 
-ZONES = [node("a1", "a"), node("b1", "b"), *(running(on) for on in ("a1", "a1", "b1", "b1"))]
+OWNED = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": True}]}
+ZONES = [node("a1", "a"), node("b1", "b"), *(running(on, **OWNED) for on in ("a1", "a1", "b1", "b1"))]
+
+
+def bare(name, on):
+    """A Pod on a node that no controller makes again."""
+    made = running(on)
+    return {**made, "metadata": {**made["metadata"], "name": name}}
 
 
 def found(cycle):
@@ -27,13 +34,13 @@ TAINTED = node("c1", "c", taints=[INFRA])
 def test_a_zone_that_is_shut_and_empty():
     assert {
         (NOW, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"): {"c1"},
-        (NOW, "2 Pods fewer in zone a"): {"a1"},
-        (NOW, "2 Pods fewer in zone b"): {"b1"},
-        (NOW, "a node more in zone c, untainted"): {"a new node"},
+        (NOW, "add an untainted node (such as c1) to zone c"): {"a new node"},
+        (NOW, "add a node in another zone"): {"a new node"},
         (IN_TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
         (IN_TEMPLATE, "maxSkew: 3 on constraint 0"): {"a1", "b1"},
-        (IN_TEMPLATE, "a toleration of dedicated=infra:NoSchedule"): {"c1"},
+        (IN_TEMPLATE, "add a toleration of dedicated=infra:NoSchedule"): {"c1"},
         (IN_TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1", "b1"},
+        (IN_TEMPLATE, "remove constraint 0"): {"a1", "b1"},
     } == found(attempted(*ZONES, TAINTED, constraints=[spread()]))
 
 
@@ -102,8 +109,8 @@ def test_a_node_is_never_labelled_as_another():
 def test_a_new_node_is_not_one_that_is_called_new():
     cycle = attempted(node("new", "new", cpu="1"), running("new", cpu="1"), constraints=[spread()], cpu="500m")
 
-    assert {"a new node"} == found(cycle)[NOW, "a node more in zone new"]
-    assert {"a new node"} == found(cycle)[NOW, "a node in another zone"]
+    assert {"a new node"} == found(cycle)[NOW, "add a node (such as new) to zone new"]
+    assert {"a new node"} == found(cycle)[NOW, "add a node in another zone"]
 
 
 def test_too_few_domains():
@@ -116,9 +123,9 @@ def test_a_key_that_no_node_carries():
     cycle = attempted(node("a1"), constraints=[spread("rack")])
 
     assert {
-        (NOW, "label a1 with rack as a new domain"): {"a1"},
+        (NOW, "label a1 with the rack in which it is (rack)"): {"a1"},
         (IN_TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1"},
-        (IN_TEMPLATE, "constraint 0 left out"): {"a1"},
+        (IN_TEMPLATE, "remove constraint 0"): {"a1"},
     } == found(cycle)
 
 
@@ -126,9 +133,9 @@ def test_no_room():
     cycle = attempted(node("a1", cpu="2"), node("b1", cpu="1"), running("a1", "1500m"), cpu="1500m")
 
     assert {
-        (NOW, "1 of cpu free on a1"): {"a1"},
-        (NOW, "a node more"): {"a new node"},
-        (IN_TEMPLATE, "requests smaller by 500m of cpu"): {"b1"},
+        (NOW, "free 1 of cpu on a1"): {"a1"},
+        (NOW, "add a node (such as a1)"): {"a new node"},
+        (IN_TEMPLATE, "lower the requests by 500m of cpu"): {"b1"},
     } == found(cycle)
 
 
@@ -136,14 +143,14 @@ def test_smaller_requests_where_many_nodes_that_are_shut_have_more_room():
     shut = [node(f"shut-{one}", taints=[INFRA], cpu=str(100 + one)) for one in range(70)]
     cycle = attempted(node("a1", cpu="2"), running("a1", "1500m"), *shut, cpu="200")
 
-    assert {"a1"} == found(cycle)[IN_TEMPLATE, "requests smaller by 199500m of cpu"]
+    assert {"a1"} == found(cycle)[IN_TEMPLATE, "lower the requests by 199500m of cpu"]
 
 
 def test_requests_are_not_lowered_by_more_than_there_is():
     overcommitted = [running("a1", "3"), running("a1", "3")]
     cycle = attempted(node("a1", cpu="2"), *overcommitted, cpu="1")
 
-    assert {(IN_TEMPLATE, "requests smaller by 1 of cpu")} == {one for one in found(cycle) if "smaller" in one[1]}
+    assert {(IN_TEMPLATE, "lower the requests by 1 of cpu")} == {one for one in found(cycle) if "lower" in one[1]}
 
 
 def test_two_changes_where_none_alone_helps():
@@ -157,12 +164,26 @@ def test_two_changes_where_none_alone_helps():
     assert all(", and " in change for change in changes)
 
 
-def test_fewer_pods_on_a_node():
+def test_a_pod_that_nothing_makes_again_is_deleted_on_its_node():
     cycle = attempted(
-        node("a1"), node("b1"), running("a1"), running("b1"), constraints=[spread(HOSTNAME, minDomains=3)]
+        node("a1"), node("b1"), bare("one", "a1"), bare("two", "b1"), constraints=[spread(HOSTNAME, minDomains=3)]
     )
 
-    assert {"a1"} == found(cycle)[NOW, "1 Pod fewer on a1"]
+    assert {"a1"} == found(cycle)[NOW, "delete Pod one, which nothing makes again (on a1)"]
+
+
+def test_a_pod_that_its_controller_would_make_again_is_not_deleted():
+    """Its successor would wait in place of this one."""
+    there = [node("a1", "a"), node("b1", "b"), node("c1", "c", taints=[INFRA])]
+    owned = [running(on, **OWNED) for on in ("a1", "a1", "b1", "b1")]
+
+    assert not [one for one in found(attempted(*there, *owned, constraints=[spread()])) if "delete" in one[1]]
+    mixed = [*owned[1:], bare("one", "a1")]
+    assert not [one for one in found(attempted(*there, *mixed, constraints=[spread()])) if "delete" in one[1]]
+    named = [bare("one", "a1"), bare("two", "a1"), *owned[2:]]
+    assert {"a1"} == found(attempted(*there, *named, constraints=[spread()]))[
+        NOW, "delete Pods one and two, which nothing makes again (zone a)"
+    ]
 
 
 def test_what_is_lacking_beside_room_that_is_kept_for_another_pod():
@@ -170,22 +191,22 @@ def test_what_is_lacking_beside_room_that_is_kept_for_another_pod():
     kept = {**waiting, "spec": {**waiting["spec"], "priority": 9}, "status": {"nominatedNodeName": "a1"}}
     del kept["spec"]["nodeName"]
 
-    assert {"a1"} == found(attempted(node("a1", cpu="4"), kept, cpu="2"))[IN_TEMPLATE, "requests smaller by 1 of cpu"]
+    assert {"a1"} == found(attempted(node("a1", cpu="4"), kept, cpu="2"))[IN_TEMPLATE, "lower the requests by 1 of cpu"]
 
 
 def test_two_changes_of_which_the_first_shows_what_the_second_is_against():
     cycle = attempted(node("a1", cpu="1", unschedulable=True), cpu="1200m")
 
     assert {
-        (IN_TEMPLATE, "uncordon a1, and requests smaller by 200m of cpu"): {"a1"},
-        (IN_TEMPLATE, "a node more, and requests smaller by 200m of cpu"): {"a new node"},
+        (IN_TEMPLATE, "uncordon a1, and lower the requests by 200m of cpu"): {"a1"},
+        (IN_TEMPLATE, "add a node (such as a1), and lower the requests by 200m of cpu"): {"a new node"},
     } == found(cycle)
 
 
 def test_a_lost_zone_bars_the_others_until_its_nodes_are_deleted():
     lost = [{"key": "node.kubernetes.io/unreachable", "effect": effect} for effect in ("NoSchedule", "NoExecute")]
     one, other = (node(name, "c", taints=lost) for name in ("c1", "c2"))
-    there = [node("a1", "a"), node("b1", "b"), running("a1"), running("b1")]
+    there = [node("a1", "a"), node("b1", "b"), running("a1", **OWNED), running("b1", **OWNED)]
 
     cycle = attempted(*there, one, constraints=[spread()])
     assert {"a1", "b1"} == found(cycle)[NOW, "delete node c1, if it is lost for good (zone c)"]
@@ -195,15 +216,49 @@ def test_a_lost_zone_bars_the_others_until_its_nodes_are_deleted():
     assert not [change for _, change in found(cycle) if "delete" in change]  # c3 still counts
 
 
-def test_pods_fewer_on_many_nodes_leave_room_for_other_changes():
+def test_bare_pods_come_last_and_of_many_nodes_two():
     nodes = [node(f"n{i}") for i in range(9)]
     cycle = attempted(
-        *nodes, *(running(one["metadata"]["name"]) for one in nodes), constraints=[spread(HOSTNAME, minDomains=10)]
+        *nodes, *(bare(f"p{i}", f"n{i}") for i in range(9)), constraints=[spread(HOSTNAME, minDomains=10)]
     )
 
-    assert ["1 Pod fewer on n0", "1 Pod fewer on n1", "a node more"] == [
-        change for where, change in found(cycle) if where == NOW
+    assert [
+        "add a node (such as n0)",
+        "delete Pod p0, which nothing makes again (on n0)",
+        "delete Pod p1, which nothing makes again (on n1)",
+    ] == [change for where, change in found(cycle) if where == NOW]
+
+
+def test_many_pods_are_named_as_far_as_a_person_reads():
+    there = [node("a1", "a"), *(bare(f"p{i}", "a1") for i in range(7)), node("b1", "b", taints=[INFRA])]
+    cycle = attempted(*there, constraints=[spread()])
+    (deleted,) = (one for one in remedies(cycle, find_feasible(cycle)) if "delete" in one.change)
+
+    assert "delete Pods p0, p1, p2, p3 and 3 more, which nothing makes again (zone a)" == deleted.change
+    assert ("delete", "pod", *(f"p{i}" for i in range(7)), "-n", "shop") == deleted.edits[0].arguments
+
+
+def test_a_misspelt_key_is_put_right_and_no_node_labelled_with_it():
+    cycle = attempted(node("a1", "a"), node("b1", "b"), constraints=[spread("kubernetes.io/zone")])
+
+    assert {"kubernetes.io/zone": ZONE} == misspelt_keys(cycle)
+    assert (IN_TEMPLATE, f"topologyKey: {ZONE} on constraint 0") == next(iter(found(cycle)))
+    assert not [one for one in found(cycle) if "label" in one[1]]
+
+
+def test_a_node_gets_the_zone_in_which_it_is_and_no_invented_one():
+    """In zone a it would not help: there are too many Pods already."""
+    there = [node("a1", "a"), running("a1", **OWNED), node("b1", "b", taints=[INFRA]), node("x1")]
+
+    assert {"x1"} == found(attempted(*there, constraints=[spread()]))[
+        NOW, f"label x1 with the zone in which it is ({ZONE}), if that is b or a new zone"
     ]
+
+
+def test_a_node_more_is_as_large_as_it_must_be():
+    cycle = attempted(node("small", "a", cpu="1"), node("large", "a", cpu="4"), running("large", "3"), cpu="2")
+
+    assert (NOW, "add a node (such as large)") in found(cycle)
 
 
 def test_a_pod_that_nothing_helps():
@@ -213,7 +268,7 @@ def test_a_pod_that_nothing_helps():
 def test_an_affinity_that_no_node_meets():
     cycle = attempted(node("a1"), nodeSelector={"disk": "ssd"})
 
-    assert {"a1"} == found(cycle)[IN_TEMPLATE, "no nodeSelector and no required node affinity"]
+    assert {"a1"} == found(cycle)[IN_TEMPLATE, "remove the nodeSelector and the required node affinity"]
 
 
 NODES = st.lists(
@@ -266,4 +321,4 @@ def test_nothing_is_asked_of_a_resource_that_the_profile_ignores():
     profile = replace(USUAL_PROFILE, ignored=frozenset({"example.com/gpu"}))
     cycle = replace(attempted(node("a1", "a", cpu="1"), containers=containers), profile=profile)
 
-    assert {(IN_TEMPLATE, "requests smaller by 1 of cpu")} == {one for one in found(cycle) if "requests" in one[1]}
+    assert {(IN_TEMPLATE, "lower the requests by 1 of cpu")} == {one for one in found(cycle) if "requests" in one[1]}

@@ -33,15 +33,15 @@ def test_a_volume_in_each_place():
     wanted = claim("data", of_class="local", size="10Gi")
 
     assert {
-        "a free PersistentVolume of 10Gi and class local in zone a": {"a1"},
-        "a free PersistentVolume of 10Gi and class local in zone b": {"b1"},
+        "add a free PersistentVolume of 10Gi and class local in zone a": {"a1"},
+        "add a free PersistentVolume of 10Gi and class local in zone b": {"b1"},
     } == changes(*NODES, local, wanted, volume("small", "a", of_class="local", size="1Gi"), **using("data"))
 
 
 def test_as_many_volumes_as_there_are_claims():
     local = storage_class("local", "kubernetes.io/no-provisioner")
     wanted = (claim("data", of_class="local", size="2Gi"), claim("logs", of_class="local", size="1Gi"))
-    both = "a free PersistentVolume of 2Gi and class local and a free PersistentVolume of 1Gi and class local"
+    both = "add a free PersistentVolume of 2Gi and class local and a free PersistentVolume of 1Gi and class local"
 
     assert {f"{both} in zone a": {"a1"}} == changes(node("a1", "a"), local, *wanted, **using("data", "logs"))
 
@@ -98,14 +98,14 @@ def test_a_node_where_the_volume_is():
     cycle = attempted(*NODES, *bound, **using("data"))
     (only,) = remedies(cycle, find_feasible(cycle))
 
-    assert ("a node in zone d", ("a new node",)) == (only.change, only.nodes)
+    assert ("add a node in zone d", ("a new node",)) == (only.change, only.nodes)
 
 
 def test_a_node_with_the_label_of_a_driver():
     bound = claim("data", "pv-1"), volume("pv-1", "a", key="topology.ebs.csi.aws.com/zone", of="data")
     cycle = attempted(*NODES, *bound, **using("data"))
 
-    assert ["a node with topology.ebs.csi.aws.com/zone=a"] == [
+    assert ["add a node with topology.ebs.csi.aws.com/zone=a"] == [
         remedy.change for remedy in remedies(cycle, find_feasible(cycle))
     ]
 
@@ -114,7 +114,7 @@ def test_a_node_more_is_one_in_the_zone_of_the_volume():
     cordoned = [node("a1", "a", unschedulable=True), NODES[1]]
     cycle = attempted(*cordoned, claim("data", "pv-1"), volume("pv-1", "a", of="data"), **using("data"))
 
-    assert ["uncordon a1", "a node more in zone a"] == [
+    assert ["uncordon a1", "add a node (such as a1) to zone a"] == [
         remedy.change for remedy in remedies(cycle, find_feasible(cycle))
     ]
 
@@ -123,9 +123,8 @@ def test_a_volume_is_described_as_far_as_it_is_unusual():
     local = storage_class("local", "kubernetes.io/no-provisioner")
     unusual = {"accessModes": ["ReadWriteMany"], "volumeMode": "Block", "selector": {"matchLabels": {"disk": "ssd"}}}
     wanted = claim("data", of_class="local", **unusual)
-    said = (
-        "a free PersistentVolume of 1Gi and class local, ReadWriteMany, volumeMode Block and label disk=ssd in zone a"
-    )
+    asked = "1Gi and class local, ReadWriteMany, volumeMode Block and label disk=ssd"
+    said = f"add a free PersistentVolume of {asked} in zone a"
 
     assert {said: {"a1"}} == changes(node("a1", "a"), local, wanted, **using("data"))
 
@@ -164,7 +163,7 @@ def test_a_new_node_has_the_drivers_of_those_that_are_there():
     there = [node("a1", "a"), csi_node("a1"), storage_class(), needed, claim("data"), running("a1", "8")]
     cycle = attempted(*there, **using("data"))
 
-    assert "a node more in zone a" in [remedy.change for remedy in remedies(cycle, find_feasible(cycle))]
+    assert "add a node (such as a1) to zone a" in [remedy.change for remedy in remedies(cycle, find_feasible(cycle))]
 
 
 def test_pods_with_disks_and_with_claims_on_a_node_without_room():

@@ -18,7 +18,7 @@ def test_a_zone_without_room_is_given_room():
     objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1")]
     found = changes(objects, "", applied=True, raw=deployment(replicas=9)[0])
 
-    assert {"a node more in zone c", "maxSkew: 2 on constraint 0"} <= {*found}
+    assert {"add a node (such as c1) to zone c", "maxSkew: 2 on constraint 0"} <= {*found}
 
 
 def test_the_cluster_is_as_the_steps_have_left_it():

@@ -24,12 +24,14 @@ from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.pod_object import priority_of
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
+from webhook.placement.commands import commands, read_template
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.obstacles import kept_room, obstacles
 from webhook.placement.remedies import remedies
 from webhook.placement.subject import (
+    FROM_POD,
     UNSCHEDULABLE_REASON,
     PlacementSubject,
     alone,
@@ -77,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     explained = list[render.Explained]()
     for subject in subjects:
         try:
-            of_subject = _explained(subject, known, defaults, profiles, kinds)
+            of_subject = _explained(subject, known, defaults, profiles, kinds, bool(args.filename))
             left_out = () if policy is None else _left_out(subject, policy, known)
             explained.append(of_subject._replace(named=policy is not None, notes=(*of_subject.notes, *left_out)))
         except UsageError as error:
@@ -151,6 +153,7 @@ def _explained(
     defaults: DefaultsOf,
     profiles: Profiles,
     kinds: Kinds,
+    in_file: bool,
 ) -> render.Explained:
     snapshot = alone(subject, known.snapshot, known.features)
     tried = attempt(
@@ -169,6 +172,7 @@ def _explained(
         *(known.assumed if differs else ()),
     )
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
+    template = None if in_file or tried.source != FROM_POD else read_template(made_by, kinds)
     time = seconds_at(known.time)
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, time, KNOWN_BELOW)
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
@@ -176,7 +180,16 @@ def _explained(
     kept = kept_room(tried.cycle, explanation.feasibility)
     is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
     return render.Explained(
-        subject, explanation, tried.source, fixes, notes, rollouts, tried=is_tried, obstacles=refusing, kept_room=kept
+        subject,
+        explanation,
+        tried.source,
+        fixes,
+        notes,
+        rollouts,
+        tried=is_tried,
+        obstacles=refusing,
+        kept_room=kept,
+        commands=[commands(fix.edits, template) for fix in fixes],
     )
 
 

@@ -10,6 +10,7 @@ from itertools import islice
 
 from webhook.objects.kinds import KINDS
 from webhook.objects.names import HOSTNAME, POD_AFFINITY, POD_ANTI_AFFINITY
+from webhook.placement import template_edits
 from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, refused
 from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.host_ports import HostPort
@@ -55,8 +56,9 @@ def _preferring(cycle: Cycle, *, apart: bool) -> Iterator[Variant]:
             affine = {**others, softer: affine[affinity]}
         changed = replace(cycle.snapshot, affine=affine)
         pod = replace(cycle.pod, pod_affinity=softer)
-        words = f"{kind}{which} per {term.topology_key} preferred, not required"
-        yield Variant(words, replace(cycle, pod=pod, snapshot=changed))
+        words = f"make {kind}{which} per {term.topology_key} preferred, not required"
+        edit = partial(template_edits.preferring, kind=kind, index=index, number=len(terms))
+        yield Variant(words, replace(cycle, pod=pod, snapshot=changed), (edit,))
 
 
 def _are_alike(cycle: Cycle, pods: Mapping[str, int]) -> bool:
@@ -82,7 +84,7 @@ def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:
             number += 1
         if number != port.port:
             taken.add(number)
-            words.append(f"host port {number} in place of {port}")
+            words.append(f"use host port {number} in place of {port}")
         changed.append(port._replace(port=number))
     if words and all(port.port <= LAST_PORT for port in changed):
         yield Variant(" and ".join(words), replace(cycle, pod=replace(cycle.pod, ports=tuple(changed))))

@@ -1,13 +1,12 @@
-"""A snapshot with fewer Pods: those that are named, or as many as it takes."""
+"""A snapshot without one of its Pods."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
 from webhook.scheduler.counts import UNUSED, BoundPod, LabelSet, PodGroup
-from webhook.scheduler.selectors import Selector
 from webhook.scheduler.snapshot import Snapshot
 
 Groups = Mapping[LabelSet, PodGroup]
@@ -48,41 +47,13 @@ def without_pod(snapshot: Snapshot, namespace: str, name: str, pod: BoundPod) ->
 
 
 def _without(pods: Mapping[str, Groups], namespace: str, pod: BoundPod) -> Mapping[str, Groups]:
+    """Return the Pods by labels and node without this one; empty groups are left out."""
     groups = pods.get(namespace, {})
     if pod.labels not in groups:
         return pods
-    return {**pods, namespace: _with_nodes(groups, {pod.labels: _one_fewer(groups[pod.labels].nodes, pod.node)})}
-
-
-def with_fewer(groups: Groups, selector: Selector, on: Collection[str], number: int) -> Groups:
-    """Return the groups without `number` of the Pods that a selector matches on these nodes, first where most are."""
-    there = [
-        (amount, node, labels)
-        for labels, group in groups.items()
-        if selector.matches(group.labels)
-        for node, amount in group.nodes.items()
-        if node in on
-    ]
-    left: dict[LabelSet, dict[str, int]] = {}
-    for amount, node, labels in sorted(there, key=lambda on_node: (-on_node[0], on_node[1], on_node[2])):
-        if not number:
-            break
-        taken = min(amount, number)
-        number -= taken
-        nodes = left.setdefault(labels, dict(groups[labels].nodes))
-        nodes[node] -= taken
-    return _with_nodes(groups, left)
-
-
-def _with_nodes(groups: Groups, changed: Mapping[LabelSet, Mapping[str, int]]) -> Groups:
-    """Return the groups with other numbers of Pods by node; empty nodes and groups are left out."""
-    left = dict(groups)
-    for labels, nodes in changed.items():
-        if there := {name: number for name, number in nodes.items() if number > 0}:
-            left[labels] = PodGroup(groups[labels].labels, there)
-        else:
-            del left[labels]
-    return left
+    nodes = _one_fewer(groups[pod.labels].nodes, pod.node)
+    left = {labels: group for labels, group in groups.items() if labels != pod.labels or nodes}
+    return {**pods, namespace: {**left, pod.labels: PodGroup(groups[pod.labels].labels, nodes)} if nodes else left}
 
 
 def _one_fewer(numbers: Mapping[KeyT, int], key: KeyT) -> Mapping[KeyT, int]:

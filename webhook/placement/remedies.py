@@ -14,8 +14,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from webhook.objects.names import HOSTNAME, ZONE
-from webhook.placement import affinity_changes, volume_changes
-from webhook.placement.pods import with_fewer
+from webhook.objects.topology_keys import likely_meant
+from webhook.placement import affinity_changes, template_edits, volume_changes
+from webhook.placement.commands import ClusterEdit, Edit
+from webhook.placement.pods import without_pod
 from webhook.placement.room import at_most, freed, in_words, lowered, share
 from webhook.placement.variants import (
     MOST_REMEDIES,
@@ -44,6 +46,7 @@ from webhook.scheduler.profile import (
     TAINT_TOLERATION,
     Cycle,
 )
+from webhook.scheduler.snapshot import NamedPod, Snapshot
 from webhook.scheduler.taints import (
     CORDONED,
     DO_NOT_SCHEDULE,
@@ -56,7 +59,9 @@ from webhook.scheduler.taints import (
 )
 
 NOW, IN_TEMPLATE = "now", "template"
-ALIKE = 2  # Domains in which Pods may be fewer: others are no better.
+ALIKE = 2  # Domains in which Pods may be fewer, and nodes that lack a label: others are no better.
+MOST_NAMED = 4  # Pods in one change, before the rest of them is a number.
+SIZES = 3  # Nodes that are tried as one more node, each of another size.
 REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
 NODES_TRIED = 500_000
@@ -67,7 +72,8 @@ class Remedy(NamedTuple):
     A change under which a node takes the Pod; `nodes` are those that then do.
 
     `where` is NOW for one that is made in the cluster, IN_TEMPLATE for one that rolls out the workload; one of two
-    changes may be made `also_now`.  `cycle` is the attempt as it would be after the change.
+    changes may be made `also_now`.  `cycle` is the attempt as it would be after the change.  `edits` are what kubectl
+    does for it, None where a person has to find out more.
     """
 
     change: str
@@ -75,9 +81,18 @@ class Remedy(NamedTuple):
     nodes: tuple[str, ...]
     cycle: Cycle
     also_now: bool = False
+    edits: tuple[Edit, ...] | None = None
 
 
-Change = tuple[str, dict[str, Any]]  # Fields of a constraint as they are written, and as they are read.
+class Change(NamedTuple):
+    """A field of a constraint as it is written, the attribute as which it is read, and a value for both."""
+
+    field: str
+    attribute: str
+    value: object
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.value}"
 
 
 def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
@@ -112,12 +127,12 @@ class _Tries:
     def __init__(self, cycle: Cycle) -> None:
         self.left = NODES_TRIED // max(1, len(cycle.snapshot.nodes))
 
-    def first(self, where: str, variants: Iterator[Variant], most: int, before: str = "") -> Remedy | None:
+    def first(self, where: str, variants: Iterator[Variant], most: int) -> Remedy | None:
         """Return the first of so many variants under which a node takes the Pod."""
-        for change, cycle in islice(variants, min(most, self.left)):
+        for change, cycle, edits in islice(variants, min(most, self.left)):
             self.left -= 1
             if feasible := feasible_nodes(cycle):
-                return Remedy(f"{before}{change}", where, tuple(cycle.snapshot.nodes.names(feasible)), cycle)
+                return Remedy(change, where, tuple(cycle.snapshot.nodes.names(feasible)), cycle, edits=edits)
         return None
 
 
@@ -143,8 +158,15 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
             others = (*finders[i + 1 :], *(finder for finder in after if _sort(finder[1]) not in sorts))
             for other_where, other in _hopeful(first.cycle, others):
                 both = IN_TEMPLATE if IN_TEMPLATE in (where, other_where) else NOW
-                if remedy := tries.first(both, other(first.cycle), PAIR_TRIES, f"{first.change}, and "):
-                    yield remedy._replace(also_now=both == IN_TEMPLATE and NOW in (where, other_where))
+                if remedy := tries.first(both, other(first.cycle), PAIR_TRIES):
+                    edits = None
+                    if first.edits is not None and remedy.edits is not None:
+                        edits = (*first.edits, *remedy.edits)
+                    change, also_now = (
+                        f"{first.change}, and {remedy.change}",
+                        both == IN_TEMPLATE and NOW in (where, other_where),
+                    )
+                    yield remedy._replace(change=change, also_now=also_now, edits=edits)
 
 
 def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
@@ -169,14 +191,12 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     lost = union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
     for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
         yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))
-    for counts in feasibility.spread.domains:
-        for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
-            yield partial(_with_fewer_pods, counts=counts, domain=domain)
     if refused(feasibility, NODE_RESOURCES_FIT):
         yield _with_room
     if feasibility.spread.unlabelled:
         for constraint in _hard(cycle):
-            yield partial(_labelled, key=constraint.topology_key)
+            if constraint.topology_key not in misspelt_keys(cycle):
+                yield partial(_labelled, key=constraint.topology_key)
     yield from affinity_changes.in_cluster(cycle, feasibility)
     yield from volume_changes.in_cluster(cycle, feasibility, key)
     pinned = bool(cycle.mounts.claims and nodes.domains(ZONE))
@@ -186,10 +206,17 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
         if other:
             yield partial(_with_domain, key=other)
+    for counts in feasibility.spread.domains:
+        for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
+            yield partial(_without_bare_pods, counts=counts, domain=domain)
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     """Yield the functions that find changes in the Pod's template."""
+    for constraint in _hard(cycle):
+        if (meant := misspelt_keys(cycle).get(constraint.topology_key)) is not None:
+            right = Change("topologyKey", "topology_key", meant)
+            yield partial(_with_constraint, constraint=constraint, changes=[right])
     for constraint in _hard(cycle):
         yield partial(_with_constraint, constraint=constraint, changes=_policies(constraint))
     for counts in feasibility.spread.domains:
@@ -203,10 +230,16 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         yield _without_affinity
     yield from affinity_changes.in_template(cycle, feasibility)
     for constraint in _hard(cycle):
-        soften = ("whenUnsatisfiable: ScheduleAnyway", {"when_unsatisfiable": SOFT})
+        soften = Change("whenUnsatisfiable", "when_unsatisfiable", SOFT)
         yield partial(_with_constraint, constraint=constraint, changes=[soften])
     for constraint in _hard(cycle):
         yield partial(_without_constraint, constraint=constraint)
+
+
+def misspelt_keys(cycle: Cycle) -> dict[str, str]:
+    """Return the topology keys of hard constraints that no node has, each with the well-known key that was meant."""
+    absent = {constraint.topology_key for constraint in _hard(cycle)} - cycle.snapshot.nodes.label_keys
+    return {key: meant for key in sorted(absent) if (meant := likely_meant(key)) is not None}
 
 
 def _hard(cycle: Cycle) -> list[Constraint]:
@@ -231,7 +264,15 @@ def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
         changes = [f"uncordon {node.name}"] if cordoned else []
         changes += [f"take the taint {taint} off {node.name}" for taint in set_by_people]
         opened = replace(node, unschedulable=False, taints=taints)
-        yield Variant(" and ".join(changes) + (f" ({place})" if place else ""), with_changed(cycle, opened))
+        edits = [ClusterEdit(("uncordon", node.name), (node.name,))] if cordoned else []
+        edits += [_untainting(node.name, taint) for taint in set_by_people]
+        yield Variant(
+            " and ".join(changes) + (f" ({place})" if place else ""), with_changed(cycle, opened), tuple(edits)
+        )
+
+
+def _untainting(node: str, taint: Taint) -> ClusterEdit:
+    return ClusterEdit(("taint", "node", node, f"{taint}-"), (node,), (taint.key, taint.value))
 
 
 def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
@@ -242,27 +283,53 @@ def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Vari
     shown = f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 2 else " and ".join(names)
     words = f"delete nodes {shown}, if they are lost" if len(names) > 1 else f"delete node {shown}, if it is lost"
     where = f" ({place})" if place else ""
-    yield Variant(f"{words} for good{where}", replace(cycle, snapshot=replace(cycle.snapshot, nodes=left)))
+    edit = ClusterEdit(("delete", "node", *names), tuple(names))
+    yield Variant(f"{words} for good{where}", replace(cycle, snapshot=replace(cycle.snapshot, nodes=left)), (edit,))
 
 
 def _keeps_off(taint: Taint, cycle: Cycle) -> bool:
     return untolerated_taint([taint], cycle.pod.tolerations, DO_NOT_SCHEDULE) is not None
 
 
-def _with_fewer_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
-    """Yield fewer of the counted Pods in one domain; at least as many fewer as its skew is too large."""
-    constraint = counts.constraint
-    least = counts.skew(domain, counts.min_match_num) - constraint.max_skew
-    key = constraint.topology_key
-    place = f"on {domain}" if key == HOSTNAME else f"in {place_name(key, domain)}"
-    nodes = cycle.snapshot.nodes
-    counted = cycle.reach.eligible(constraint, carrying_every_key(nodes, _hard(cycle)))
-    on = frozenset(nodes.names(counted & nodes.domains(constraint.topology_key)[domain]))
-    groups = cycle.snapshot.pods.get(cycle.pod.namespace, {})
-    for number in range(max(1, least), counts.match_num(domain) + 1):
-        pods = with_fewer(groups, constraint.selector, on, number)
-        snapshot = replace(cycle.snapshot, pods={**cycle.snapshot.pods, cycle.pod.namespace: pods})
-        yield Variant(f"{number} Pod{'s' * (number > 1)} fewer {place}", replace(cycle, snapshot=snapshot))
+def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> Iterator[Variant]:
+    """
+    Yield fewer of the counted Pods in one domain, as many as its skew is too large, of those that nothing makes again.
+
+    A Pod that a controller makes again would wait in place of this one.
+    """
+    constraint, snapshot, namespace = counts.constraint, cycle.snapshot, cycle.pod.namespace
+    key, nodes = constraint.topology_key, cycle.snapshot.nodes
+    counted = cycle.reach.eligible(constraint, carrying_every_key(nodes, _hard(cycle))) & nodes.domains(key)[domain]
+    bare = [named for node in nodes.names(counted) for named in _bare_pods(snapshot, namespace, node)]
+    bare = sorted(named for named in bare if constraint.selector.matches(dict(named.pod.labels)))
+    least = max(1, counts.skew(domain, counts.min_match_num) - constraint.max_skew)
+    names = tuple([named.name for named in bare])
+    for number, named in enumerate(bare, 1):
+        snapshot = without_pod(snapshot, namespace, named.name, named.pod)
+        if number < least:
+            continue
+        place = f"on {domain}" if key == HOSTNAME else place_name(key, domain)
+        edit = ClusterEdit(("delete", "pod", *names[:number], "-n", namespace), (namespace, *names[:number]))
+        words = f"delete {_pods_by_name(names[:number])}, which nothing makes again ({place})"
+        yield Variant(words, replace(cycle, snapshot=snapshot), (edit,))
+
+
+def _pods_by_name(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"Pod {names[0]}"
+    shown = names[:MOST_NAMED] if len(names) > MOST_NAMED else names[:-1]
+    last = f"{len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else names[-1]
+    return f"Pods {', '.join(shown)} and {last}"
+
+
+def _bare_pods(snapshot: Snapshot, namespace: str, node: str) -> Iterator[NamedPod]:
+    """Yield the Pods of a namespace on a node that no controller makes again, and that are still there in a run."""
+    groups = snapshot.pods.get(namespace, {})
+    for named in snapshot.pods_of(node):
+        pod = named.pod
+        there = pod.labels in groups and groups[pod.labels].nodes.get(node)
+        if named.namespace == namespace and pod.spreads and not pod.owned and there:
+            yield named
 
 
 def _with_room(cycle: Cycle) -> Iterator[Variant]:
@@ -272,7 +339,7 @@ def _with_room(cycle: Cycle) -> Iterator[Variant]:
     for node, used, lack in lacking_least:
         if (left := freed(used, lack)) is not None:
             changed = replace(snapshot, usage={**snapshot.usage, node.name: left})
-            yield Variant(f"{in_words(lack)} free on {node.name}", replace(cycle, snapshot=changed))
+            yield Variant(f"free {in_words(lack)} on {node.name}", replace(cycle, snapshot=changed))
 
 
 def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
@@ -291,38 +358,57 @@ def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
 
 
 def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
-    """Label a node that lacks the key, with an existing value or a new one; a hostname only with its own name."""
+    """Label a node that lacks the key with the value that is true of it; a hostname is its own name."""
     nodes = cycle.snapshot.nodes
-    values = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))[
-        :MOST_REMEDIES
-    ]
-    for node in islice(nodes.members(nodes.all & ~nodes.carrying(key)), MOST_REMEDIES):
-        for value in (node.name,) if key == HOSTNAME else (*values, NEW_NODE):
-            labelled = with_changed(cycle, replace(node, labels={**node.labels, key: value}))
+    lacking_key = islice(nodes.members(nodes.all & ~nodes.carrying(key)), ALIKE)
+    if key == HOSTNAME:
+        for node in lacking_key:
+            edit = ClusterEdit(("label", "node", node.name, f"{key}={node.name}"), (node.name,), (key, node.name))
             yield Variant(
-                f"label {node.name} with {key}{' as a new domain' if value == NEW_NODE else f'={value}'}", labelled
+                f"label {node.name} with {key}={node.name}", _with_label(cycle, node, key, node.name), (edit,)
             )
+        return
+    what = key.rpartition("/")[2]
+    largest = sorted(nodes.domains(key), key=lambda value: (-nodes.domains(key)[value].bit_count(), value))
+    values = (*largest[:MOST_REMEDIES], NEW_NODE)
+    for node in lacking_key:
+        labelled = {value: _with_label(cycle, node, key, value) for value in values}
+        helping = [value for value in values if feasible_nodes(labelled[value])]
+        words = f"label {node.name} with the {what} in which it is ({key})"
+        if helping:
+            named = [f"a new {what}" if value == NEW_NODE else value for value in helping]
+            only = "" if len(helping) == len(values) else f", if that is {' or '.join(named)}"
+            yield Variant(f"{words}{only}", labelled[helping[0]])
+
+
+def _with_label(cycle: Cycle, node: Node, key: str, value: str) -> Cycle:
+    return with_changed(cycle, replace(node, labels={**node.labels, key: value}))
 
 
 def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
-    """Yield a node more, as those there are, without what closes them."""
-    for node in islice(cycle.snapshot.nodes.members(like), 1):
+    """Yield a node more, such as one of each size there is, without what closes it."""
+    sizes: dict[Allocatable, Node] = {}
+    for node in cycle.snapshot.nodes.members(like):
+        sizes.setdefault(node.allocatable, node)
+    for node in islice(sizes.values(), SIZES):
         keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
-        words = f"a node more{f' in {place}' if place else ''}{', untainted' if keeps_off else ''}"
-        yield Variant(words, with_new(cycle, node, {}))
+        added = f"an untainted node (such as {node.name})" if keeps_off else f"a node (such as {node.name})"
+        yield Variant(f"add {added}{f' to {place}' if place else ''}", with_new(cycle, node, {}))
 
 
 def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     """Yield a node in a domain of its own, else as those there are."""
     nodes = cycle.snapshot.nodes
     for node in islice(nodes.members(nodes.carrying(key)), 1):
-        yield Variant(f"a node in another {key.rpartition('/')[2]}", with_new(cycle, node, {key: NEW_NODE}))
+        yield Variant(f"add a node in another {key.rpartition('/')[2]}", with_new(cycle, node, {key: NEW_NODE}))
 
 
 def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:
-    for text, fields in changes:
-        changed = replace(constraint, **fields)
-        yield Variant(f"{text} on constraint {constraint.index}", _with_constraints(cycle, constraint, (changed,)))
+    for change in changes:
+        read: dict[str, Any] = {change.attribute: change.value}
+        edit = partial(template_edits.with_constraint, constraint=constraint, fields={change.field: change.value})
+        after = _with_constraints(cycle, constraint, (replace(constraint, **read),))
+        yield Variant(f"{change} on constraint {constraint.index}", after, (edit,))
 
 
 def _with_constraints(cycle: Cycle, constraint: Constraint, instead: Sequence[Constraint]) -> Cycle:
@@ -342,23 +428,23 @@ def _policies(constraint: Constraint) -> list[Change]:
     """Return other node inclusion policies than the constraint has."""
     policies: list[Change] = []
     if constraint.node_taints_policy == IGNORE:
-        policies.append(("nodeTaintsPolicy: Honor", {"node_taints_policy": HONOR}))
+        policies.append(Change("nodeTaintsPolicy", "node_taints_policy", HONOR))
     other = IGNORE if constraint.node_affinity_policy == HONOR else HONOR
-    return [*policies, (f"nodeAffinityPolicy: {other}", {"node_affinity_policy": other})]
+    return [*policies, Change("nodeAffinityPolicy", "node_affinity_policy", other)]
 
 
 def _with_fewer_domains(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
     """Yield a minDomains that the eligible domains reach."""
     reached = max(1, len(counts.eligible))
     if reached < counts.constraint.min_domains:
-        changes: list[Change] = [(f"minDomains: {reached}", {"min_domains": reached})]
-        yield from _with_constraint(cycle, constraint=counts.constraint, changes=changes)
+        fewer = Change("minDomains", "min_domains", reached)
+        yield from _with_constraint(cycle, constraint=counts.constraint, changes=[fewer])
 
 
 def _with_larger_skew(cycle: Cycle, *, counts: DomainCounts) -> Iterator[Variant]:
     """Yield the smallest maxSkew that helps, or else that opens a domain; a larger one opens no less."""
     skews = sorted({counts.skew(domain, counts.min_match_num) for domain in counts.refused()})
-    changes: list[Change] = [(f"maxSkew: {skew}", {"max_skew": skew}) for skew in skews]
+    changes = [Change("maxSkew", "max_skew", skew) for skew in skews]
     variants = list(_with_constraint(cycle, constraint=counts.constraint, changes=changes))
     smallest = bisect_left(variants, True, key=lambda variant: bool(feasible_nodes(variant.cycle)))
     yield from variants[smallest : smallest + 1] or variants[:1]
@@ -375,7 +461,8 @@ def _untolerated(cycle: Cycle) -> Iterator[Taint]:
 def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
     toleration = Toleration(taint.key, EQUAL, taint.value, taint.effect)
     pod = replace(cycle.pod, tolerations=(*cycle.pod.tolerations, toleration))
-    yield Variant(f"a toleration of {taint}", replace(cycle, pod=pod))
+    edit = partial(template_edits.tolerating, toleration=toleration)
+    yield Variant(f"add a toleration of {taint}", replace(cycle, pod=pod), (edit,))
 
 
 def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
@@ -385,18 +472,21 @@ def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
     lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}
     for lack in sorted(lacks, key=lambda lack: (share(lack, asked), lack)):
         lowest = replace(cycle.pod, requests=lowered(requests, lack))
-        yield Variant(f"requests smaller by {in_words(lack)}", replace(cycle, pod=lowest))
+        edit = partial(template_edits.requesting_less, lack=lack)
+        yield Variant(f"lower the requests by {in_words(lack)}", replace(cycle, pod=lowest), (edit,))
 
 
 def _without_affinity(cycle: Cycle) -> Iterator[Variant]:
     pod = replace(cycle.pod, affinity=ANY_NODE)
-    yield Variant("no nodeSelector and no required node affinity", replace(cycle, pod=pod))
+    words = "remove the nodeSelector and the required node affinity"
+    yield Variant(words, replace(cycle, pod=pod), (template_edits.without_node_affinity,))
 
 
 def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Variant]:
-    yield Variant(f"constraint {constraint.index} left out", _with_constraints(cycle, constraint, ()))
+    edit = partial(template_edits.with_constraint, constraint=constraint, fields=None)
+    yield Variant(f"remove constraint {constraint.index}", _with_constraints(cycle, constraint, ()), (edit,))
 
 
 OF_CONSTRAINTS = frozenset(
-    {_with_fewer_pods, _with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint}
+    {_without_bare_pods, _with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint}
 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from webhook.objects.labels import Labels
 from webhook.objects.names import HOSTNAME
+from webhook.placement.commands import Edit
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.nodes import Node, Nodes, NodeSet, another, union
@@ -21,10 +22,15 @@ NEW_NODE = "a new node"  # Its name, and its value of a label; no node and no do
 
 
 class Variant(NamedTuple):
-    """The attempt as it would be after a change, in words."""
+    """
+    The attempt as it would be after a change, in words.
+
+    `edits` are what kubectl does for the change, None where a person has to find out more.
+    """
 
     change: str
     cycle: Cycle
+    edits: tuple[Edit, ...] | None = None
 
 
 # Variants of an attempt, the smallest change first.

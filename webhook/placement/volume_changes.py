@@ -11,6 +11,7 @@ from webhook.objects.labels import Labels
 from webhook.objects.names import HOSTNAME, SELECTED_NODE, ZONE
 from webhook.objects.quantities import size_text
 from webhook.placement.claims import wanted_labels
+from webhook.placement.commands import ClusterEdit
 from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, with_new
 from webhook.scheduler.affinity import NodeTerm
 from webhook.scheduler.attached_volumes import SchedulerError
@@ -97,7 +98,7 @@ def _with_volume(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Varian
         )
         storage = storage.with_volumes([volume])
         made.append(_volume_text(claim))
-        yield Variant(f"{' and '.join(made)} in {place}", _with(cycle, storage=storage))
+        yield Variant(f"add {' and '.join(made)} in {place}", _with(cycle, storage=storage))
 
 
 def _volume_text(claim: Claim) -> str:
@@ -142,7 +143,7 @@ def _with_node(cycle: Cycle, *, labels: Labels) -> Iterator[Variant]:
     """Yield a node with these labels, else as one that is there."""
     pairs = " and ".join(f"{key}={value}" for key, value in labels.items())
     ((key, value),) = labels.items() if len(labels) == 1 else (("", ""),)
-    words = f"a node in {place_name(key, value)}" if key == ZONE else f"a node with {pairs}"
+    words = f"add a node in {place_name(key, value)}" if key == ZONE else f"add a node with {pairs}"
     for node in islice(cycle.snapshot.nodes, 1):
         yield Variant(words, with_new(cycle, node, labels))
 
@@ -154,7 +155,11 @@ def _chosen_anew(cycle: Cycle) -> Iterator[Variant]:
     free = [replace(claim, selected_node=None) for claim in stuck]
     names = " and ".join(claim.name for claim in stuck)
     words = f"take the annotation {SELECTED_NODE} off claim{'s' * (len(stuck) > 1)} {names}"
-    yield Variant(words, _with(cycle, storage=cycle.storage.with_claims(free)))
+    named = [claim.name for claim in stuck]
+    edit = ClusterEdit(
+        ("annotate", "pvc", *named, "-n", cycle.pod.namespace, f"{SELECTED_NODE}-"), (cycle.pod.namespace, *named)
+    )
+    yield Variant(words, _with(cycle, storage=cycle.storage.with_claims(free)), (edit,))
 
 
 def _bound(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:

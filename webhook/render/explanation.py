@@ -14,6 +14,7 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.placement.claims import ClaimReach
+from webhook.placement.commands import Command
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation
 from webhook.placement.gaps import in_words
 from webhook.placement.obstacles import Obstacle
@@ -56,7 +57,8 @@ class Explained(NamedTuple):
     `rollouts` are what each of the `remedies` would come to, None for one that starts none that can be simulated;
     they are None where none was tried.  Kube-scheduler has `tried` to place the Pod, or will.  Where no policy was
     `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and ports for which nodes are
-    refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but for them.
+    refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but for them.  `commands` are
+    those that make each of the remedies, none for one that a person has to make otherwise.
     """
 
     subject: PlacementSubject
@@ -69,6 +71,7 @@ class Explained(NamedTuple):
     tried: bool = True
     obstacles: Sequence[Obstacle] = ()
     kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})
+    commands: Sequence[Sequence[Command]] = ()
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -458,9 +461,12 @@ def _remedies(explained: Explained) -> Iterator[str]:
     instead = "In place of preemption any" if preemption is not None and preemption.helps else "Any"
     yield f"  {instead} one of these would let it in (each was tried):"
     width = max(len(remedy.change) for remedy in remedies)
+    written = {remedy.change: made for remedy, made in zip(remedies, explained.commands, strict=False)}
     for title, changes in remedies_by_place(explained):
         yield f"  {title}"
-        yield from (f"    {change:<{width}}   -> {outcome}" for change, outcome in changes)
+        for change, outcome in changes:
+            yield f"    {change:<{width}}   -> {outcome}"
+            yield from (f"      {command}" for command in written.get(change, ()))
 
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
@@ -554,8 +560,9 @@ def as_json(explained: Explained) -> dict[str, object]:
                 "where": remedy.where,
                 "nodes": list(remedy.nodes),
                 "rollout": _rollout_json(rollout),
+                "commands": [command_json(command) for command in made or ()],
             }
-            for remedy, rollout in zip_longest(explained.remedies, explained.rollouts or ())
+            for remedy, rollout, made in zip_longest(explained.remedies, explained.rollouts or (), explained.commands)
         ],
         **preemption_json(explanation.preemption),
         "notJudged": list(explanation.gaps),
@@ -584,6 +591,16 @@ def _claims_json(explanation: Explanation) -> dict[str, object]:
     nodes = explanation.nodes
     claims = [claim_as_json(reach, sorted(nodes.names(reach.nodes))) for reach in explanation.claims]
     return {"claims": claims} if claims else {}
+
+
+def command_json(command: Command) -> dict[str, object]:
+    """Return a command as a shell reads it, by its arguments, and the patch that it applies to an object."""
+    written: dict[str, object] = {"shell": str(command), "arguments": ["kubectl", *command.arguments]}
+    if command.patch is not None:
+        ref = command.patch.ref
+        named = {"apiVersion": ref.api_version, "kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
+        written["patch"] = {"object": named, "operations": list(command.patch.operations)}
+    return written
 
 
 def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:

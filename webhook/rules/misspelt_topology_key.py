@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Also, Subject, rule
-from webhook.objects.likeness import within
-from webhook.objects.names import BETA_REGION, BETA_ZONE, HOSTNAME, REGION, ZONE
+from webhook.objects.names import BETA_REGION, BETA_ZONE
 from webhook.objects.reading import brief
+from webhook.objects.topology_keys import likely_meant
 from webhook.scheduler.constraint import Constraint
-
-WELL_KNOWN = (HOSTNAME, ZONE, REGION, "node.kubernetes.io/instance-type", "kubernetes.io/arch", "kubernetes.io/os")
-MISTAKES = {
-    "hostname": HOSTNAME,
-    "topology.kubernetes.io/hostname": HOSTNAME,
-    "topology.kubernetes.io/node": HOSTNAME,
-    "failure-domain.beta.kubernetes.io/hostname": HOSTNAME,
-    "beta.kubernetes.io/hostname": HOSTNAME,
-    "node.kubernetes.io/hostname": HOSTNAME,
-    "kubernetes.io/host": HOSTNAME,
-    "kubernetes.io/zone": ZONE,
-    BETA_ZONE: ZONE,
-    "failure-domain.kubernetes.io/zone": ZONE,
-    "node.kubernetes.io/zone": ZONE,
-    "kubernetes.io/region": REGION,
-    BETA_REGION: REGION,
-    "failure-domain.kubernetes.io/region": REGION,
-    "node.kubernetes.io/region": REGION,
-}
 
 # pod.GetWarningsForPodTemplate warns of these.
 DEPRECATED = (BETA_ZONE, BETA_REGION)
@@ -93,15 +73,3 @@ def put_right(key: str, constraint: Constraint, subject: Subject) -> tuple[str, 
 def effect(constraint: Constraint) -> str:
     """Return what a constraint does while no node has its topology key."""
     return "no Pod can be placed" if constraint.hard else "it spreads nothing"
-
-
-def likely_meant(key: str) -> str | None:
-    """Return the well-known key that `key` was probably meant to be; None if it is one itself, or a key of its own."""
-    if key in WELL_KNOWN or len(key) > 60:
-        return None
-    return MISTAKES.get(key.lower().strip()) or (_near(key) if "/" in key else None)
-
-
-@lru_cache(maxsize=1024)
-def _near(key: str) -> str | None:
-    return next((known for known in WELL_KNOWN if within(2 if len(known) > 16 else 1, key.lower(), known)), None)

@@ -108,7 +108,8 @@ class BoundPod(NamedTuple):
 
     `spreads`: constraints count it, and not one that is being deleted.  `affinity`, `ports` and `mounts` are
     those that other Pods have to heed; `priority` decides which of them may preempt it.  It `started` so many seconds
-    after 1970, at infinity if it has not started yet.  It is `preempted` if it is being deleted to make room.
+    after 1970, at infinity if it has not started yet.  It is `preempted` if it is being deleted to make room, and
+    `owned` if a controller makes another once it is deleted.
     """
 
     labels: LabelSet
@@ -121,6 +122,7 @@ class BoundPod(NamedTuple):
     mounts: Mounts | None = None
     started: float = inf
     preempted: bool = False
+    owned: bool = False
 
     @property
     def prioritized(self) -> bool:

@@ -15,7 +15,7 @@ from webhook.objects.kinds import APPS, BATCH, CORE, DISRUPTION_BUDGET
 from webhook.objects.labels import Labels
 from webhook.objects.names import DEFAULT_SCHEDULER, DEVICE_PREFIX, NAMESPACE_NAME
 from webhook.objects.reading import Reader, brief, printable
-from webhook.objects.references import ObjectRef, Owner
+from webhook.objects.references import ObjectRef, Owner, controller_of
 from webhook.objects.times import seconds_at
 from webhook.scheduler.affinity import has_pod_affinity
 from webhook.scheduler.constraint import read_selector
@@ -493,6 +493,7 @@ class _Object:
             self._mounts(),
             inf if started is None else started,
             leaving and self._is_preempted(),
+            controller_of(self.metadata) is not None,
         )
 
     def _is_preempted(self) -> bool:

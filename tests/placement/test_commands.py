@@ -1,0 +1,102 @@
+"""Commands that are ready to paste: each for the object that it names, and none for what Kubernetes would refuse."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from functools import partial
+
+import pytest
+
+from tests.support.build import workload
+from tests.support.placement import parsed
+from tests.support.placing import HOSTNAME, spread
+from webhook.placement.commands import ClusterEdit, commands, read_template
+from webhook.placement.template_edits import tolerating, with_constraint
+from webhook.scheduler.taints import Toleration
+
+TOLERATED = partial(tolerating, toleration=Toleration("dedicated", "Equal", "infra", "NoSchedule"))
+SKEW = partial(with_constraint, constraint=parsed(spread())[0], fields={"maxSkew": 3})
+UNCORDON = ClusterEdit(("uncordon", "a1"), ("a1",))
+HOSTILE = ["$(reboot)", "a b", "a1\nuncordon b1", "-f", "", "A1", "a1;reboot", "é"]
+
+
+def web(*constraints, **metadata):
+    made = workload("Deployment", *constraints, **metadata)
+    made["spec"]["template"]["spec"]["containers"] = [{"name": "c"}]
+    return made
+
+
+def test_what_is_done_to_a_node():
+    (command,) = commands((UNCORDON,), None)
+
+    assert "kubectl uncordon a1" == str(command)
+    assert command.patch is None
+
+
+def test_a_template_is_patched_with_a_test_of_what_was_there():
+    template = read_template(web(spread(), spread(HOSTNAME)))
+    (command,) = commands((SKEW, TOLERATED), template)
+    *words, operations = shlex.split(str(command))
+
+    assert ["kubectl", "patch", "deployment.apps/web", "-n", "shop", "--type=json", "-p"] == words
+    at = "/spec/template/spec"
+    assert [
+        {"op": "test", "path": f"{at}/tolerations", "value": None},
+        {"op": "add", "path": f"{at}/tolerations", "value": TOLERATED({})["tolerations"]},
+        {"op": "test", "path": f"{at}/topologySpreadConstraints", "value": [spread(), spread(HOSTNAME)]},
+        {"op": "replace", "path": f"{at}/topologySpreadConstraints", "value": [spread(maxSkew=3), spread(HOSTNAME)]},
+    ] == json.loads(operations)
+    assert [*command.patch.operations] == json.loads(operations)
+
+
+def test_of_two_changes_that_of_the_cluster_comes_first():
+    assert ["uncordon", "patch"] == [
+        command.arguments[0] for command in commands((SKEW, UNCORDON), read_template(web(spread())))
+    ]
+
+
+def test_there_is_no_command_for_half_a_change():
+    template = read_template(web(spread()))
+
+    assert () == commands(None, template)
+    assert () == commands((UNCORDON, SKEW), None)
+    assert () == commands((SKEW,), read_template(web(spread(HOSTNAME))))  # a template without this constraint
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_that_kubernetes_would_refuse_is_in_no_command(name):
+    assert () == commands((ClusterEdit(("uncordon", name), (name,)),), None)
+    assert () == commands(
+        (ClusterEdit(("taint", "node", "a1", f"{name}:NoSchedule-"), ("a1",), (f"{name}!", "")),), None
+    )
+    assert () == commands((TOLERATED,), read_template(web(spread(), name=name)))
+    assert () == commands((TOLERATED,), read_template(web(spread(), namespace=name)))
+
+
+def test_values_in_a_patch_are_quoted():
+    hostile = "a'; reboot '\n$(reboot)"
+    made = web({**spread(), "labelSelector": {"matchLabels": {"app": hostile}}})
+    (command,) = commands((TOLERATED, SKEW), read_template(made))
+
+    assert "\n" not in str(command)
+    assert list(command.arguments) == shlex.split(str(command))[1:]
+    value = json.loads(command.arguments[-1])[-1]["value"]
+    assert hostile == value[0]["labelSelector"]["matchLabels"]["app"]
+
+
+def test_a_template_that_cannot_be_changed_or_patched_has_no_command():
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "web", "namespace": "shop"}}
+
+    assert read_template(job | {"spec": {"template": web(spread())["spec"]["template"]}}) is None
+    assert read_template(None) is None
+    assert read_template({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}) is None
+
+
+def test_the_template_of_a_cron_job_is_that_of_its_jobs():
+    pod_spec = {"containers": [{"name": "c"}]}
+    spec = {"jobTemplate": {"spec": {"template": {"spec": pod_spec}}}}
+    made = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "web", "namespace": "shop"}, "spec": spec}
+    (command,) = commands((TOLERATED,), read_template(made))
+
+    assert "/spec/jobTemplate/spec/template/spec/tolerations" == command.patch.operations[0]["path"]

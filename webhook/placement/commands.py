@@ -1,0 +1,138 @@
+"""
+The commands of kubectl that make a change, ready to paste.
+
+    Remedy ──its edits, in the order in which they are made──> Command, once for each object
+
+A template is changed by a JSON patch that first tests what is there, with each list written whole: a strategic merge
+patch merges constraints by `topologyKey` alone, and custom resources take none.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.objects.fields import FieldPath, Raw, as_mapping, value_at
+from webhook.objects.kinds import KINDS, Kinds
+from webhook.objects.labels import is_subdomain, label_key_errors, label_value_errors
+from webhook.objects.references import ObjectRef
+from webhook.objects.workload import parse_workloads
+
+# Kinds whose template cannot be changed.
+_UNCHANGEABLE = frozenset({("batch", "Job")})
+
+SpecEdit = Callable[[Raw], Raw]  # Returns the Pod spec of a template as it is wanted; the same one if it cannot be.
+
+
+class ClusterEdit(NamedTuple):
+    """
+    What kubectl does to objects of the cluster: its verb with what follows, and the `names` of all objects in it.
+
+    `values` are keys and values of labels or taints in it, "" for one without a value.
+    """
+
+    arguments: tuple[str, ...]
+    names: tuple[str, ...]
+    values: tuple[str, ...] = ()
+
+
+Edit = ClusterEdit | SpecEdit
+
+
+class Template(NamedTuple):
+    """The Pod `spec` in the template of a workload, at a path of the object."""
+
+    ref: ObjectRef
+    path: FieldPath
+    spec: Raw
+
+
+class Patch(NamedTuple):
+    """A JSON patch (RFC 6902) of an object."""
+
+    ref: ObjectRef
+    operations: tuple[Mapping[str, object], ...]
+
+
+class Command(NamedTuple):
+    """One command: what follows `kubectl`; `patch` is that which it applies, if it applies one."""
+
+    arguments: tuple[str, ...]
+    patch: Patch | None = None
+
+    def __str__(self) -> str:
+        """Return it as a shell reads it."""
+        return shlex.join(("kubectl", *self.arguments))
+
+
+def read_template(raw: Raw | None, kinds: Kinds = KINDS) -> Template | None:
+    """Return the template of a workload that has one; None where it may not be changed."""
+    if raw is None:
+        return None
+    ref = ObjectRef.of(raw)
+    workloads = parse_workloads(raw, kinds)
+    if len(workloads) != 1 or ref.kind == "Pod" or (ref.group, ref.kind) in _UNCHANGEABLE:
+        return None
+    path = workloads[0].path[:-1]
+    spec = as_mapping(value_at(raw, path))
+    return Template(ref, path, spec) if "containers" in spec else None
+
+
+def commands(edits: Sequence[Edit] | None, template: Template | None) -> tuple[Command, ...]:
+    """Return the commands that make all these edits; none where one of them cannot be written as a command."""
+    if edits is None:
+        return ()
+    of_cluster = [edit for edit in edits if isinstance(edit, ClusterEdit)]
+    of_spec = [edit for edit in edits if not isinstance(edit, ClusterEdit)]
+    if not all(map(_is_valid, of_cluster)):
+        return ()
+    made = [Command(edit.arguments) for edit in of_cluster]
+    if not of_spec:
+        return tuple(made)
+    patch = _patch(template, of_spec) if template is not None else None
+    return (*made, _patching(patch)) if patch is not None else ()
+
+
+def _is_valid(edit: ClusterEdit) -> bool:
+    """Return whether Kubernetes has objects of these names: those of a file may be anything."""
+    keys, values = edit.values[::2], edit.values[1::2]
+    return (
+        bool(edit.names)
+        and all(map(is_subdomain, edit.names))
+        and not any(label_key_errors(key) for key in keys)
+        and not any(value and label_value_errors(value) for value in values)
+    )
+
+
+def _patch(template: Template, edits: Sequence[SpecEdit]) -> Patch | None:
+    """Return the patch that makes the edits in a template; None where one of them cannot be made there."""
+    ref, spec = template.ref, template.spec
+    if not all(map(is_subdomain, (ref.name, ref.namespace, ref.kind.lower(), *filter(None, (ref.group,))))):
+        return None  # A file may name its objects as it likes.
+    for edit in edits:
+        before, spec = spec, edit(spec)
+        if spec == before:
+            return None
+    path = "".join(f"/{part}" for part in template.path)
+    return Patch(ref, tuple(_operations(path, template.spec, spec)))
+
+
+def _operations(path: str, before: Raw, after: Raw) -> Iterator[dict[str, object]]:
+    """Yield how one Pod spec becomes the other; a field that is absent tests as null."""
+    for name in sorted(before.keys() | after.keys()):
+        old, new = before.get(name), after.get(name)
+        if old == new:
+            continue
+        at = f"{path}/{name}"
+        yield {"op": "test", "path": at, "value": old}
+        if new is None:
+            yield {"op": "remove", "path": at}
+        else:
+            yield {"op": "add" if old is None else "replace", "path": at, "value": new}
+
+
+def _patching(patch: Patch) -> Command:
+    operations = json.dumps(patch.operations, separators=(",", ":"))
+    return Command(("patch", patch.ref.in_kubectl, "-n", patch.ref.namespace, "--type=json", "-p", operations), patch)
