@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import NamedTuple
@@ -115,13 +116,17 @@ class Cluster:
             self.kubectl("uncordon", found[1])
         elif found := re.fullmatch(r"take the taint (\S+) off (\w+)", change):
             self.kubectl("taint", "node", found[2], f"{found[1]}-")
-        elif found := re.fullmatch(r"label (\w+) with (\S+) as a new domain", change):
+        elif found := re.fullmatch(
+            r"label (\w+) with the zone in which it is \((\S+)\), if that is a new zone", change
+        ):
             self.kubectl("label", "node", found[1], f"{found[2]}={NEW}")
-        elif found := re.fullmatch(r"a node (?:more in zone (\w+)(?:, untainted)?|in another zone)", change):
+        elif found := re.fullmatch(
+            r"add an? (?:untainted )?node (?:\(such as \w+\) to zone (\w+)|in another zone)", change
+        ):
             self.add_node(NEW, found[1] or NEW)
-        elif found := re.fullmatch(r"(\d+) Pods? fewer in zone (\w+)", change):
-            for name in self.running(zone=found[2])[: int(found[1])]:
-                self.delete(name)
+        elif found := re.fullmatch(r"delete Pods (\S+) and (\S+), which nothing makes again", change):
+            self.delete(found[1])
+            self.delete(found[2])
         elif found := re.fullmatch(r"free \S+ of cpu on (\w+)", change):
             self.delete(self.running(at=found[1])[0])
         else:
@@ -136,7 +141,7 @@ class Cluster:
             spec["topologySpreadConstraints"][int(index)][name] = int(value) if value.isdigit() else value
             if value == "ScheduleAnyway":
                 spec["topologySpreadConstraints"][int(index)].pop("minDomains", None)
-        elif found := re.fullmatch(r"constraint (\d+) left out", change):
+        elif found := re.fullmatch(r"remove constraint (\d+)", change):
             del spec["topologySpreadConstraints"][int(found[1])]
         elif found := re.fullmatch(r"add a toleration of (\w+)=(\w+):(\w+)", change):
             spec["tolerations"] = [{"key": found[1], "value": found[2], "effect": found[3]}]
@@ -177,9 +182,9 @@ def bound(cluster: Cluster) -> str:
 @remedies(
     (CORDONED, "uncordon c1 (zone c)"),
     (TAINTED, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"),
-    (TAINTED, "2 Pods fewer in zone a"),
-    (TAINTED, "a node more in zone c, untainted"),
-    (FEW, f"label other1 with {ZONE} as a new domain"),
+    (TAINTED, "delete Pods running-0 and running-1, which nothing makes again (zone a)"),
+    (TAINTED, "add an untainted node (such as c1) to zone c"),
+    (FEW, f"label other1 with the zone in which it is ({ZONE}), if that is a new zone"),
     (FEW, "add a node in another zone"),
     (FULL, "free 200m of cpu on a1"),
 )
@@ -231,3 +236,67 @@ def test_a_smaller_max_skew_than_that_which_is_named_does_not_help(cluster, chan
 
     (found,) = settled(cluster.plane, cluster.namespace, 1, WAITING)
     assert "" == node(found)
+
+
+@remedies(
+    (CORDONED, "uncordon c1 (zone c)"),
+    (TAINTED, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"),
+    (TAINTED, "delete Pods running-0 and running-1, which nothing makes again (zone a)"),
+)
+def test_a_command_does_to_the_cluster_what_was_said(cluster, change):
+    remedy = cluster.remedies()[change]
+    for command in remedy["commands"]:
+        paste(cluster, command["shell"])
+
+    assert bound(cluster) in remedy["nodes"]
+
+
+def paste(cluster: Cluster, shell: str) -> None:
+    """Run a command as a shell would."""
+    program, *arguments = shlex.split(shell)
+    assert "kubectl" == program
+    cluster.kubectl(*arguments)
+
+
+def of_deployment(cluster: Cluster) -> dict[str, dict]:
+    """Make the Pod that waits that of a Deployment, and return what explain prints of its next Pod."""
+    cluster.delete(WAITING)
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": cluster.waiting["spec"]}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    metadata = {"name": "web", "namespace": cluster.namespace}
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    cluster.plane.api.call("POST", f"/apis/apps/v1/namespaces/{cluster.namespace}/deployments", made)
+    words = (
+        "explain",
+        "deployment/web",
+        "-n",
+        cluster.namespace,
+        "--kubeconfig",
+        cluster.plane.kubeconfig,
+        "-o",
+        "json",
+    )
+    return {one["change"]: one for one in json.loads(script(*words).stdout)["remedies"]}
+
+
+@remedies(
+    (TAINTED, "nodeTaintsPolicy: Honor on constraint 0"),
+    (TAINTED, "add a toleration of dedicated=infra:NoSchedule"),
+    (TAINTED, "whenUnsatisfiable: ScheduleAnyway on constraint 0"),
+    (FEW, "minDomains: 1 on constraint 0"),
+    (FEW, "remove constraint 0"),
+    (FULL, "lower the requests by 200m of cpu"),
+    (LEFT_OUT, "remove the nodeSelector and the required node affinity"),
+)
+def test_a_command_changes_the_template_as_was_said(cluster, change):
+    remedy = of_deployment(cluster)[change]
+    (command,) = remedy["commands"]
+    paste(cluster, command["shell"])
+
+    def runs() -> bool:
+        there = pods(cluster.plane, cluster.namespace)
+        return any(node(one) for one in there if one["metadata"]["name"].startswith("web-"))
+
+    until(runs, "a Pod of the Deployment that is bound")
+    again = cluster.plane.kubectl(*shlex.split(command["shell"])[1:])
+    assert 0 != again.code and "The request is invalid" in again.stderr  # What is tested is no longer there.

@@ -90,7 +90,7 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-simulation.remedies · simulation.rollout_check
+simulation.pending · simulation.remedies · simulation.rollout_check
 simulation.planning · simulation.results
 simulation.initial_pods · simulation.run
 simulation.controllers
@@ -98,12 +98,12 @@ simulation.preemption
 simulation.disruption · simulation.stateful · simulation.zone_loss
 simulation.deployment
 simulation.replicas
+simulation.waiting
 simulation.state
 simulation.ties
 simulation.node_changes · simulation.pod
 simulation.claims · simulation.sampling · simulation.step
 simulation
-placement.pending
 placement.inferred_defaults · placement.remedies
 placement.affinity_changes · placement.explanation · placement.subject · placement.volume_changes
 placement.created_pods · placement.gaps · placement.obstacles

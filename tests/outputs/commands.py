@@ -31,7 +31,9 @@ profiles:
       defaultConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]
 """
 # Times of day and ages, which differ from run to run.
-TIMES = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?| \d\d:\d\d)?|\b\d+ ?(?:d|h|min|s)(?: ago)?\b")
+TIMES = re.compile(
+    r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?| \d\d:\d\d)?|\b\d+ ?(?:d|h|min|s)(?: at least)?\b"
+)
 
 
 class Output(NamedTuple):

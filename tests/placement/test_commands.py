@@ -12,7 +12,8 @@ from tests.support.build import workload
 from tests.support.placement import parsed
 from tests.support.placing import HOSTNAME, spread
 from webhook.placement.commands import ClusterEdit, commands, read_template
-from webhook.placement.template_edits import tolerating, with_constraint
+from webhook.placement.template_edits import requesting_less, tolerating, with_constraint
+from webhook.scheduler.fit import Lack
 from webhook.scheduler.taints import Toleration
 
 TOLERATED = partial(tolerating, toleration=Toleration("dedicated", "Equal", "infra", "NoSchedule"))
@@ -100,3 +101,18 @@ def test_the_template_of_a_cron_job_is_that_of_its_jobs():
     (command,) = commands((TOLERATED,), read_template(made))
 
     assert "/spec/jobTemplate/spec/template/spec/tolerations" == command.patch.operations[0]["path"]
+
+
+def test_of_a_container_only_the_requests_are_written():
+    """What else it has may not have been read."""
+    made = web(spread())
+    container = {"name": "c", "resources": {"requests": {"cpu": "600m"}, "limits": {"cpu": "1"}}}
+    made["spec"]["template"]["spec"]["containers"] = [container]
+    less = partial(requesting_less, lack=Lack(0, 200, 0, 0, ()))
+    (command,) = commands((less,), read_template(made))
+
+    at = "/spec/template/spec/containers/0/resources/requests/cpu"
+    assert (
+        {"op": "test", "path": at, "value": "600m"},
+        {"op": "replace", "path": at, "value": "400m"},
+    ) == command.patch.operations

@@ -11,6 +11,8 @@ from tests.support.build import pod
 from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import INFRA, attempted, node, running, spread
 from webhook.objects.pod_object import ScheduledCondition
+from webhook.objects.references import ObjectRef
+from webhook.placement.commands import Command, Patch
 from webhook.placement.explanation import explain
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, POLICY, of_new_pod, of_pod
@@ -38,10 +40,10 @@ def lines(one):
 @pytest.mark.parametrize(
     ("before", "ago"),
     [
-        ({"seconds": 5}, "5 s ago"),
-        ({"minutes": 2}, "2 min ago"),
-        ({"hours": 30}, "1 d ago"),
-        ({"hours": 3}, "3 h ago"),
+        ({"seconds": 5}, "5 s"),
+        ({"minutes": 2}, "2 min"),
+        ({"hours": 30}, "1 d"),
+        ({"hours": 3}, "3 h"),
     ],
 )
 def test_how_long_ago(before, ago):
@@ -50,7 +52,7 @@ def test_how_long_ago(before, ago):
     verdict = ScheduledCondition("Unschedulable", SAID, time)
     one = explained(node("n1", cpu="0"))._replace(subject=_with(subject, verdict))
 
-    assert f"kube-scheduler said ({ago}): {SAID}" in lines(one)
+    assert f"kube-scheduler said (it has waited for {ago} at least): {SAID}" in lines(one)
     assert "evenkeel computes the same." in lines(one)
 
 
@@ -283,3 +285,61 @@ def test_whose_room_is_kept_on_a_node_is_named():
 
     assert "room on n1 is kept for shop/vip, for which the node is nominated" in lines(one)
     assert not [line for line in lines(explained(node("n1"))) if "is kept for" in line]
+
+
+def test_a_misspelt_key_stands_in_the_first_line():
+    first = lines(explained(node("a1", "a"), constraints=[spread("kubernetes.io/zone")]))[0]
+
+    meant = "topology.kubernetes.io/zone is probably meant"
+    assert f"no node passes; no node has the topologyKey kubernetes.io/zone, {meant}." in first
+
+
+@pytest.mark.parametrize(
+    ("reason", "gaps", "said"),
+    [
+        ("Unschedulable", (), "some 5 minutes after its last try; it will be placed then."),
+        ("", (), "kube-scheduler has not tried it yet; it will be placed then."),
+        ("Unschedulable", ("dynamic resources",), "last try; what is not judged may hold it then."),
+        ("SchedulerError", (), ""),
+    ],
+)
+def test_what_comes_next_where_a_node_passes(reason, gaps, said):
+    one = explained(node("n1"))
+    subject = _with(one.subject, ScheduledCondition(reason, "0/1 nodes are available", ""))
+    found = lines(one._replace(subject=subject, explanation=replace(one.explanation, gaps=gaps)))
+
+    assert said in found[-1]
+    assert bool(said) == ("then" in found[-1])
+
+
+def test_a_pod_that_runs_is_not_tried_again():
+    subject = replace(of_pod(pod(), {}), node="n1", phase="Running")
+
+    assert "then" not in lines(explained(node("n1"), subject=subject))[-1]
+
+
+def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template():
+    cycle = attempted(node("n1"))
+    now, template, other = (
+        Remedy(name, where, ("n1",), cycle) for name, where in zip("abc", (NOW, IN_TEMPLATE, IN_TEMPLATE), strict=True)
+    )
+    patch = Patch(ObjectRef("apps/v1", "Deployment", "shop", "web"), ({"op": "remove", "path": "/a"},))
+    commands = [[Command(("uncordon", "n1"))], [Command(("patch", "-p", "[]"), patch)], [Command(("patch", "other"))]]
+    one = explained(node("n1", cpu="0"), remedies=[now, template, other])._replace(commands=commands)
+
+    assert ["a:", "kubectl uncordon n1", "", "b:", "kubectl patch -p '[]'", ""] == lines(one)[-7:-1]
+    assert "The commands for the other changes: -o json." == lines(one)[-1]
+    (written,) = as_json(one)["remedies"][1]["commands"]
+    assert ("kubectl patch -p '[]'", ["kubectl", "patch", "-p", "[]"]) == (written["shell"], written["arguments"])
+    named = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"}
+    assert {"object": named, "operations": [{"op": "remove", "path": "/a"}]} == written["patch"]
+
+
+def test_how_many_of_the_pods_that_wait_run_after_a_change():
+    cycle = attempted(node("n1"))
+    changes = [Remedy(name, NOW, ("n1",), cycle) for name in "abc"]
+    found = lines(explained(node("n1", cpu="0"), remedies=changes)._replace(stuck=4, runs=[4, 1, None]))
+
+    assert ["a   -> n1; all 4 Pods that wait run then", "b   -> n1; 1 of 4 Pods that wait run then", "c   -> n1"] == [
+        line for line in found if "->" in line
+    ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from tests.support.placing import attempted
-from webhook.placement.pending import Group, PendingList
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.pending import as_json, text
+from webhook.simulation.pending import Group, PendingList
 
 CAUSE = "0/1 nodes are available: 1 node(s) were unschedulable."
 
@@ -21,6 +21,7 @@ def listed():
         ),
         4,
         5,
+        5,
     )
 
 
@@ -30,7 +31,7 @@ def test_as_text():
         "Services cannot be listed.",
         "Deployment/web in shop: 4: a, b, c and 1 more",
         f"  {CAUSE}",
-        "  now: uncordon n1: lets in 4 of 5, each by itself",
+        "  now: uncordon n1: 4 of 5 Pods that wait run then",
         "Job/\\u001b[31m in shop: 1: e",
         f"  {CAUSE}",
         "  no change was tried: evenkeel explain pod/e -n shop",
@@ -45,10 +46,10 @@ def test_a_pod_of_its_own_has_no_template():
         Group("shop", "", "Pod shop/a", CAUSE, ("a",), softer, 1),
         Group("shop", "batch", "Job/b", CAUSE, ("b",), softer, 1),
     )
-    found = text(PendingList(groups, 0, 0), {}).splitlines()
+    found = text(PendingList(groups, 0, 0, 2), {}).splitlines()
 
-    assert "  in the Pod, created anew: softer: lets in 1 of 2" in found
-    assert "  template: softer: lets in 1 of 2" in found
+    assert "  in the Pod, created anew: softer: 1 of 2 Pods that wait runs then" in found
+    assert "  template: softer: 1 of 2 Pods that wait runs then" in found
 
 
 def test_nothing_waits():
@@ -61,5 +62,6 @@ def test_as_json():
     assert ("PendingList", 4, 5, {"SchedulingGated": 1}) == tuple(
         found[name] for name in ("kind", "agree", "compared", "others")
     )
-    assert [{"change": "uncordon n1", "where": "now", "frees": 4}, None] == [one["remedy"] for one in found["groups"]]
+    remedy = {"change": "uncordon n1", "where": "now", "frees": 4, "commands": []}
+    assert [remedy, None] == [one["remedy"] for one in found["groups"]]
     assert ("batch", ["e"]) == (found["groups"][1]["apiGroup"], found["groups"][1]["pods"])

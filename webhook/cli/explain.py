@@ -13,7 +13,7 @@ Exit code 0: some node passes, 1: none does, 2: bad input, 3: some node passes, 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from webhook.loading import clusters, inputs, selection
@@ -29,9 +29,8 @@ from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.obstacles import kept_room, obstacles
-from webhook.placement.remedies import remedies
+from webhook.placement.remedies import NOW, Remedy, remedies
 from webhook.placement.subject import (
-    FROM_POD,
     UNSCHEDULABLE_REASON,
     PlacementSubject,
     alone,
@@ -46,7 +45,8 @@ from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
-from webhook.simulation.rollout_check import simulated_rollouts
+from webhook.simulation.pending import attempts_of, helped, is_stuck
+from webhook.simulation.rollout_check import Rollouts, simulated_rollouts
 
 POD = "Pod"
 NOT_JUDGED_CODE = 3
@@ -172,13 +172,15 @@ def _explained(
         *(known.assumed if differs else ()),
     )
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
-    template = None if in_file or tried.source != FROM_POD else read_template(made_by, kinds)
+    template = None if in_file else read_template(made_by, kinds)
     time = seconds_at(known.time)
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, time, KNOWN_BELOW)
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
     refusing = obstacles(tried.cycle, explanation.feasibility)
     kept = kept_room(tried.cycle, explanation.feasibility)
     is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
+    order, stuck, runs = _ranked(subject, fixes, rollouts, known, profiles)
+    fixes, rollouts = tuple(fixes[i] for i in order), tuple(rollouts[i] for i in order)
     return render.Explained(
         subject,
         explanation,
@@ -190,7 +192,28 @@ def _explained(
         obstacles=refusing,
         kept_room=kept,
         commands=[commands(fix.edits, template) for fix in fixes],
+        stuck=stuck,
+        runs=[runs[i] for i in order],
     )
+
+
+def _ranked(
+    subject: PlacementSubject, fixes: Sequence[Remedy], rollouts: Rollouts, known: Known, profiles: Profiles
+) -> tuple[list[int], int, list[int | None]]:
+    """
+    Return the order of the changes, those after which the most Pods run first, and how many Pods wait and run then.
+
+    Pods that wait are those of the namespaces that were read.
+    """
+    subjects = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
+    waiting = list(attempts_of(filter(is_stuck, subjects), known.snapshot, known.features, profiles))
+    stuck, runs = helped(fixes, subject, waiting, known.snapshot)
+
+    def rank(i: int) -> tuple[bool, float, float]:
+        rollout = rollouts[i]
+        return fixes[i].where != NOW, -(runs[i] or 0), -(rollout.finishes if rollout is not None else 0)
+
+    return sorted(range(len(fixes)), key=rank), stuck, runs
 
 
 def _defaults(policy: Policy, known: Known) -> DefaultsOf:

@@ -19,10 +19,10 @@ from collections import Counter
 from webhook.loading import clusters, inputs, selection
 from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.labels import labels_in
-from webhook.placement.pending import pending
-from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, of_pod
+from webhook.placement.subject import PlacementSubject, of_pod
 from webhook.render import pending as render
 from webhook.scheduler.profile import Profiles
+from webhook.simulation.pending import is_stuck, pending
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     known = clusters.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)
     subjects = [of_pod(pod, known.others) for pod in known.pods]
     waiting = [subject for subject in subjects if _refused(subject, profiles)]
-    listed = pending(waiting, known.snapshot, known.features, profiles)
+    listed = pending(waiting, known.snapshot, known.features, profiles, known.others)
     others = Counter(_other(subject, profiles) for subject in subjects if not _refused(subject, profiles))
     notes = known.notes if listed.agree == listed.compared else (*known.notes, *known.assumed)
     if chosen.namespace and not subjects:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _refused(subject: PlacementSubject, profiles: Profiles) -> bool:
     """Return whether kube-scheduler has tried to place the Pod, and found no node."""
-    return subject.verdict.reason == UNSCHEDULABLE_REASON and subject.scheduler in profiles
+    return is_stuck(subject) and subject.scheduler in profiles
 
 
 def _other(subject: PlacementSubject, profiles: Profiles) -> str:

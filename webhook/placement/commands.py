@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.objects.fields import FieldPath, Raw, as_mapping, value_at
+from webhook.objects.fields import FieldPath, Raw, as_list, as_mapping, value_at
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import is_subdomain, label_key_errors, label_value_errors
 from webhook.objects.references import ObjectRef
@@ -120,17 +120,25 @@ def _patch(template: Template, edits: Sequence[SpecEdit]) -> Patch | None:
 
 
 def _operations(path: str, before: Raw, after: Raw) -> Iterator[dict[str, object]]:
-    """Yield how one Pod spec becomes the other; a field that is absent tests as null."""
+    """
+    Yield how one object becomes the other; a field that is absent tests as null.
+
+    Of containers only some fields are read, so these are no list that may be written whole.
+    """
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
+        at = f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
         if old == new:
             continue
-        at = f"{path}/{name}"
-        yield {"op": "test", "path": at, "value": old}
-        if new is None:
-            yield {"op": "remove", "path": at}
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _operations(at, old, new)
+        elif name == "containers":
+            for i, (container, changed) in enumerate(zip(as_list(old), as_list(new), strict=True)):
+                yield from _operations(f"{at}/{i}", as_mapping(container), as_mapping(changed))
         else:
-            yield {"op": "add" if old is None else "replace", "path": at, "value": new}
+            yield {"op": "test", "path": at, "value": old}
+            how = {"op": "remove"} if new is None else {"op": "add" if old is None else "replace"}
+            yield {**how, "path": at, **({} if new is None else {"value": new})}
 
 
 def _patching(patch: Patch) -> Command:

@@ -185,9 +185,10 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     nodes = cycle.snapshot.nodes
     key = first_key(cycle.constraints)
     by_domain = nodes.domains(key) if key else {"": nodes.all}
-    shut = refused(feasibility, NODE_UNSCHEDULABLE, TAINT_TOLERATION)
-    for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES):
-        yield partial(_opened, which=members & shut, place=place_name(key, domain))
+    for plugin in (NODE_UNSCHEDULABLE, TAINT_TOLERATION):
+        shut = refused(feasibility, plugin)
+        for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
+            yield partial(_opened, which=members & shut, place=place_name(key, domain))
     lost = union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
     for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
         yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))

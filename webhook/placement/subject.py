@@ -7,12 +7,13 @@ The Pod that is asked about: one that is there, or the next replica of a workloa
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import NamedTuple
 
 from webhook.objects.claim_templates import claims_of_set, ephemeral_claims
-from webhook.objects.fields import FieldError, FieldPath, Raw
+from webhook.objects.fields import FieldError, FieldPath, Raw, as_list, as_mapping
 from webhook.objects.kinds import CONSTRAINTS_PATH, KINDS, Kinds
 from webhook.objects.labels import Labels
 from webhook.objects.pod_object import PodObject, ScheduledCondition, read_pod
@@ -240,6 +241,23 @@ def _remarks(pod: PodObject) -> Iterator[str]:
         yield "It waits until there is room for all Pods of its scheduling group."
     if pod.priority > 0 and not pod.node and not pod.preempts:
         yield f"It has priority {pod.priority}, and preempts no other Pods."
+
+
+def attempt_likeness(subject: PlacementSubject) -> tuple[str, str]:
+    """
+    Return what decides where a Pod may run now: beside its likeness its name, which is that of ephemeral volumes, and
+    by which it is known where a node is nominated for it.
+    """
+    volumes = map(as_mapping, as_list(subject.pod.spec.get("volumes")))
+    named = subject.pod.nominated_node or any(volume.get("ephemeral") for volume in volumes)
+    return likeness(subject), subject.ref.name if named else ""
+
+
+def likeness(subject: PlacementSubject) -> str:
+    """Return what Pods that are alike have in common, from which other Pods differ."""
+    pod = subject.pod
+    owner = None if pod.owner is None else astuple(pod.owner)
+    return json.dumps([pod.namespace, owner, pod.labels, pod.spec], sort_keys=True, default=str)
 
 
 class Attempt(NamedTuple):

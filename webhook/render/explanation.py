@@ -18,7 +18,7 @@ from webhook.placement.commands import Command
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation
 from webhook.placement.gaps import in_words
 from webhook.placement.obstacles import Obstacle
-from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
+from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy, misspelt_keys
 from webhook.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDULABLE_REASON, PlacementSubject
 from webhook.placement.variants import place_name
 from webhook.render.claims import as_json as claim_as_json
@@ -27,6 +27,7 @@ from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
 from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.inter_pod_affinity import (
@@ -50,6 +51,10 @@ SOURCES = {POLICY: "those that the policy gives a Pod without any", FROM_SCHEDUL
 OF_NEWEST = "those that evenkeel gave its newest Pod"
 
 
+# upstream: scheduling_queue.go:DefaultPodMaxInUnschedulablePodsDuration (v1.37), looked at every 30 seconds
+TRIED_AGAIN = "kube-scheduler tries it again when a change may let it in, or some 5 minutes after its last try"
+
+
 class Explained(NamedTuple):
     """
     All that is to be printed of one Pod; `source` is where its constraints come from.
@@ -59,6 +64,8 @@ class Explained(NamedTuple):
     `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and ports for which nodes are
     refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but for them.  `commands` are
     those that make each of the remedies, none for one that a person has to make otherwise.
+    So many Pods are `stuck`, this one among them, and so many of them in the `runs` after each of the remedies; None
+    where that was not simulated.
     """
 
     subject: PlacementSubject
@@ -72,6 +79,8 @@ class Explained(NamedTuple):
     obstacles: Sequence[Obstacle] = ()
     kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})
     commands: Sequence[Sequence[Command]] = ()
+    stuck: int = 0
+    runs: Sequence[int | None] = ()
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -100,10 +109,23 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     yield from (f"  {line}" for line in said(explained, now))
     if not explanation.message:
         yield f"  {preferred(explanation)}"
+        yield from (f"  {line}" for line in _what_comes_next(explained))
     if explanation.message and not subject.node:
         yield ""
         yield from _preemption(explained)
         yield from _remedies(explained)
+
+
+def _what_comes_next(explained: Explained) -> Iterator[str]:
+    """Yield what becomes of a Pod that waits although a node passes."""
+    subject, verdict = explained.subject, explained.subject.verdict
+    if not explained.tried or subject.node or subject.pod.terminating or subject.phase in FINISHED:
+        return
+    if verdict.reason not in ("", UNSCHEDULABLE_REASON):
+        return
+    first = TRIED_AGAIN if verdict.reason else "kube-scheduler has not tried it yet"
+    gaps = explained.explanation.gaps
+    yield f"{first}; {'what is not judged may hold it then' if gaps else 'it will be placed then'}."
 
 
 def _preemption(explained: Explained) -> Iterator[str]:
@@ -125,6 +147,10 @@ def headline(explained: Explained) -> str:
     helped = preemption is not None and preemption.helps and not (subject.node or subject.pod.terminating)
     none = "no node passes, but preemption helps" if helped else "no node passes"
     nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else none
+    nodes += "".join(
+        f"; no node has the topologyKey {one_line(key, LINE_LIMIT)}, {meant} is probably meant"
+        for key, meant in misspelt_keys(explanation.cycle).items()
+    )
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
     if unknown and passing:
         nodes += " what evenkeel judges"
@@ -415,7 +441,7 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
     """Yield what kube-scheduler has said of the Pod, and what it would say now."""
     verdict, computed = explained.subject.verdict, explained.explanation.message
     if verdict.message:
-        what = f"kube-scheduler said{_ago(verdict.time, now)}"
+        what = f"kube-scheduler said{_for_at_least(verdict.time, now)}"
         yield f"{what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
         if verdict.reason not in ("", UNSCHEDULABLE_REASON):
             yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
@@ -427,7 +453,8 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
         yield f"evenkeel computes: {computed}"
 
 
-def _ago(time: str, now: datetime | None) -> str:
+def _for_at_least(time: str, now: datetime | None) -> str:
+    """Return since when the Pod has waited: the time of its condition, which stays when the message changes."""
     if now is None:
         return ""
     try:
@@ -436,8 +463,8 @@ def _ago(time: str, now: datetime | None) -> str:
         return ""
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= length:
-            return f" ({seconds // length:.0f} {unit} ago)"
-    return f" ({max(0, seconds):.0f} s ago)"
+            return f" (it has waited for {seconds // length:.0f} {unit} at least)"
+    return f" (it has waited for {max(0, seconds):.0f} s at least)"
 
 
 def preferred(explanation: Explanation) -> str:
@@ -461,18 +488,31 @@ def _remedies(explained: Explained) -> Iterator[str]:
     instead = "In place of preemption any" if preemption is not None and preemption.helps else "Any"
     yield f"  {instead} one of these would let it in (each was tried):"
     width = max(len(remedy.change) for remedy in remedies)
-    written = {remedy.change: made for remedy, made in zip(remedies, explained.commands, strict=False)}
     for title, changes in remedies_by_place(explained):
         yield f"  {title}"
-        for change, outcome in changes:
-            yield f"    {change:<{width}}   -> {outcome}"
-            yield from (f"      {command}" for command in written.get(change, ()))
+        yield from (f"    {change:<{width}}   -> {outcome}" for change, outcome in changes)
+    yield from _commands(explained)
+
+
+def _commands(explained: Explained) -> Iterator[str]:
+    """Yield the commands for the first changes: those in the cluster, and one in the template."""
+    made = [pair for pair in zip(explained.remedies, explained.commands, strict=False) if pair[1]]
+    shown = [pair for pair in made if pair[0].where == NOW]
+    shown += [pair for pair in made if pair[0].where == IN_TEMPLATE][:1]
+    for remedy, commands in shown:
+        yield ""
+        yield f"  {remedy.change}:"
+        yield from (f"    {command}" for command in commands)
+    if len(shown) < len(made):
+        yield ""
+        yield "  The commands for the other changes: -o json."
 
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     """Yield the changes that are made in the same place, each with the nodes that take the Pod then; and where."""
     remedies = explained.remedies
     rollouts = {remedy.change: rollout for remedy, rollout in zip(remedies, explained.rollouts or (), strict=False)}
+    runs = {remedy.change: number for remedy, number in zip(remedies, explained.runs, strict=False)}
     titles = {NOW: "now", IN_TEMPLATE: _template(explained.subject, explained.source, _price(explained.rollouts))}
     for where, title in titles.items():
         in_place = [remedy for remedy in remedies if remedy.where == where]
@@ -480,10 +520,25 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
             yield (
                 title,
                 [
-                    (remedy.change, f"{_some(remedy.nodes)}{_rolled_out(rollouts.get(remedy.change))}")
+                    (
+                        remedy.change,
+                        f"{_some(remedy.nodes)}{_rolled_out(rollouts.get(remedy.change))}"
+                        f"{_running(runs.get(remedy.change), explained.stuck)}",
+                    )
                     for remedy in in_place
                 ],
             )
+
+
+def _running(number: int | None, stuck: int) -> str:
+    """Return how many of several Pods that wait run in the end."""
+    if number is None or stuck < 2:
+        return ""
+    return (
+        f"; all {stuck:,} Pods that wait run then"
+        if number == stuck
+        else f"; {number:,} of {stuck:,} Pods that wait run then"
+    )
 
 
 def _rolled_out(rollout: Rollout | None) -> str:
@@ -561,9 +616,13 @@ def as_json(explained: Explained) -> dict[str, object]:
                 "nodes": list(remedy.nodes),
                 "rollout": _rollout_json(rollout),
                 "commands": [command_json(command) for command in made or ()],
+                "runs": runs,
             }
-            for remedy, rollout, made in zip_longest(explained.remedies, explained.rollouts or (), explained.commands)
+            for remedy, rollout, made, runs in zip_longest(
+                explained.remedies, explained.rollouts or (), explained.commands, explained.runs
+            )
         ],
+        "stuck": explained.stuck,
         **preemption_json(explanation.preemption),
         "notJudged": list(explanation.gaps),
         **_claims_json(explanation),

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.placement.gaps import in_words
-from webhook.placement.pending import PASSES, Group, PendingList
 from webhook.placement.remedies import IN_TEMPLATE
-from webhook.render.explanation import OUTPUT_API_VERSION
+from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import in_words as preemption_in_words
+from webhook.simulation.pending import PASSES, Group, PendingList
 
 MOST_NAMES = 3
 
@@ -28,7 +28,7 @@ def _lines(listed: PendingList, others: Mapping[str, int], notes: Sequence[str])
     yield from notes
     for group in listed.groups:
         yield ""
-        yield from _group(group, number)
+        yield from _group(group, listed.stuck)
     for why, count in sorted(others.items()):
         yield ""
         yield one_line(f"{count} more wait{'s' if count == 1 else ''}: {why}.", LINE_LIMIT)
@@ -37,23 +37,37 @@ def _lines(listed: PendingList, others: Mapping[str, int], notes: Sequence[str])
         yield f"{listed.agree} of {listed.compared} agree with the scheduler's own message."
 
 
-def _group(group: Group, number: int) -> Iterator[str]:
+def _group(group: Group, stuck: int) -> Iterator[str]:
+    """Yield a group, with what helps most of all Pods that are `stuck`."""
     names = ", ".join(one_line(name, LINE_LIMIT) for name in group.pods[:MOST_NAMES])
     more = f" and {len(group.pods) - MOST_NAMES:,} more" if len(group.pods) > MOST_NAMES else ""
     yield f"{one_line(f'{group.workload} in {group.namespace}', LINE_LIMIT)}: {len(group.pods)}: {names}{more}"
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
-    if group.gaps and not group.cause.startswith(PASSES):
+    if group.cause.startswith(PASSES):
+        yield f"  {_next_try(group)}"
+    elif group.gaps:
         yield f"  {one_line(in_words(group.gaps), LINE_LIMIT)}"
     if group.preemption is not None:
         each = f"; so for each of the {len(group.pods)} by itself" if len(group.pods) > 1 else ""
         yield f"  {one_line(preemption_in_words(group.preemption, group.namespace), 4 * LINE_LIMIT)}{each}"
     elif group.remedy is not None:
-        freed = f"lets in {group.frees} of {number}" + (", each by itself" if group.frees > 1 else "")
+        run = "it runs then" if stuck == 1 else f"all {stuck:,} run then" if group.frees == stuck else ""
+        run = run or f"{group.frees:,} of {stuck:,} Pods that wait {'runs' if group.frees == 1 else 'run'} then"
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
-        yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {freed}"
+        yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run}"
+        yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
         yield f"  no change was tried: evenkeel explain pod/{names.partition(',')[0]} -n {group.namespace}"
+
+
+def _next_try(group: Group) -> str:
+    """Return what comes next of Pods for which a node passes now."""
+    number = len(group.pods)
+    if group.run_now < number:
+        run = f"{group.run_now:,} of the {number:,} {'gets' if group.run_now == 1 else 'get'} a node"
+        return f"one after the other, {run}; {TRIED_AGAIN}"
+    return TRIED_AGAIN
 
 
 def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
@@ -72,10 +86,17 @@ def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]
                 **preemption_json(group.preemption),
                 "remedy": None
                 if group.remedy is None
-                else {"change": group.remedy.change, "where": group.remedy.where, "frees": group.frees},
+                else {
+                    "change": group.remedy.change,
+                    "where": group.remedy.where,
+                    "frees": group.frees,
+                    "commands": [command_json(command) for command in group.commands],
+                },
+                "runNow": group.run_now,
             }
             for group in listed.groups
         ],
+        "stuck": listed.stuck,
         "agree": listed.agree,
         "compared": listed.compared,
         "others": dict(sorted(others.items())),

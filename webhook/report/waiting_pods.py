@@ -13,13 +13,13 @@ from typing import NamedTuple
 from webhook.objects.fields import Raw
 from webhook.objects.references import ObjectKey
 from webhook.placement.explanation import Explanation, explain
-from webhook.placement.pending import attempt_likeness, most_tried
 from webhook.placement.remedies import Remedy, remedies
-from webhook.placement.subject import PlacementSubject, attempt, foreign, of_pod
+from webhook.placement.subject import PlacementSubject, attempt, attempt_likeness, foreign, of_pod
 from webhook.report.inventory import Inventory
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot
+from webhook.simulation.pending import most_tried
 
 MOST_EXPLAINED = 200
 

@@ -23,8 +23,7 @@ from webhook.objects.references import ObjectKey, Owner
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.created_pods import read_creation
 from webhook.placement.inferred_defaults import DefaultsOf
-from webhook.placement.pending import likeness
-from webhook.placement.subject import PlacementSubject, attempt, next_replica, of_pod
+from webhook.placement.subject import PlacementSubject, attempt, likeness, next_replica, of_pod
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.preemption import LOWEST_PRIORITY

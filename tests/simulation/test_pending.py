@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tests.support.build import pod
+from tests.support.build import pod, workload
 from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import INFRA, node, requesting, running, spread
-from webhook.placement.pending import PASSES, pending
+from webhook.objects.references import ObjectRef
 from webhook.placement.subject import of_pod
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects
+from webhook.simulation.pending import PASSES, pending
 
 SAID = "0/1 nodes are available: 1 node(s) had untolerated taint(s)."
 WHOLE = f"{SAID} preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
@@ -69,7 +70,7 @@ def test_a_change_in_the_template_counts_for_its_workload():
 def test_a_change_in_the_template_counts_for_the_pods_that_are_as_it_was_tried_on():
     """Of Pods that an autoscaler has made larger one by one, a smaller request of one says nothing of the others."""
     waits = [waiting(f"web-{i}", owner="ReplicaSet/web", cpu=cpu) for i, cpu in enumerate(("9", "9", "12"))]
-    (group,) = listed([node("n1")], *waits).groups
+    (group,) = listed([node("n1"), node("n2")], *waits).groups
 
     assert ("lower the requests by 1 of cpu", 2) == (group.remedy.change, group.frees)
 
@@ -77,7 +78,7 @@ def test_a_change_in_the_template_counts_for_the_pods_that_are_as_it_was_tried_o
 def test_a_change_in_the_template_counts_for_pods_that_differ_in_labels_alone():
     waits = [waiting(f"db-{i}", owner="StatefulSet/db", cpu="9") for i in range(2)]
     waits[1]["metadata"]["labels"]["apps.kubernetes.io/pod-index"] = "1"
-    (group,) = listed([node("n1")], *waits).groups
+    (group,) = listed([node("n1"), node("n2")], *waits).groups
 
     assert group.frees == 2
 
@@ -144,7 +145,33 @@ def test_what_is_listed_does_not_depend_on_the_order_of_pods_and_nodes():
 
 
 def test_no_pod_waits():
-    assert ((), 0, 0) == listed([node("n1")])
+    assert ((), 0, 0, 0) == listed([node("n1")])
+
+
+def test_the_room_of_a_node_is_counted_once():
+    """Untainted, n1 has room for one of the four; a node passes for each of two more, and has room for one of them."""
+    four = [
+        waiting(f"web-{i}", owner="ReplicaSet/web", cpu="5", nodeSelector={"kubernetes.io/hostname": "n1"})
+        for i in "0123"
+    ]
+    two = [waiting(f"db-{i}", owner="ReplicaSet/db", cpu="5") for i in range(2)]
+    found = listed([node("n1", taints=[INFRA]), node("n2")], *four, *two)
+    web, db = found.groups
+
+    assert 5 == found.stuck
+    assert ("take the taint dedicated=infra:NoSchedule off n1", 1) == (web.remedy.change, web.frees)
+    assert (PASSES, None, 1) == (db.cause, db.remedy, db.run_now)
+
+
+def test_the_change_is_named_as_a_command():
+    there = workload("Deployment")
+    there["spec"]["template"]["spec"] = {"nodeSelector": {"disk": "ssd"}, "containers": requesting()}
+    others = {ObjectRef.of(there).key: there}
+    subjects = [of_pod(waiting("web-1", owner="Deployment/web", nodeSelector={"disk": "ssd"}), others)]
+    (group,) = pending(subjects, from_objects([node("n1")], LATEST), LATEST, others=others).groups
+
+    assert "remove the nodeSelector and the required node affinity" == group.remedy.change
+    assert "/spec/template/spec/nodeSelector" == group.commands[0].patch.operations[0]["path"]
 
 
 def test_a_cluster_without_nodes_has_no_remedy():
@@ -154,8 +181,8 @@ def test_a_cluster_without_nodes_has_no_remedy():
 
 
 def test_in_a_large_cluster_changes_are_tried_for_the_largest_groups(monkeypatch):
-    monkeypatch.setattr("webhook.placement.pending.LEAST_TRIED", 1)
-    monkeypatch.setattr("webhook.placement.pending.NODES_TRIED_FOR_ALL", 0)
+    monkeypatch.setattr("webhook.simulation.pending.LEAST_TRIED", 1)
+    monkeypatch.setattr("webhook.simulation.pending.NODES_TRIED_FOR_ALL", 0)
     few, many = waiting("few-1", owner="ReplicaSet/few"), [waiting(f"m-{i}", owner="ReplicaSet/many") for i in range(2)]
     found = listed([node("n1", taints=[INFRA])], few, *many).groups
 

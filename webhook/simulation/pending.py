@@ -1,0 +1,267 @@
+"""
+All Pods that kube-scheduler could not place, grouped by what made them and by cause, each group with what helps most.
+
+    subjects ──each attempted──> groups by (workload, cause) ──remedies, all Pods placed after each──> PendingList
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from webhook.objects.fields import Raw
+from webhook.objects.kinds import KINDS, Kinds
+from webhook.objects.references import ObjectKey, ObjectRef
+from webhook.placement.commands import Command, commands, read_template
+from webhook.placement.explanation import agrees
+from webhook.placement.gaps import gaps
+from webhook.placement.remedies import NOW, Remedy, remedies
+from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
+from webhook.placement.variants import MOST_REMEDIES
+from webhook.scheduler.features import Features
+from webhook.scheduler.framework import Feasibility, Framework, message
+from webhook.scheduler.preemption import Preemption, messages, preempt
+from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
+from webhook.scheduler.snapshot import Snapshot
+from webhook.simulation.waiting import placed
+
+PASSES = "a node passes now"
+# Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
+LEAST_TRIED, NODES_TRIED_FOR_ALL = 10, 50_000
+ATTEMPTS_FOR_ALL = 10_000  # A change of a group is tried on every Pod that waits and is unlike the others.
+MOST_WAITING = 200  # beside the Pod that is explained
+MOST_PLACEMENTS = 60_000  # of all Pods that wait, over all changes that are tried
+
+
+class Group(NamedTuple):
+    """
+    Pods of one namespace and workload that wait for the same cause: what kube-scheduler would say now.
+
+    `api_group` is that of the workload.  `remedy` is the change after which the most run of all Pods that wait, placed
+    one after the other: `frees` of them, beside those that run without a change; `commands` make it.  None is `tried`
+    for the smallest groups of a large cluster.  So many of its Pods `run_now`, without a change.  `gaps` are what is
+    not computed of some of the Pods.  `preemption` is what kube-scheduler does for the first of them, or what it has
+    done and waits for; None where preemption does not help.
+    """
+
+    namespace: str
+    api_group: str
+    workload: str
+    cause: str
+    pods: tuple[str, ...]
+    remedy: Remedy | None
+    frees: int
+    tried: bool = True
+    gaps: tuple[str, ...] = ()
+    preemption: Preemption | None = None
+    run_now: int = 0
+    commands: tuple[Command, ...] = ()
+
+
+class PendingList(NamedTuple):
+    """
+    The groups, the largest first; of `compared` Pods kube-scheduler has told `agree` what is computed here.
+
+    So many Pods are `stuck`: they do not run unless something changes.
+    """
+
+    groups: tuple[Group, ...]
+    agree: int
+    compared: int
+    stuck: int = 0
+
+
+class WaitingPod(NamedTuple):
+    """A Pod that waits with its attempt, which Pods that are alike share; `cause` is what the filters say."""
+
+    subject: PlacementSubject
+    cycle: Cycle
+    feasibility: Feasibility
+    preemption: Preemption | None
+    cause: str
+    gaps: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether kube-scheduler has said what is computed here."""
+        computed = messages(self.cycle, self.feasibility, self.preemption)
+        return agrees(self.subject.verdict.message, computed, self.cause, self.gaps)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether kube-scheduler makes room for it, or has made it."""
+        return self.preemption is not None and (self.preemption.helps or bool(self.preemption.ending))
+
+
+def pending(
+    subjects: Sequence[PlacementSubject],
+    snapshot: Snapshot,
+    features: Features,
+    profiles: Profiles = USUAL_PROFILES,
+    others: Mapping[ObjectKey, Raw] = MappingProxyType({}),
+    kinds: Kinds = KINDS,
+) -> PendingList:
+    """
+    Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once.
+
+    `others` holds what makes them, of these `kinds`, whose templates commands change.
+    """
+    waiting = list(attempts_of(subjects, snapshot, features, profiles))
+    grouped: dict[tuple[str, str, str, str, bool], list[WaitingPod]] = {}
+    for waiting_pod in waiting:
+        subject = waiting_pod.subject
+        workload = subject.workload or str(subject.ref)
+        key = subject.ref.namespace, subject.api_group, workload, waiting_pod.cause, waiting_pod.preempts
+        grouped.setdefault(key, []).append(waiting_pod)
+    largest_first = sorted(grouped.items(), key=lambda group: (-len(group[1]), group[0]))
+    attempts = len({id(waiting_pod.cycle) for waiting_pod in waiting})
+    tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
+    crowd = Crowd(waiting, snapshot, MOST_REMEDIES * min(tried, len(grouped)))
+    groups = [
+        _with_commands(_group(*key[:4], alike, crowd, i < tried), alike[0].subject.made_by, others, kinds)
+        for i, (key, alike) in enumerate(largest_first)
+    ]
+    said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.message]
+    return PendingList(
+        tuple(groups),
+        sum(pod.agrees for pod in said),
+        len(said),
+        crowd.waiting,
+    )
+
+
+def attempts_of(
+    subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
+) -> Iterator[WaitingPod]:
+    """Yield the Pods, each with its attempt."""
+    alike: dict[tuple[str, str], WaitingPod] = {}
+    for subject in sorted(subjects, key=lambda subject: (subject.ref.namespace, subject.ref.name)):
+        key = attempt_likeness(subject)
+        if key not in alike:
+            profile = profiles.get(subject.scheduler, USUAL_PROFILE)
+            cycle = attempt(subject, snapshot, features, profile=profile).cycle
+            framework = Framework(cycle)
+            feasibility = framework.feasibility()
+            preemption = preempt(framework, feasibility, snapshot.pods_of, snapshot.budgets)
+            unknown = gaps(cycle, feasibility, preemption, subject.unmodelled)
+            of_filters = message(cycle, feasibility)
+            alike[key] = WaitingPod(subject, cycle, feasibility, preemption, of_filters, unknown)
+        yield alike[key]._replace(subject=subject)
+
+
+def is_stuck(subject: PlacementSubject) -> bool:
+    """Return whether kube-scheduler has tried to place the Pod, and found no node."""
+    return subject.verdict.reason == UNSCHEDULABLE_REASON and not subject.node and not subject.pod.terminating
+
+
+def most_tried(snapshot: Snapshot) -> int:
+    """Return the number of groups for which changes are tried."""
+    return max(LEAST_TRIED, NODES_TRIED_FOR_ALL // max(1, len(snapshot.nodes)))
+
+
+def _group(
+    namespace: str,
+    api_group: str,
+    workload: str,
+    cause: str,
+    alike: Sequence[WaitingPod],
+    crowd: Crowd,
+    tries: bool,
+) -> Group:
+    names = tuple(sorted(pod.subject.ref.name for pod in alike))
+    unknown = tuple(dict.fromkeys(gap for pod in alike for gap in pod.gaps))
+    if not cause:
+        cause = f"{PASSES}, but not judged: {', '.join(unknown)}" if unknown else PASSES
+        now = crowd.runs_now(alike)
+        return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, run_now=now)
+    if alike[0].preempts:
+        made = alike[0].preemption
+        return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, preemption=made)
+    best, most, cycle = None, 0, alike[0].cycle
+    for remedy in remedies(cycle, alike[0].feasibility) if tries else ():
+        if most < crowd.waiting and (number := crowd.running(remedy, alike)) > most:
+            best, most = remedy, number
+    return Group(namespace, api_group, workload, cause, names, best, most, tries, unknown)
+
+
+def helped(
+    fixes: Sequence[Remedy], subject: PlacementSubject, waiting: Sequence[WaitingPod], snapshot: Snapshot
+) -> tuple[int, list[int | None]]:
+    """
+    Return how many of the Pods that wait do not run without a change, and how many of these run after each.
+
+    It is None for a change in the template, whose rollout is simulated, and for all where too many Pods wait.
+    """
+    alike = [pod for pod in waiting if pod.subject.ref == subject.ref]
+    if not alike or len(waiting) > MOST_WAITING:
+        return 0, [None] * len(fixes)
+    crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
+    return crowd.waiting, [crowd.running(fix, alike) if fix.where == NOW else None for fix in fixes]
+
+
+def _with_commands(group: Group, made_by: ObjectRef | None, others: Mapping[ObjectKey, Raw], kinds: Kinds) -> Group:
+    """Return the group with the commands that make its change."""
+    if group.remedy is None:
+        return group
+    template = read_template(others.get(made_by.key), kinds) if made_by is not None else None
+    return group._replace(commands=commands(group.remedy.edits, template))
+
+
+class Crowd:
+    """
+    All Pods that wait, and which of them run in the end without any change.
+
+    Each time that they are placed in one cluster after a change, MOST_PLACEMENTS are shared by `tries` such times.
+    """
+
+    def __init__(self, waiting: Sequence[WaitingPod], snapshot: Snapshot, tries: int) -> None:
+        self._waiting, self._most = waiting, max(2 * len(waiting), MOST_PLACEMENTS // max(1, tries))
+        self._run_now = placed([pod.cycle for pod in waiting], snapshot, self._most)
+        self.waiting = sum(not run for run in self._run_now)
+
+    def runs_now(self, alike: Sequence[WaitingPod]) -> int:
+        """Return how many of the Pods run in the end without any change."""
+        names = {pod.subject.ref for pod in alike}
+        return sum(run for run, pod in zip(self._run_now, self._waiting, strict=True) if pod.subject.ref in names)
+
+    def running(self, remedy: Remedy, alike: Sequence[WaitingPod]) -> int:
+        """
+        Return how many of those that do not run without a change run in the end after this one.
+
+        A change in the template changes the Pods of its workload that ask for the same.
+        """
+        attempts = [pod.cycle for pod in self._waiting]
+        if remedy.where != NOW:
+            names, asked = {pod.subject.ref for pod in alike}, _asked(alike[0].cycle)
+            changed: dict[int, Cycle] = {}
+            for i, pod in enumerate(self._waiting):
+                if pod.subject.ref in names and _asked(pod.cycle) == asked:
+                    attempts[i] = changed.setdefault(id(pod.cycle), _changed(pod.cycle, remedy.cycle))
+        run = placed(attempts, remedy.cycle.snapshot, self._most)
+        return sum(after and not before for before, after in zip(self._run_now, run, strict=True))
+
+
+def _changed(cycle: Cycle, remedied: Cycle) -> Cycle:
+    """Return the attempt for a Pod of the template that a remedy changes; its labels and claims are its own."""
+    changed = remedied.pod
+    asked = replace(
+        cycle.pod,
+        requests=changed.requests,
+        affinity=changed.affinity,
+        tolerations=changed.tolerations,
+        pod_affinity=changed.pod_affinity,
+        ports=changed.ports,
+    )
+    return replace(cycle, pod=asked, constraints=remedied.constraints)
+
+
+def _asked(cycle: Cycle) -> tuple[object, ...]:
+    """Return what a change in the template is tried on, without what Pods of one template have of their own."""
+    pod = cycle.pod
+    constraints = [
+        (constraint.topology_key, constraint.max_skew, constraint.hard, constraint.min_domains)
+        for constraint in cycle.constraints
+    ]
+    return pod.requests, pod.affinity, pod.tolerations, pod.pod_affinity, pod.ports, constraints
