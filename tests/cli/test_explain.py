@@ -467,7 +467,7 @@ def test_changes_are_ranked_by_how_many_pods_run_then(run):
     changes = [line.strip() for line in out.splitlines() if "->" in line]
 
     assert "c1; all 3 Pods that wait run then" in changes[0]
-    assert "uncordon a2" in changes[1] and "a2; 1 of 3 Pods that wait run then" in changes[1]
+    assert "uncordon a2" in changes[1] and "a2; 1 of 3 Pods that wait runs then" in changes[1]
     assert "    kubectl taint node c1 dedicated=infra:NoSchedule-" in out.splitlines()
 
 

@@ -340,6 +340,6 @@ def test_how_many_of_the_pods_that_wait_run_after_a_change():
     changes = [Remedy(name, NOW, ("n1",), cycle) for name in "abc"]
     found = lines(explained(node("n1", cpu="0"), remedies=changes)._replace(stuck=4, runs=[4, 1, None]))
 
-    assert ["a   -> n1; all 4 Pods that wait run then", "b   -> n1; 1 of 4 Pods that wait run then", "c   -> n1"] == [
+    assert ["a   -> n1; all 4 Pods that wait run then", "b   -> n1; 1 of 4 Pods that wait runs then", "c   -> n1"] == [
         line for line in found if "->" in line
     ]

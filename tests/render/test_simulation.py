@@ -173,10 +173,10 @@ def test_what_would_help_stands_at_the_end():
     found = text(one._replace(remedies=helps)).splitlines()
 
     assert "  What would let one of those in that wait in the end (each was tried, on one run):" in found
-    assert "    now: a node more in zone c" in found
+    assert "    now: add a node (such as c1) to zone c" in found
     assert "    in the template: maxSkew: 2 on constraint 0" in found
     changed = json.loads(as_json(one._replace(remedies=helps)))["remedies"]
-    assert {"change": "a node more in zone c", "where": "now"} in changed
+    assert {"change": "add a node (such as c1) to zone c", "where": "now"} in changed
 
 
 def test_the_json_is_the_form_of_a_simulation():

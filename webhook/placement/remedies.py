@@ -116,7 +116,10 @@ def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]
 
 def _printed(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Return at most MOST_REMEDIES of the remedies, half of them of each group where both have more."""
-    now, template = ([remedy for remedy in remedies if remedy.where == where] for where in (NOW, IN_TEMPLATE))
+    unlike: dict[object, Remedy] = {}  # The same Pod may be in the way of two constraints.
+    for remedy in remedies:
+        unlike.setdefault(remedy.edits or remedy.change, remedy)
+    now, template = ([one for one in unlike.values() if one.where == where] for where in (NOW, IN_TEMPLATE))
     of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
     return (*of_now, *template[: MOST_REMEDIES - len(of_now)])
 

@@ -531,14 +531,16 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
 
 
 def _running(number: int | None, stuck: int) -> str:
-    """Return how many of several Pods that wait run in the end."""
-    if number is None or stuck < 2:
-        return ""
-    return (
-        f"; all {stuck:,} Pods that wait run then"
-        if number == stuck
-        else f"; {number:,} of {stuck:,} Pods that wait run then"
-    )
+    return f"; {run_then(number, stuck)}" if number is not None and stuck > 1 else ""
+
+
+def run_then(number: int, stuck: int) -> str:
+    """Return how many of the Pods that wait run in the end."""
+    if stuck == 1:
+        return "it runs then"
+    if number == stuck:
+        return f"{'both' if stuck == 2 else f'all {stuck:,}'} Pods that wait run then"
+    return f"{number:,} of {stuck:,} Pods that wait {'runs' if number == 1 else 'run'} then"
 
 
 def _rolled_out(rollout: Rollout | None) -> str:

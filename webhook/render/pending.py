@@ -9,7 +9,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE
-from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json
+from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json, run_then
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import in_words as preemption_in_words
 from webhook.simulation.pending import PASSES, Group, PendingList
@@ -51,11 +51,9 @@ def _group(group: Group, stuck: int) -> Iterator[str]:
         each = f"; so for each of the {len(group.pods)} by itself" if len(group.pods) > 1 else ""
         yield f"  {one_line(preemption_in_words(group.preemption, group.namespace), 4 * LINE_LIMIT)}{each}"
     elif group.remedy is not None:
-        run = "it runs then" if stuck == 1 else f"all {stuck:,} run then" if group.frees == stuck else ""
-        run = run or f"{group.frees:,} of {stuck:,} Pods that wait {'runs' if group.frees == 1 else 'run'} then"
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
-        yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run}"
+        yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run_then(group.frees, stuck)}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
         yield f"  no change was tried: evenkeel explain pod/{names.partition(',')[0]} -n {group.namespace}"
