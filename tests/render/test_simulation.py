@@ -11,6 +11,7 @@ from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text
+from webhook.simulation.disruption import MORE_THAN_ONE
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import Range, results
 from webhook.simulation.run import run
@@ -76,9 +77,50 @@ def test_a_drain_is_counted():
 def test_a_drain_that_a_budget_holds_says_that_alone():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert ["The drain never finishes in every run: PodDisruptionBudget web, which keeps a Pod on a1."] == [
+    assert ["The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1."] == [
         line.strip() for line in found if "The drain" in line
     ]
+
+
+def named_budget(name, app="web", **spec):
+    made = budget(**{"minAvailable": 1, "selector": {"matchLabels": {"app": app}}, **spec})
+    return {**made, "metadata": {**made["metadata"], "name": name}}
+
+
+def test_two_budgets_that_hold_a_drain_are_both_named_in_every_run():
+    api = pod("ReplicaSet/api-1", 0, "a1", labels={"app": "api"})
+    found = lines([*EVEN, api, budget(minAvailable=3), named_budget("api", "api")], "drain=a1")
+
+    assert [
+        "The drain never finishes in every run: PodDisruptionBudget shop/api, which keeps a Pod on a1.",
+        "The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1.",
+    ] == [line.strip() for line in found if "The drain" in line]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("more",), "shop/more and shop/web both select a Pod on a1: {}; narrow or delete one of them."),
+        (("more", "new"), "shop/more, shop/new and shop/web all select a Pod on a1: {}; narrow or delete all but one"),
+    ],
+)
+def test_several_budgets_over_one_pod_are_told_from_one_that_allows_nothing(names, said):
+    """The API server answers with 500, whatever they allow, and kubectl drain ends with that."""
+    over = [budget(minAvailable=0), *map(named_budget, names)]
+    (held,) = [line.strip() for line in lines([*EVEN, *over], "drain=a1") if "The drain" in line]
+    rule = f'kube-apiserver says "{MORE_THAN_ONE}"'
+
+    assert held.startswith(f"The drain fails in every run: PodDisruptionBudgets {said.format(rule)}")
+
+
+def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
+    """It goes on with the next node."""
+    objects = [*nodes("a=5"), *deployment(constraint(topologyKey=HOSTNAME), on=[f"a{i}" for i in range(1, 6)])]
+    over = [budget(minAvailable=0), named_budget("more")]
+    found = [line.strip() for line in lines([*objects, *over], f"drain={ZONE}=a")]
+
+    assert 3 == sum("The drain fails" in line for line in found)
+    assert "and so on 2 more nodes" in found
 
 
 def test_min_ready_seconds_are_named():
@@ -147,7 +189,9 @@ def test_a_rollout_that_never_finishes():
 def test_a_drain_that_never_finishes():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert "    The drain never finishes in every run: PodDisruptionBudget web, which keeps a Pod on a1." == found[-1]
+    assert (
+        "    The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1." == found[-1]
+    )
 
 
 def test_a_skew_that_is_larger_than_allowed():

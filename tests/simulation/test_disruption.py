@@ -7,7 +7,7 @@ import pytest
 from tests.support.placing import running
 from tests.support.simulated import nodes, state
 from webhook.objects.disruption_budget import DisruptionBudget
-from webhook.scheduler.selectors import EQUALS, Requirement, Selector
+from webhook.scheduler.selectors import EQUALS, Requirement, Selector, selecting
 from webhook.simulation.disruption import BlockedEviction, Budget, Drained, drain, refusing
 from webhook.simulation.pod import InitialPod
 
@@ -17,6 +17,10 @@ WEB = (("app", "web"),)
 def budget(least=None, most=None, namespace="shop", name="web", always_allow=False, **fields):
     written = DisruptionBudget(namespace, name, {}, least, most, always_allow)
     return Budget(written, Selector((Requirement("app", EQUALS, ("web",)),)), **fields)
+
+
+def over(name, app, least=1):
+    return Budget(DisruptionBudget("shop", name, {}, least, None, always_allow=False), selecting({"app": app}))
 
 
 @pytest.mark.parametrize(
@@ -115,13 +119,24 @@ def test_a_drain_goes_on_when_other_pods_are_healthy():
 
 
 def test_a_drain_stops_at_the_node_whose_pod_a_budget_keeps():
-    assert (["a1"], (BlockedEviction("b1", ("web",)),)) == drained(begun(), [budget(1)], makes=False)
-    assert ([], (BlockedEviction("a1", ("web",)),)) == drained(begun(), [budget(2)], makes=True)
+    assert (["a1"], (BlockedEviction("b1", ("shop/web",)),)) == drained(begun(), [budget(1)], makes=False)
+    assert ([], (BlockedEviction("a1", ("shop/web",)),)) == drained(begun(), [budget(2)], makes=True)
+
+
+def test_all_budgets_hold_a_drain_that_keep_a_pod_of_its_node():
+    """kubectl asks for all Pods of a node at once, and goes on asking for each."""
+    found = {"a1": tuple(InitialPod("shop", (("app", app),), "a1") for app in ("web", "api", "both"))}
+    there = [running("a1", labels={"app": app}) for app in ("web", "api", "both")]
+    asked = [budget(2), over("api", "api"), over("first", "both"), over("second", "both")]
+    run = state(*nodes("a=1"), *there, found=found)
+    *_, held = drain(["a1"], asked, 1, run, run.delete, lambda whole: None)
+
+    assert {("shop/web",), ("shop/api",), ("shop/first", "shop/second")} == {eviction.budgets for eviction in held}
 
 
 def test_a_drain_leaves_what_several_budgets_keep_and_goes_on():
     both = [budget(0), budget(0, name="other")]
-    held = (BlockedEviction("a1", ("web", "other")), BlockedEviction("b1", ("web", "other")))
+    held = tuple(BlockedEviction(node, ("shop/web", "shop/other")) for node in ("a1", "b1"))
 
     assert ([], held) == drained(begun(), both, makes=False)
 

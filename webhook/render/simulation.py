@@ -11,6 +11,7 @@ from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
+from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
 from webhook.simulation.results import OfConstraint, OfDrain, Range, StepResult
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
@@ -183,13 +184,36 @@ def ending_lines(result: StepResult) -> Iterator[str]:
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
         yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
-    for budget, share in list(result.held.items())[:MOST_REASONS]:
-        yield f"The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
+    yield from _held_lines(result.held)
     if result.unfinished and result.updated != result.there:
         new = f"{range_text(result.updated)} of {range_text(result.there)} Pods are new"
         yield f"The rollout never finishes {said_share(result.unfinished)}: {new}."
     if result.holding:
         yield f"{_holding(result)}."
+
+
+def _held_lines(held: Mapping[BlockedEviction, float]) -> Iterator[str]:
+    """Yield what keeps a drain from its end: all PodDisruptionBudgets, and of each the first nodes."""
+    by_budgets: dict[tuple[str, ...], list[tuple[BlockedEviction, float]]] = {}
+    for eviction, share in held.items():
+        by_budgets.setdefault(eviction.budgets, []).append((eviction, share))
+    for budgets, kept in by_budgets.items():
+        ends, kind = (
+            ("fails", "PodDisruptionBudgets") if len(budgets) > 1 else ("never finishes", "PodDisruptionBudget")
+        )
+        for eviction, share in kept[:MOST_REASONS]:
+            yield f"The {DRAIN} {ends} {said_share(share)}: {kind} {_keeping(eviction)}."
+        if len(kept) > MOST_REASONS:
+            yield f"  and so on {len(kept) - MOST_REASONS:,} more nodes"
+
+
+def _keeping(held: BlockedEviction) -> str:
+    *others, last = (one_line(name, LINE_LIMIT) for name in held.budgets)
+    if not others:
+        return f"{last}, which keeps a Pod on {held.node}"
+    all_of, which = ("both", "one") if len(others) == 1 else ("all", "all but one")
+    selecting = f"{', '.join(others)} and {last} {all_of} select a Pod on {held.node}"
+    return f'{selecting}: kube-apiserver says "{MORE_THAN_ONE}"; narrow or delete {which} of them'
 
 
 def _holding(result: StepResult) -> str:
@@ -230,7 +254,7 @@ def _result(result: StepResult) -> dict[str, object]:
         "holding": [{"index": index, "share": share} for index, share in result.holding.items()],
         "updated": _numbers(result.updated),
         "pods": _numbers(result.there),
-        "held": dict(result.held),
+        "held": {_keeping(eviction): share for eviction, share in result.held.items()},
         "missing": _numbers(result.missing),
         **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }

@@ -15,6 +15,8 @@ from webhook.scheduler.selectors import Selector
 from webhook.simulation.pod import Pod
 from webhook.simulation.state import State
 
+MORE_THAN_ONE = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
 
 class Budget(NamedTuple):
     """
@@ -34,9 +36,8 @@ class Budget(NamedTuple):
     def namespace(self) -> str:
         return self.written.namespace
 
-    @property
-    def name(self) -> str:
-        return self.written.name
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.written.name}"
 
     def selects(self, pod: Pod) -> bool:
         """Return whether the budget is about a Pod."""
@@ -85,14 +86,14 @@ def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -
 
 
 class BlockedEviction(NamedTuple):
-    """What a drain waits for: a Pod on `node` that a budget keeps, or for ever several together."""
+    """What keeps a drain from its end: a Pod on `node` that a budget keeps, or several for ever."""
 
     node: str
     budgets: tuple[str, ...]
 
 
 class Drained(NamedTuple):
-    """What a drain has come to: so many Pods evicted, and what it waits for."""
+    """What a drain has come to: so many Pods evicted, and all that keeps it from its end."""
 
     evicted: int
     held: tuple[BlockedEviction, ...] = ()
@@ -128,9 +129,8 @@ def drain(
                     settle(False)
             settle(True)
             if number == before and kept:
-                least = min(kept, key=len)
-                held.append(BlockedEviction(node, tuple(budget.name for budget in least)))
-                if len(least) == 1:
+                held += dict.fromkeys(BlockedEviction(node, tuple(map(str, by))) for by in kept)
+                if any(len(by) == 1 for by in kept):
                     return Drained(number, tuple(held))
                 break
     return Drained(number, tuple(held))

@@ -16,7 +16,7 @@ from webhook.simulation.disruption import BlockedEviction, Drained
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
 
-Value = TypeVar("Value", int, str)
+Value = TypeVar("Value", int, str, BlockedEviction)
 
 
 class Range(NamedTuple):
@@ -47,8 +47,8 @@ class StepResult(NamedTuple):
     """
     What a step has come to; `step` is "" for the situation before all.
 
-    `reasons`, `holding` (constraints by their index) and `held` (what a drain waits for) come with the share of the
-    runs; `unfinished` is that in which not every Pod is in the end as the workload wants it.
+    `reasons`, `holding` (constraints by their index) and `held` (all that keeps a drain from its end) come with the
+    share of the runs; `unfinished` is that in which not every Pod is in the end as the workload wants it.
     """
 
     step: str
@@ -60,7 +60,7 @@ class StepResult(NamedTuple):
     holding: Mapping[int, float]
     updated: Range
     there: Range
-    held: Mapping[str, float]
+    held: Mapping[BlockedEviction, float]
     missing: Range
     leaving: Range
     drained: OfDrain | None = None
@@ -108,20 +108,10 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         _shares([outcome.holding for outcome in outcomes]),
         ranged(outcome.updated for outcome in outcomes),
         ranged(outcome.there for outcome in outcomes),
-        _shares([_held(outcome.drained) for outcome in outcomes]),
+        _shares([outcome.drained.held if outcome.drained is not None else () for outcome in outcomes]),
         ranged(outcome.missing for outcome in outcomes),
         ranged(outcome.leaving for outcome in outcomes),
     )
-
-
-def _held(drained: Drained | None) -> list[str]:
-    held = drained.held if drained is not None else ()
-    return [f"{eviction.budgets[0]}, which {_beside(eviction)}keeps a Pod on {eviction.node}" for eviction in held]
-
-
-def _beside(held: BlockedEviction) -> str:
-    others = " and ".join(held.budgets[1:])
-    return f"with {others} " if others else ""
 
 
 def _of_constraint(
