@@ -81,6 +81,15 @@ def test_several_budgets_never_let_a_pod_go():
     assert both == refusing(pod, both, 2, run)
 
 
+def test_no_budget_is_asked_for_a_pod_that_is_pending():
+    """The kubelet has not started it; the API server lets it go, whatever selects it."""
+    run = begun(pending=True)
+    (pod,) = run.on("a1")
+
+    assert () == refusing(pod, [budget(2)], 2, run)
+    assert () == refusing(pod, (budget(0), budget(0, name="other")), 2, run)
+
+
 @pytest.mark.parametrize(
     ("least", "always", "goes"),
     [(1, False, True), (2, False, False), (2, True, True), (0, False, True), (1, True, True)],

@@ -34,7 +34,16 @@ def test_a_pod_as_the_cluster_has_it():
         found.cost,
         found.restarts,
     )
+    assert not found.pending
     assert (True, "", 0, ADDED_TOLERATIONS) == (found.spreads, found.home, found.revision, found.tolerations)
+
+
+def test_a_pod_that_its_kubelet_has_not_started_is_pending():
+    raw = pod("ReplicaSet/web-1", 0, "a1")
+    raw["status"] = {"phase": "Pending"}
+    ((found,),) = plan([*nodes(), *deployment(), raw], "scale=9").start.by_node.values()
+
+    assert (True, True) == (found.pending, found.ready)
 
 
 def test_pods_of_a_daemon_set_and_of_the_kubelet_are_kept_on_their_node():

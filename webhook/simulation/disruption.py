@@ -72,11 +72,12 @@ def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -
     """
     Return the PodDisruptionBudgets that block the eviction of a Pod; none if it may be evicted.
 
-    One blocks it while it allows no disruption; several that select the same Pod always do.
+    One blocks it while it allows no disruption; several that select the same Pod always do.  None is asked for a Pod
+    that is pending.
 
     upstream: eviction.go:EvictionREST.Create (v1.37)
     """
-    selecting = tuple([budget for budget in budgets if budget.selects(pod)])
+    selecting = tuple([budget for budget in budgets if not pod.pending and budget.selects(pod)])
     if len(selecting) != 1:
         return selecting
     (budget,) = selecting

@@ -72,6 +72,7 @@ def initial_pod(
         bound.started if bound is not None else inf,
         bound.preempted if bound is not None else False,
         pod.nominated_node if bound is None else "",
+        bound is not None and pod.phase == "Pending",
     )
 
 
