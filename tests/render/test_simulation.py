@@ -210,6 +210,34 @@ def test_long_bars_are_cut():
     assert f"      a   80   {'#' * 40}" == found[-1]
 
 
+FOR_EVER = [{"key": "node.kubernetes.io/unreachable", "operator": "Exists"}]
+LOST = [*nodes("a=2 b=1 c=1"), *deployment(replicas=4, on=["a1", "a2", "b1", "c1"])]
+
+
+def test_pods_on_nodes_that_nobody_reaches_are_drawn_apart():
+    """A constraint counts them as it does others."""
+    for one in LOST[-4:]:
+        one["spec"]["tolerations"] = FOR_EVER
+    made = shown(LOST, "lose=a1")
+    *_, a, b, c = [line for line in text(made).splitlines() if line]
+    lost = json.loads(as_json(made))["steps"][0]["constraints"][0]["domains"]
+
+    assert ("      a   2   x#   1 on nodes that nobody reaches", "      b   1   #", "      c   1   #") == (a, b, c)
+    once = {"least": 1, "mostLikely": 1, "most": 1}
+    assert [once, None, None] == [domain.get("unreachable") for domain in lost]
+    assert "nobody reaches" not in text(shown(LOST, "scale=5"))
+
+
+def test_of_many_domains_only_those_alike_in_what_is_unreachable_are_summed_up():
+    pods = deployment(constraint(topologyKey=HOSTNAME), replicas=14, on=[f"a{i}" for i in range(1, 15)])
+    for one in pods[2:]:
+        one["spec"]["tolerations"] = FOR_EVER
+    found = lines([*nodes("a=15"), *pods], f"cordon=a15 lose={HOSTNAME}=a3")
+
+    assert "      a1, a10 and 11 more   1   #" in found
+    assert "      a3                    1   x   1 on nodes that nobody reaches" in found
+
+
 def test_what_would_help_stands_at_the_end():
     objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)]
     one = shown(objects, "scale=9")

@@ -43,6 +43,14 @@ def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     assert {"a": (0, 0, 0), "b": (0, 0, 0)} == now.constraints[0].domains
 
 
+def test_pods_on_nodes_that_nobody_reaches_are_told_apart():
+    made = plan([*nodes("a=1 b=1"), *deployment(replicas=2)], "lose=a1")
+    runs = [(outcome({}), outcome({"a": 2, "b": 1})._replace(unreachable=(found,))) for found in ({"a": 2}, {"a": 1})]
+    now, lost = results(made, runs)
+
+    assert ({}, {"a": (1, 1, 2)}) == (now.constraints[0].unreachable, lost.constraints[0].unreachable)
+
+
 def test_a_drain_has_its_nodes_and_what_it_did():
     made = plan([*nodes("a=2 b=1"), *deployment(replicas=1, on=["b1"])], f"cordon=a1 drain={ZONE}=a")
     begun, cordoned = outcome({}), outcome({})

@@ -402,6 +402,7 @@ def test_pods_that_stay_on_a_lost_node_are_not_ready():
     scaled, drained = (simulated(objects, f"lose={ZONE}=a {step}")[1] for step in ("scale=4", "drain=b1"))
 
     assert {"a": (0, 0), "b": (2, 2), "c": (2, 2)} == ends(scaled)
+    assert ({}, {"a": (2, 2, 2)}) == (scaled.constraints[0].unreachable, drained.constraints[0].unreachable)
     assert {BlockedEviction("b1", ("shop/web",)): 1.0} == drained.held
 
 

@@ -19,7 +19,8 @@ from webhook.simulation.ties import FIRST
 
 BAR_WIDTH = 40  # of the longest bar
 MOST_ROWS, MOST_REASONS = 12, 3
-AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK = "#", "+", "."
+AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
+NONE = Range(0, 0, 0)
 BEFORE = "now"
 TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
@@ -35,6 +36,14 @@ class Simulated(NamedTuple):
     not_judged: Sequence[str]
     notes: Sequence[str]
     remedies: Sequence[Remedy] = ()
+
+
+class DomainRow(NamedTuple):
+    """The Pods of a domain, or of several that are alike, and those of them on nodes that nobody reaches."""
+
+    name: str
+    pods: Range
+    unreachable: Range
 
 
 def text(shown: Simulated) -> str:
@@ -95,10 +104,11 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     constraint = of.constraint
     yield f"    {'   '.join(constraint_words(constraint))}"
     rows = list(domain_rows(of))
-    width = max((len(name) for name, _ in rows), default=0)
-    numbers = max((len(range_text(bounds)) for _, bounds in rows), default=0)
-    for name, bounds in rows:
-        yield f"      {name:<{width}}   {range_text(bounds):>{numbers}}   {_bar(bounds, widest)}".rstrip()
+    width = max((len(row.name) for row in rows), default=0)
+    numbers = max((len(range_text(row.pods)) for row in rows), default=0)
+    for row in rows:
+        bar = f"{_bar(row, widest)}   {unreachable_text(row)}"
+        yield f"      {row.name:<{width}}   {range_text(row.pods):>{numbers}}   {bar}".rstrip()
     if of.exceeds:
         yield f"      {excess_line(of)}"
 
@@ -108,22 +118,33 @@ def excess_line(of: OfConstraint) -> str:
     return f"skew larger than {of.constraint.max_skew}: {said_share(of.exceeds)}"
 
 
-def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
+def domain_rows(of: OfConstraint) -> Iterator[DomainRow]:
     """Yield a row for each domain; where there are many, one for those that are alike, the most Pods first."""
-    if len(of.domains) <= MOST_ROWS:
-        yield from ((one_line(name, 63), bounds) for name, bounds in of.domains.items())
+    rows = [DomainRow(one_line(name, 63), pods, of.unreachable.get(name, NONE)) for name, pods in of.domains.items()]
+    if len(rows) <= MOST_ROWS:
+        yield from rows
         return
-    alike: dict[Range, list[str]] = {}
-    for name, bounds in of.domains.items():
-        alike.setdefault(bounds, []).append(name)
-    ordered = sorted(alike.items(), key=lambda alike: (-alike[0].most, -alike[0].most_likely, -alike[0].least))
-    for bounds, names in ordered[:MOST_ROWS]:
-        named = ", ".join(one_line(name, 63) for name in names[:2])
-        yield f"{named}{f' and {len(names) - 2:,} more' if len(names) > 2 else ''}", bounds
+    alike: dict[tuple[Range, Range], list[str]] = {}
+    for name, *numbers in rows:
+        alike.setdefault((numbers[0], numbers[1]), []).append(name)
+    ordered = sorted(alike.items(), key=lambda alike: [(-of.most, -of.most_likely, -of.least) for of in alike[0]])
+    for (pods, unreachable), names in ordered[:MOST_ROWS]:
+        more = f" and {len(names) - 2:,} more" if len(names) > 2 else ""
+        yield DomainRow(f"{', '.join(names[:2])}{more}", pods, unreachable)
     if len(ordered) > MOST_ROWS:
-        rest = [bounds for bounds, names in ordered[MOST_ROWS:] for _ in names]
-        least, most = min(bounds.least for bounds in rest), max(bounds.most for bounds in rest)
-        yield f"{len(rest):,} more", Range(least, rest[0].most_likely, most)
+        rest = [both for both, names in ordered[MOST_ROWS:] for _ in names]
+        pods, unreachable = (_all_of(ranges) for ranges in zip(*rest, strict=True))
+        yield DomainRow(f"{len(rest):,} more", pods, unreachable)
+
+
+def _all_of(ranges: Sequence[Range]) -> Range:
+    least, most = min(bounds.least for bounds in ranges), max(bounds.most for bounds in ranges)
+    return Range(least, ranges[0].most_likely, most)
+
+
+def unreachable_text(row: DomainRow) -> str:
+    """Return how many Pods of a domain are on nodes that nobody reaches, "" if none is."""
+    return f"{range_text(row.unreachable)} on nodes that nobody reaches" if row.unreachable.most else ""
 
 
 def range_text(bounds: Range) -> str:
@@ -135,9 +156,11 @@ def range_text(bounds: Range) -> str:
     )
 
 
-def _bar(bounds: Range, widest: int) -> str:
-    ends = [number if widest <= BAR_WIDTH else -(-number * BAR_WIDTH // widest) for number in bounds]
-    return AT_LEAST_MARK * ends[0] + LIKELY_MARK * (ends[1] - ends[0]) + AT_MOST_MARK * (ends[2] - ends[1])
+def _bar(row: DomainRow, widest: int) -> str:
+    of_all = (*row.pods, row.unreachable.most_likely)
+    least, likely, most, lost = [n if widest <= BAR_WIDTH else -(-n * BAR_WIDTH // widest) for n in of_all]
+    bar = AT_LEAST_MARK * least + LIKELY_MARK * (likely - least) + AT_MOST_MARK * (most - likely)
+    return UNREACHABLE_MARK * lost + bar[lost:]
 
 
 def said_share(share: float) -> str:
@@ -272,9 +295,16 @@ def _of_constraint(of: OfConstraint) -> dict[str, object]:
         "maxSkew": constraint.max_skew,
         "hard": constraint.hard,
         "selector": str(constraint.selector),
-        "domains": [{"value": name, **_numbers(bounds)} for name, bounds in of.domains.items()],
+        "domains": [
+            {"value": name, **_numbers(bounds), **_unreachable(of.unreachable.get(name))}
+            for name, bounds in of.domains.items()
+        ],
         "exceedsMaxSkew": of.exceeds,
     }
+
+
+def _unreachable(bounds: Range | None) -> dict[str, object]:
+    return {"unreachable": _numbers(bounds)} if bounds is not None else {}
 
 
 def _numbers(bounds: Range) -> Mapping[str, int]:

@@ -7,7 +7,7 @@ What many runs have come to: for each step and constraint the Pods per domain, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
 
 from webhook.scheduler.constraint import Constraint
@@ -28,11 +28,16 @@ class Range(NamedTuple):
 
 
 class OfConstraint(NamedTuple):
-    """A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew."""
+    """
+    A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew.
+
+    Of the Pods so many are `unreachable`, on nodes that nobody reaches, in the domains that have any.
+    """
 
     constraint: Constraint
     domains: Mapping[str, Range]
     exceeds: float
+    unreachable: Mapping[str, Range]
 
 
 class OfDrain(NamedTuple):
@@ -95,6 +100,7 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
             nodes,
             [outcome.domains[i] for outcome in outcomes],
             [outcome.exceeds[i] for outcome in outcomes],
+            [outcome.unreachable[i] if outcome.unreachable else {} for outcome in outcomes],
         )
         for i, constraint in enumerate(constraints)
     ]
@@ -115,11 +121,19 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
 
 
 def _of_constraint(
-    constraint: Constraint, nodes: Nodes, counted: Sequence[Mapping[str, int]], exceeds: Sequence[bool]
+    constraint: Constraint,
+    nodes: Nodes,
+    counted: Sequence[Mapping[str, int]],
+    exceeds: Sequence[bool],
+    unreachable: Sequence[Mapping[str, int]],
 ) -> OfConstraint:
-    domains = set(nodes.domains(constraint.topology_key)).union(*counted)
-    by_domain = {domain: ranged(of_run.get(domain, 0) for of_run in counted) for domain in sorted(domains)}
-    return OfConstraint(constraint, by_domain, sum(exceeds) / len(exceeds))
+    by_domain = _ranges(counted, set(nodes.domains(constraint.topology_key)).union(*counted))
+    lost = {domain: bounds for domain, bounds in _ranges(unreachable, set().union(*unreachable)).items() if bounds.most}
+    return OfConstraint(constraint, by_domain, sum(exceeds) / len(exceeds), lost)
+
+
+def _ranges(counted: Sequence[Mapping[str, int]], domains: Set[str]) -> dict[str, Range]:
+    return {domain: ranged(of_run.get(domain, 0) for of_run in counted) for domain in sorted(domains)}
 
 
 def ranged(numbers: Iterable[int]) -> Range:

@@ -7,7 +7,7 @@ One run: the steps one after the other, each until nothing happens any more.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from math import inf
 from random import Random
@@ -80,6 +80,7 @@ class Plan:
 class StepOutcome(NamedTuple):
     """
     What a step has come to: Pods per domain for each constraint, and whether their skew is larger than maxSkew.
+    `unreachable` are those of them on nodes that nobody reaches.
 
     `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
@@ -100,6 +101,7 @@ class StepOutcome(NamedTuple):
     missing: int = 0
     leaving: int = 0
     placements: int = 0
+    unreachable: tuple[Mapping[str, int], ...] = ()
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
@@ -323,7 +325,8 @@ class _Run:
         """Return where the Pods are now, and why some wait."""
         state, workload = self.state, self.workload
         of_class = workload.maker.of_class
-        counted = count_each(state.cycle(of_class))
+        cycle, lost = state.cycle(of_class), state.ground.lost
+        counted = count_each(cycle)
         waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]
         alike = {(pod.maker.of_class, pod.mounts): pod for pod in reversed(waiting) if pod.maker is not None}
         classes = list(reversed(alike.values()))
@@ -342,6 +345,7 @@ class _Run:
             missing=max(0, workload.replicas - len(there)),
             leaving=sum(pod.terminating for pod in workload.pods),
             placements=state.placements,
+            unreachable=tuple([counts.counts for counts in count_each(_of_nodes(cycle, lost))]) if lost else (),
         )
 
     def _why(self, pod: Pod) -> str:
@@ -361,6 +365,16 @@ class _Run:
             rest: tuple[Constraint, ...] = tuple(other for other in of_class.constraints if other is not constraint)
             if constraint.hard and feasible_nodes(replace(cycle, constraints=rest)):
                 yield constraint.index
+
+
+def _of_nodes(cycle: Cycle, names: Set[str]) -> Cycle:
+    """Return an attempt as if there were only those Pods of its namespace that are on these nodes."""
+    namespace = cycle.pod.namespace
+    there = {
+        labels: replace(group, nodes={name: number for name, number in group.nodes.items() if name in names})
+        for labels, group in cycle.snapshot.pods.get(namespace, {}).items()
+    }
+    return replace(cycle, snapshot=replace(cycle.snapshot, pods={namespace: there}))
 
 
 def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
