@@ -18,6 +18,7 @@ from tests.support.simulated import (
     plan,
     pod,
     stateful,
+    template,
     updating,
     workload,
 )
@@ -151,6 +152,55 @@ def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
         (one.pod.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
     ]
     assert ("What the StatefulSet's template was is not known: applying it replaces its Pods.",) == found.notes
+
+
+def spec_of(kind, **spec):
+    return owned(kind, "web", {"selector": {"matchLabels": {"app": "web"}}, "template": template(), **spec})
+
+
+TIER = {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["a", "b"]}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "said"),
+    [
+        (
+            "Deployment",
+            {"selector": {"matchLabels": {"app": "web", "tier": "front"}}},
+            'spec.selector: found {"matchLabels": {"app": "web", "tier": "front"}}, '
+            'wanted {"matchLabels": {"app": "web"}} as it is in the cluster: field is immutable; '
+            "keep it, or give the workload another name",
+        ),
+        ("ReplicaSet", {"selector": TIER}, 'spec.selector: found {"matchExpressions": [{"key": "tier"'),
+        ("StatefulSet", {"selector": TIER}, 'spec.selector: found {"matchExpressions": [{"key": "tier"'),
+        (
+            "StatefulSet",
+            {"podManagementPolicy": "Parallel"},
+            'spec.podManagementPolicy: found "Parallel", wanted "OrderedReady" as it is in the cluster: field is immut',
+        ),
+        ("StatefulSet", {"serviceName": "db"}, 'spec.serviceName: found "db", wanted "web" as'),
+    ],
+)
+def test_what_the_api_server_lets_nobody_change_is_an_error(kind, fields, said):
+    stored, applied = spec_of(kind, serviceName="web"), spec_of(kind, **{"serviceName": "web", **fields})
+    with pytest.raises(StepError) as error:
+        planned(applied, cluster(*nodes(), applied), [], KINDS, applied=True, stored=stored)
+
+    assert f"{kind} shop/web: {said}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "applied"),
+    [
+        ("Deployment", {}, {"selector": {"matchLabels": {"app": "web"}, "matchExpressions": []}, "replicas": 9}),
+        ("StatefulSet", {}, {"podManagementPolicy": "OrderedReady"}),
+        ("StatefulSet", {}, {"serviceName": "a dump lacks it"}),
+    ],
+)
+def test_what_is_as_the_cluster_has_it_or_may_be_changed_is_none(kind, stored, applied):
+    raw = spec_of(kind, **applied)
+
+    assert planned(raw, cluster(*nodes(), raw), [], KINDS, applied=True, stored=spec_of(kind, **stored))
 
 
 def test_an_applied_stateful_set_that_is_new_replaces_nothing():
