@@ -98,18 +98,59 @@ def test_a_deployment_that_is_paused_is_said_to_be():
     assert ("It is paused: no change of its template is rolled out.",) == notes
 
 
-def test_an_autoscaler_is_named():
-    scaler = {
+def autoscaler(**spec):
+    return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
         "metadata": {"name": "hpa", "namespace": "shop"},
-        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, **spec},
     }
-    objects = [*nodes(), *deployment(hostNetwork=True, resourceClaims=[{"name": "gpu"}]), scaler]
+
+
+def test_an_autoscaler_is_named():
+    objects = [*nodes(), *deployment(hostNetwork=True, resourceClaims=[{"name": "gpu"}]), autoscaler()]
     found = planned(workload(objects), cluster(*objects), [parse_step("rollout")], KINDS)
 
     assert ("HorizontalPodAutoscaler hpa scales it, too; what it does is not simulated.",) == found.notes
     assert ("dynamic resources",) == found.not_judged
+
+
+@pytest.mark.parametrize(
+    ("bounds", "steps", "said"),
+    [
+        (
+            {"minReplicas": 2, "maxReplicas": 6},
+            "scale=12",
+            "scale=12: HorizontalPodAutoscaler hpa keeps it between 2 and 6: it will scale it back to 6.",
+        ),
+        (
+            {"minReplicas": 4, "maxReplicas": 6},
+            "rollout scale=2",
+            "scale=2: HorizontalPodAutoscaler hpa keeps it between 4 and 6: it will scale it back to 4.",
+        ),
+        (
+            {"maxReplicas": 6},
+            "scale=9",
+            "scale=9: HorizontalPodAutoscaler hpa keeps it between 1 and 6: it will scale it back to 6.",
+        ),
+        ({"minReplicas": 2, "maxReplicas": 6}, "scale=6 scale=2", ""),
+        ({"minReplicas": 2, "maxReplicas": 6}, "scale=0", ""),  # Then it is off.
+        ({"minReplicas": 2}, "scale=9", ""),
+    ],
+)
+def test_a_scale_beyond_the_bounds_of_an_autoscaler_does_not_last(bounds, steps, said):
+    objects = [*nodes(), *deployment(), autoscaler(**bounds)]
+    taken = [parse_step(step) for step in steps.split()]
+    _, *notes = planned(workload(objects), cluster(*objects), taken, KINDS).notes
+
+    assert said == "".join(notes)
+
+
+def test_a_file_with_replicas_beyond_the_bounds_of_an_autoscaler():
+    objects = [*nodes(), *deployment(replicas=9), autoscaler(maxReplicas=6)]
+    *_, note = planned(workload(objects), cluster(*objects), [], KINDS, applied=True).notes
+
+    assert note.startswith("apply: HorizontalPodAutoscaler hpa keeps it between 1 and 6: it will scale it back to 6.")
 
 
 @pytest.mark.parametrize(("preempting", "named"), [(10, ("PodDisruptionBudgets",)), (0, ())])

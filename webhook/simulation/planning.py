@@ -126,7 +126,10 @@ def planned(
     lowest = min([*controllers.snapshot.priorities.values(), *priorities], default=0)
     preempting = _preempting(controllers, makers, changed, lowest)
     pods = list(_initial_pods(controllers, of_sets, changed, preempting))
-    notes = [*_notes(controllers, named), *_notes_on_claims(controllers, (*of_sets, *rollouts.values()), changed)]
+    notes = [
+        *_notes(controllers, named, taken),
+        *_notes_on_claims(controllers, (*of_sets, *rollouts.values()), changed),
+    ]
     if controllers.updating.lost:
         what = f"No Pod of revision {controllers.updating.current} is there"
         notes.append(f"{what}: what is made below the partition has the new template.")
@@ -263,15 +266,20 @@ def _check_rollout(ref: ObjectRef, named: Named) -> None:
         raise StepError(f"{ROLLOUT}: does nothing: {why}; drain or delete its nodes instead")
 
 
-def _notes(controllers: Controllers, named: Named) -> Iterator[str]:
+def _notes(controllers: Controllers, named: Named, steps: Iterable[Step]) -> Iterator[str]:
     """Yield notes on what stops a rollout, and on autoscalers, which the simulation leaves out."""
+    scaled = [step for step in steps if step.action in (SCALE, APPLY)]
     ref = controllers.ref
     if named.paused:
         yield "It is paused: no change of its template is rolled out."
     for key, raw in sorted(controllers.cluster.others.items()):
         autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
         if autoscaler is not None and autoscaler.scales(ref):
-            yield f"HorizontalPodAutoscaler {key.name} scales it, too; what it does is not simulated."
+            who, (least, most) = f"HorizontalPodAutoscaler {key.name}", autoscaler.scaling
+            yield f"{who} scales it, too; what it does is not simulated."
+            for step in scaled:
+                if (back := autoscaler.scaling.bounded(step.number)) != step.number:
+                    yield f"{step.text}: {who} keeps it between {least} and {most}: it will scale it back to {back}."
 
 
 def _notes_on_claims(controllers: Controllers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
