@@ -168,6 +168,25 @@ def test_the_way_of_breaking_ties_what_is_not_simulated_and_notes_are_said():
     assert ["  A note.", "  Not simulated: volumes. They may refuse further nodes, or prefer others."] == found[2:4]
 
 
+def test_budgets_that_are_not_known_refuse_evictions_and_no_nodes():
+    about_budgets = (
+        "  Not simulated: PodDisruptionBudgets. They may hold a drain, and have preemption choose other Pods."
+    )
+
+    assert about_budgets == lines(EVEN, "scale=4", not_judged=["PodDisruptionBudgets"])[2]
+    both = lines(EVEN, "scale=4", not_judged=["volumes", "PodDisruptionBudgets"])[2:4]
+    assert ["  Not simulated: volumes. They may refuse further nodes, or prefer others.", about_budgets] == both
+
+
+def test_a_budget_that_preemption_violates_is_named():
+    result = shown(EVEN, "scale=4", 1).results[1]._replace(violated={"shop/low": 0.5})
+    made = shown(EVEN, "scale=4", 1)._replace(results=[result, result])
+    said = "    Preemption violates PodDisruptionBudget shop/low in 50 % of the runs: more Pods go than it allows."
+
+    assert said == text(made).splitlines()[-1]
+    assert {"shop/low": 0.5} == json.loads(as_json(made))["steps"][0]["violated"]
+
+
 def test_what_waits_and_why_and_the_constraint_that_holds_it():
     found = lines([*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)], "scale=9")
 

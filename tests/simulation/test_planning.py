@@ -164,6 +164,15 @@ def test_budgets_that_may_not_be_read_matter_where_any_pod_that_waits_may_preemp
     assert () == planned(workload(objects), known, [parse_step("scale=9")], KINDS).not_judged
 
 
+@pytest.mark.parametrize(("step", "named"), [("drain=a1", ("PodDisruptionBudgets",)), ("cordon=a1", ())])
+def test_budgets_that_may_not_be_read_matter_for_a_drain(step, named):
+    objects = [*nodes(), *deployment(on=["a1"])]
+    known = cluster(*objects)
+    unread = known._replace(snapshot=replace(known.snapshot, budgets=None))
+
+    assert named == planned(workload(objects), unread, [parse_step(step)], KINDS).not_judged
+
+
 @pytest.mark.parametrize(
     ("there", "named"),
     [

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
+from webhook.placement.gaps import DISRUPTION_BUDGETS
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
@@ -81,8 +82,10 @@ def assumptions(shown: Simulated) -> Iterator[str]:
     """Yield what holds in every run, and what is not simulated."""
     yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once{_available(shown)}."
     yield from shown.notes
-    if shown.not_judged:
-        yield f"Not simulated: {', '.join(shown.not_judged)}. They may refuse further nodes, or prefer others."
+    if of_nodes := [gap for gap in shown.not_judged if gap != DISRUPTION_BUDGETS]:
+        yield f"Not simulated: {', '.join(of_nodes)}. They may refuse further nodes, or prefer others."
+    if DISRUPTION_BUDGETS in shown.not_judged:
+        yield f"Not simulated: {DISRUPTION_BUDGETS}. They may hold a drain, and have preemption choose other Pods."
 
 
 def _minor(shown: Simulated) -> int:
@@ -208,6 +211,9 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
         yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
     yield from _held_lines(result.held)
+    for budget, share in result.violated.items():
+        kind = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
+        yield f"Preemption violates {kind} {said_share(share)}: more Pods go than it allows."
     if result.unfinished and result.updated != result.there:
         new = f"{range_text(result.updated)} of {range_text(result.there)} Pods are new"
         yield f"The rollout never finishes {said_share(result.unfinished)}: {new}."
@@ -279,6 +285,7 @@ def _result(result: StepResult) -> dict[str, object]:
         "pods": _numbers(result.there),
         "held": {_keeping(eviction): share for eviction, share in result.held.items()},
         "missing": _numbers(result.missing),
+        **({"violated": dict(result.violated)} if result.violated else {}),
         **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }
 

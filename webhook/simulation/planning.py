@@ -159,7 +159,7 @@ def planned(
     not_judged = dict.fromkeys(
         gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)
     )
-    if preempting > lowest and controllers.snapshot.budgets is None:
+    if disrupting and controllers.snapshot.budgets is None:
         not_judged[DISRUPTION_BUDGETS] = None
     return Planned(plan, tuple(not_judged), tuple(notes), preempting)
 

@@ -68,6 +68,7 @@ class StepResult(NamedTuple):
     held: Mapping[BlockedEviction, float]
     missing: Range
     leaving: Range
+    violated: Mapping[str, float]
     drained: OfDrain | None = None
 
 
@@ -117,6 +118,7 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         _shares([outcome.drained.held if outcome.drained is not None else () for outcome in outcomes]),
         ranged(outcome.missing for outcome in outcomes),
         ranged(outcome.leaving for outcome in outcomes),
+        _shares([outcome.violated for outcome in outcomes]),
     )
 
 

@@ -86,6 +86,7 @@ class StepOutcome(NamedTuple):
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
     which a Pod that waits would not; `updated` Pods of all `there` have its template.  `drained` is of a drain.
     So many Pods are `missing` of those that it wants, and `leaving` are being deleted on nodes that nobody reaches.
+    Preemption has `violated` these PodDisruptionBudgets.
     """
 
     domains: tuple[Mapping[str, int], ...]
@@ -102,6 +103,7 @@ class StepOutcome(NamedTuple):
     leaving: int = 0
     placements: int = 0
     unreachable: tuple[Mapping[str, int], ...] = ()
+    violated: tuple[str, ...] = ()
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
@@ -151,6 +153,7 @@ class _Run:
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
         self._waited = self._others()
+        self._violated: dict[str, None] = {}  # PodDisruptionBudgets, by preemption in this step; a set in order.
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
         soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
@@ -164,6 +167,7 @@ class _Run:
         """Take a step, and wait until nothing changes any more; return what a drain has done, None for other steps."""
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
+        self._violated.clear()
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
             self.workload.scale(step.number)
         if i in self.plan.makers:
@@ -244,10 +248,11 @@ class _Run:
     def _make_room(self, pod: Pod, framework: Framework) -> bool:
         """Make room for a Pod that no node takes; return whether anything has changed."""
         before = pod.nominated
-        victims = make_room(pod, framework, self.plan.budgets, self.workload.replicas, self.state)
-        for victim in victims:
+        room = make_room(pod, framework, self.plan.budgets, self.workload.replicas, self.state)
+        self._violated.update(dict.fromkeys(map(str, room.violated)))
+        for victim in room.victims:
             self.evict(victim)
-        return bool(victims) or pod.nominated != before
+        return bool(room.victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
         """Delete a Pod on a node; its controller makes another: a StatefulSet and a DaemonSet once it is gone."""
@@ -346,6 +351,7 @@ class _Run:
             leaving=sum(pod.terminating for pod in workload.pods),
             placements=state.placements,
             unreachable=tuple([counts.counts for counts in count_each(_of_nodes(cycle, lost))]) if lost else (),
+            violated=tuple(self._violated),
         )
 
     def _why(self, pod: Pod) -> str:
