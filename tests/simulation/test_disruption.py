@@ -33,6 +33,8 @@ def over(name, app, least=1):
         ({"most": 9, "with_workload": True}, 5, 0),
         ({"most": 1, "expected": 3}, 5, 2),
         ({}, 5, 0),
+        ({"most": 1, "with_workload": True, "untold": True}, 5, 0),
+        ({"least": 2, "with_workload": True, "untold": True}, 5, 2),
     ],
 )
 def test_how_many_pods_must_stay_healthy(fields, replicas, desired):
@@ -70,6 +72,24 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
     assert (budget(2),) == refusing(pod, [budget(2)], 2, run)
     assert () == refusing(pod, [budget(2, namespace="other")], 2, run)
     assert refusing(pod, [budget(1, unready=1)], 2, run)
+
+
+@pytest.mark.parametrize(
+    ("fields", "allowed"),
+    [
+        ({"least": 1}, 1),
+        ({"least": 5}, 0),
+        ({"most": 1, "with_workload": True}, 1),
+        ({"least": "50%", "expected": 2}, 1),
+        ({"most": 1}, 0),  # Nothing says how many there should be: no workload has its Pods.
+        ({"least": "50%"}, 0),
+        ({}, 0),
+        ({"most": 1, "expected": 2, "untold": True}, 0),
+        ({"least": 1, "untold": True}, 1),
+    ],
+)
+def test_how_many_may_be_disrupted(fields, allowed):
+    assert allowed == budget(**fields).allowed(2, begun())
 
 
 def test_several_budgets_never_let_a_pod_go():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.simulated import (
     NOW,
     budget,
@@ -58,4 +60,16 @@ def test_budgets_know_what_their_workloads_want():
     objects = [*nodes(), *deployment(on=["a1"]), other, pod("ReplicaSet/api", 0, "b1"), budget(maxUnavailable="10%")]
     (found,) = plan(objects, "drain=a1").budgets
 
-    assert (4, True, None, "10%") == (found.expected, found.with_workload, *found.written[3:5])
+    assert (4, True, False, None, "10%") == (*found[2:4], found.untold, *found.written[3:5])
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected", "untold"),
+    [("CloneSet/api", 2, False), ("Job/api", 2, True), ("DaemonSet/api", 2, True)],
+)
+def test_budgets_over_pods_whose_owner_is_not_known_or_has_no_scale(owner, expected, untold):
+    """Of one that is not known there are as many as it should have."""
+    objects = [*nodes(), *deployment(), *(pod(owner, i, "b1") for i in (1, 2)), budget(maxUnavailable=1)]
+    (found,) = plan(objects, "drain=a1").budgets
+
+    assert (expected, untold) == (found.expected, found.untold)

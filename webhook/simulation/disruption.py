@@ -23,7 +23,8 @@ class Budget(NamedTuple):
     A PodDisruptionBudget with the Pods that it is about; `expected` are those that the workloads of these should have.
 
     With `with_workload` the simulated workload is among these, whose replicas come on top.  `unready` Pods that it
-    selects are not ready at first.
+    selects are not ready at first.  Where how many are expected is `untold`, since an owner of these Pods has no scale,
+    it allows no disruption unless minAvailable is a number.
     """
 
     written: DisruptionBudget
@@ -31,6 +32,7 @@ class Budget(NamedTuple):
     expected: int = 0
     with_workload: bool = False
     unready: int = 0
+    untold: bool = False
 
     @property
     def namespace(self) -> str:
@@ -61,11 +63,23 @@ class Budget(NamedTuple):
 
         upstream: disruption.go:DisruptionController.getExpectedPodCount (v1.37)
         """
-        expected = self.expected + (replicas if self.with_workload else 0)
+        expected = self._expected(replicas)
         least, most_unavailable = self.written.min_available, self.written.max_unavailable
         if most_unavailable is not None:
             return max(0, expected - scaled(most_unavailable, expected, up=True))
         return scaled(least, expected, up=True) if least is not None else 0
+
+    def allowed(self, replicas: int, state: State) -> int:
+        """
+        Return how many Pods may be disrupted while the simulated workload has so many replicas.
+
+        upstream: disruption.go:DisruptionController.updatePdbStatus, DisruptionController.failSafe (v1.37)
+        """
+        is_number = self.written.max_unavailable is None and isinstance(self.written.min_available, int)
+        return max(0, self.healthy(state) - self.desired(replicas)) if is_number or self._expected(replicas) else 0
+
+    def _expected(self, replicas: int) -> int:
+        return 0 if self.untold else self.expected + (replicas if self.with_workload else 0)
 
 
 def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> tuple[Budget, ...]:
@@ -81,9 +95,9 @@ def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -
     if len(selecting) != 1:
         return selecting
     (budget,) = selecting
-    healthy, desired = budget.healthy(state), budget.desired(replicas)
-    allowed = healthy > desired or (not pod.ready and (budget.written.always_allow or healthy == desired > 0))
-    return () if allowed else selecting
+    if not pod.ready and (budget.written.always_allow or budget.healthy(state) >= budget.desired(replicas) > 0):
+        return ()
+    return () if budget.allowed(replicas, state) else selecting
 
 
 class BlockedEviction(NamedTuple):

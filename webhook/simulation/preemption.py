@@ -42,7 +42,7 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
         lower[node] = {str(of.serial): of for of in there if of.priority < pod.priority}
         return [NamedPod(of.namespace, name, of.on(node)) for name, of in lower[node].items()]
 
-    allowed = [(budget, max(0, budget.healthy(state) - budget.desired(replicas))) for budget in budgets]
+    allowed = [(budget, budget.allowed(replicas, state)) for budget in budgets]
     written = [budget.written._replace(allowed=number, disrupted=frozenset()) for budget, number in allowed]
     preemption = preempt(framework, feasibility, lower_on, written, state.random)
     state.spend(len(lower))
