@@ -284,8 +284,8 @@ def _result(result: StepResult) -> dict[str, object]:
         "updated": _numbers(result.updated),
         "pods": _numbers(result.there),
         "held": {_keeping(eviction): share for eviction, share in result.held.items()},
+        "violated": dict(result.violated),
         "missing": _numbers(result.missing),
-        **({"violated": dict(result.violated)} if result.violated else {}),
         **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }
 

@@ -17,14 +17,14 @@ from webhook.simulation.pod import Pod
 from webhook.simulation.state import State
 
 
-class Room(NamedTuple):
+class RoomMade(NamedTuple):
     """What makes room for a Pod: others that go, and are not going already, and the budgets that this violates."""
 
     victims: Sequence[Pod] = ()
     violated: tuple[Budget, ...] = ()
 
 
-def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replicas: int, state: State) -> Room:
+def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replicas: int, state: State) -> RoomMade:
     """
     Choose a node and the Pods that have to go from it, and nominate the node.
 
@@ -33,7 +33,7 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
     upstream: preemption.go:Evaluator.Preempt, executor.go:Executor.prepareCandidate (v1.37)
     """
     if not framework.cycle.profile.preempts or (pod.priority <= state.begun.lowest and not pod.nominated):
-        return Room()
+        return RoomMade()
     feasibility = framework.feasibility()
     lower = dict[str, dict[str, Pod]]()
 
@@ -49,7 +49,7 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
     if preemption is None or not preemption.helps:
         if preemption is not None and preemption.clears_nomination:
             state.nominate(pod, "")
-        return Room()
+        return RoomMade()
     # Of nodes that are tied kube-scheduler takes any, each time anew: here the Pod keeps its own, so that a run ends.
     node = pod.nominated if pod.nominated in preemption.nodes else state.random.choice(preemption.nodes)
     victims = state.random.choice(preemption.candidates[node])
@@ -65,7 +65,7 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
         for budget, number in allowed
         if sum(victim.ready and budget.selects(victim) for victim in going) > number
     ]
-    return Room(going, tuple(violated))
+    return RoomMade(going, tuple(violated))
 
 
 def _taken(victims: Victims, by_name: dict[str, Pod], state: State) -> list[Pod]:
