@@ -120,7 +120,7 @@ def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
     found = [line.strip() for line in lines([*objects, *over], f"drain={ZONE}=a")]
 
     assert 3 == sum("The drain fails" in line for line in found)
-    assert "and so on 2 more nodes" in found
+    assert "and likewise on 2 more nodes" in found
 
 
 def test_min_ready_seconds_are_named():

@@ -128,8 +128,8 @@ def domain_rows(of: OfConstraint) -> Iterator[DomainRow]:
         yield from rows
         return
     alike: dict[tuple[Range, Range], list[str]] = {}
-    for name, *numbers in rows:
-        alike.setdefault((numbers[0], numbers[1]), []).append(name)
+    for row in rows:
+        alike.setdefault((row.pods, row.unreachable), []).append(row.name)
     ordered = sorted(alike.items(), key=lambda alike: [(-of.most, -of.most_likely, -of.least) for of in alike[0]])
     for (pods, unreachable), names in ordered[:MOST_ROWS]:
         more = f" and {len(names) - 2:,} more" if len(names) > 2 else ""
@@ -212,8 +212,8 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
     yield from _held_lines(result.held)
     for budget, share in result.violated.items():
-        kind = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
-        yield f"Preemption violates {kind} {said_share(share)}: more Pods go than it allows."
+        named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
+        yield f"Preemption violates {named} {said_share(share)}: more Pods go than it allows."
     if result.unfinished and result.updated != result.there:
         new = f"{range_text(result.updated)} of {range_text(result.there)} Pods are new"
         yield f"The rollout never finishes {said_share(result.unfinished)}: {new}."
@@ -227,13 +227,11 @@ def _held_lines(held: Mapping[BlockedEviction, float]) -> Iterator[str]:
     for eviction, share in held.items():
         by_budgets.setdefault(eviction.budgets, []).append((eviction, share))
     for budgets, kept in by_budgets.items():
-        ends, kind = (
-            ("fails", "PodDisruptionBudgets") if len(budgets) > 1 else ("never finishes", "PodDisruptionBudget")
-        )
+        ends, plural = ("fails", "s") if len(budgets) > 1 else ("never finishes", "")
         for eviction, share in kept[:MOST_REASONS]:
-            yield f"The {DRAIN} {ends} {said_share(share)}: {kind} {_keeping(eviction)}."
+            yield f"The {DRAIN} {ends} {said_share(share)}: PodDisruptionBudget{plural} {_keeping(eviction)}."
         if len(kept) > MOST_REASONS:
-            yield f"  and so on {len(kept) - MOST_REASONS:,} more nodes"
+            yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
 
 
 def _keeping(held: BlockedEviction) -> str:

@@ -124,10 +124,10 @@ def _with_pods(budget: DisruptionBudget, controllers: Controllers) -> Budget:
     owners, unready = Counter[ObjectKey](), 0
     for pod in controllers.pods:
         if pod.namespace == budget.namespace and selector.matches(pod.labels):
+            active = not pod.terminating and pod.phase not in FINISHED
             if pod.owner is not None:
-                owners[pod.owner.key(pod.namespace)] += 1
-            counts = pod.node and not pod.terminating and pod.phase not in FINISHED
-            unready += bool(counts and not pod.ready_condition.ready)
+                owners[pod.owner.key(pod.namespace)] += active
+            unready += bool(active and pod.node and not pod.ready_condition.ready)
     there, own = controllers.cluster.others, controllers.revisions
     return Budget(
         budget,
