@@ -38,6 +38,15 @@ def test_a_workload_and_steps(simulate):
     assert "  scale=4" in out.splitlines()
 
 
+def test_a_file_that_the_api_server_refuses(simulate):
+    made, *_ = deployment()
+    made["spec"]["selector"] = {"matchLabels": {"app": "api"}}
+    code, out, err = simulate("-f web.yaml", **{"web.yaml": made})
+
+    assert (2, "") == (code, out)
+    assert 'Deployment shop/web: spec.selector: found {"matchLabels": {"app": "api"}}, wanted ' in err
+
+
 @pytest.mark.parametrize("words", ["deploy web scale=4 -n shop", "-n shop deploy/web scale=4", "deploy/web -n shop"])
 def test_options_stand_anywhere_and_kubectls_names_do(simulate, words):
     assert simulate(f"{words} rollout").code == 0

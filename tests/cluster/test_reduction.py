@@ -60,7 +60,7 @@ STATUS = {
     "Pod": f"phase nominatedNodeName startTime allocatedResources resources.requests"
     f" {RESTARTS} {below('containerStatuses[]', CONTAINER_STATUS)}"
     f" {below('initContainerStatuses[]', CONTAINER_STATUS)}",
-    "Node": "phase allocatable declaredFeatures[] images[].names[] images[].sizeBytes",
+    "Node": "phase allocatable declaredFeatures[] nodeInfo.kubeletVersion images[].names[] images[].sizeBytes",
     "Namespace": "phase",
     "Job": "startTime",
     "PodDisruptionBudget": "disruptedPods disruptionsAllowed",

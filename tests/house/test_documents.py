@@ -187,6 +187,7 @@ BY_NAME = (
     "nodes",
     "reasons",
     "held",
+    "violated",
     "others",
     "zones",
     "domains",

@@ -77,7 +77,9 @@ def test_objects_besides_replace_those_of_the_same_name(cluster):
     cluster(node("n1"), workload("Deployment", name="web"))
     mine = workload("Deployment", name="web", labels={"mine": "yes"})
 
-    assert mine == read(more=[mine]).others["apps", "Deployment", "shop", "web"]
+    key, found = ("apps", "Deployment", "shop", "web"), read(more=[mine, workload("Deployment", name="new")])
+    assert mine == found.others[key]
+    assert {key: workload("Deployment", name="web")} == found.replaced
 
 
 def test_without_the_right_to_list_all_pods_those_of_the_namespace_are_read(cluster):

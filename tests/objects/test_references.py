@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import pod, workload
-from webhook.objects.references import ObjectRef, Owner, controller_of
+from webhook.objects.references import ObjectRef, Owner, Scaling, controller_of
 from webhook.objects.workload import parse_workloads
 
 NAMED = [
@@ -69,3 +69,12 @@ def test_the_owner_is_the_first_reference_that_controls(case):
     (found,) = parse_workloads(pod(ownerReferences=case.references))
 
     assert found.owner == (Owner("apps/v1", case.owner, "web", "u1") if case.owner else None)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "replicas", "bounded"),
+    [(2, 6, 9, 6), (2, 6, 1, 2), (2, 6, 6, 6), (2, 6, 0, 0), (2, None, 1, 1)],
+)
+def test_an_autoscaler_keeps_replicas_within_its_bounds(least, most, replicas, bounded):
+    """But where there are none it is off, and bounds that are not known say nothing."""
+    assert bounded == Scaling(least, most).bounded(replicas)

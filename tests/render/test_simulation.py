@@ -11,6 +11,7 @@ from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text
+from webhook.simulation.disruption import MORE_THAN_ONE
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import Range, results
 from webhook.simulation.run import run
@@ -76,9 +77,50 @@ def test_a_drain_is_counted():
 def test_a_drain_that_a_budget_holds_says_that_alone():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert ["The drain never finishes in every run: PodDisruptionBudget web, which keeps a Pod on a1."] == [
+    assert ["The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1."] == [
         line.strip() for line in found if "The drain" in line
     ]
+
+
+def named_budget(name, app="web", **spec):
+    made = budget(**{"minAvailable": 1, "selector": {"matchLabels": {"app": app}}, **spec})
+    return {**made, "metadata": {**made["metadata"], "name": name}}
+
+
+def test_two_budgets_that_hold_a_drain_are_both_named_in_every_run():
+    api = pod("ReplicaSet/api-1", 0, "a1", labels={"app": "api"})
+    found = lines([*EVEN, api, budget(minAvailable=3), named_budget("api", "api")], "drain=a1")
+
+    assert [
+        "The drain never finishes in every run: PodDisruptionBudget shop/api, which keeps a Pod on a1.",
+        "The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1.",
+    ] == [line.strip() for line in found if "The drain" in line]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("more",), "shop/more and shop/web both select a Pod on a1: {}; narrow or delete one of them."),
+        (("more", "new"), "shop/more, shop/new and shop/web all select a Pod on a1: {}; narrow or delete all but one"),
+    ],
+)
+def test_several_budgets_over_one_pod_are_told_from_one_that_allows_nothing(names, said):
+    """The API server answers with 500, whatever they allow, and kubectl drain ends with that."""
+    over = [budget(minAvailable=0), *map(named_budget, names)]
+    (held,) = [line.strip() for line in lines([*EVEN, *over], "drain=a1") if "The drain" in line]
+    rule = f'kube-apiserver says "{MORE_THAN_ONE}"'
+
+    assert held.startswith(f"The drain fails in every run: PodDisruptionBudgets {said.format(rule)}")
+
+
+def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
+    """It goes on with the next node."""
+    objects = [*nodes("a=5"), *deployment(constraint(topologyKey=HOSTNAME), on=[f"a{i}" for i in range(1, 6)])]
+    over = [budget(minAvailable=0), named_budget("more")]
+    found = [line.strip() for line in lines([*objects, *over], f"drain={ZONE}=a")]
+
+    assert 3 == sum("The drain fails" in line for line in found)
+    assert "and likewise on 2 more nodes" in found
 
 
 def test_min_ready_seconds_are_named():
@@ -126,6 +168,25 @@ def test_the_way_of_breaking_ties_what_is_not_simulated_and_notes_are_said():
     assert ["  A note.", "  Not simulated: volumes. They may refuse further nodes, or prefer others."] == found[2:4]
 
 
+def test_budgets_that_are_not_known_refuse_evictions_and_no_nodes():
+    about_budgets = (
+        "  Not simulated: PodDisruptionBudgets. They may hold a drain, and have preemption choose other Pods."
+    )
+
+    assert about_budgets == lines(EVEN, "scale=4", not_judged=["PodDisruptionBudgets"])[2]
+    both = lines(EVEN, "scale=4", not_judged=["volumes", "PodDisruptionBudgets"])[2:4]
+    assert ["  Not simulated: volumes. They may refuse further nodes, or prefer others.", about_budgets] == both
+
+
+def test_a_budget_that_preemption_violates_is_named():
+    result = shown(EVEN, "scale=4", 1).results[1]._replace(violated={"shop/low": 0.5})
+    made = shown(EVEN, "scale=4", 1)._replace(results=[result, result])
+    said = "    Preemption violates PodDisruptionBudget shop/low in 50 % of the runs: more Pods go than it allows."
+
+    assert said == text(made).splitlines()[-1]
+    assert {"shop/low": 0.5} == json.loads(as_json(made))["steps"][0]["violated"]
+
+
 def test_what_waits_and_why_and_the_constraint_that_holds_it():
     found = lines([*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)], "scale=9")
 
@@ -147,7 +208,9 @@ def test_a_rollout_that_never_finishes():
 def test_a_drain_that_never_finishes():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert "    The drain never finishes in every run: PodDisruptionBudget web, which keeps a Pod on a1." == found[-1]
+    assert (
+        "    The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1." == found[-1]
+    )
 
 
 def test_a_skew_that_is_larger_than_allowed():
@@ -164,6 +227,34 @@ def test_long_bars_are_cut():
     found = lines([*nodes("a=1", pods="500"), *deployment(replicas=1, on=["a1"])], "scale=80")
 
     assert f"      a   80   {'#' * 40}" == found[-1]
+
+
+FOR_EVER = [{"key": "node.kubernetes.io/unreachable", "operator": "Exists"}]
+LOST = [*nodes("a=2 b=1 c=1"), *deployment(replicas=4, on=["a1", "a2", "b1", "c1"])]
+
+
+def test_pods_on_nodes_that_nobody_reaches_are_drawn_apart():
+    """A constraint counts them as it does others."""
+    for one in LOST[-4:]:
+        one["spec"]["tolerations"] = FOR_EVER
+    made = shown(LOST, "lose=a1")
+    *_, a, b, c = [line for line in text(made).splitlines() if line]
+    lost = json.loads(as_json(made))["steps"][0]["constraints"][0]["domains"]
+
+    assert ("      a   2   x#   1 on nodes that nobody reaches", "      b   1   #", "      c   1   #") == (a, b, c)
+    once = {"least": 1, "mostLikely": 1, "most": 1}
+    assert [once, None, None] == [domain.get("unreachable") for domain in lost]
+    assert "nobody reaches" not in text(shown(LOST, "scale=5"))
+
+
+def test_of_many_domains_only_those_alike_in_what_is_unreachable_are_summed_up():
+    pods = deployment(constraint(topologyKey=HOSTNAME), replicas=14, on=[f"a{i}" for i in range(1, 15)])
+    for one in pods[2:]:
+        one["spec"]["tolerations"] = FOR_EVER
+    found = lines([*nodes("a=15"), *pods], f"cordon=a15 lose={HOSTNAME}=a3")
+
+    assert "      a1, a10 and 11 more   1   #" in found
+    assert "      a3                    1   x   1 on nodes that nobody reaches" in found
 
 
 def test_what_would_help_stands_at_the_end():

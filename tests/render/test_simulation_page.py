@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.render.test_report_page import HOSTILE, ORIGIN, Page
-from tests.render.test_simulation import EVEN, shown
+from tests.render.test_simulation import EVEN, LOST, shown
 from tests.support.build import constraint
 from tests.support.placing import node
 from tests.support.simulated import deployment, nodes
@@ -35,6 +35,13 @@ def test_the_parts_of_a_bar_are_those_of_the_runs():
 
     assert [("least", "85")] * 3 == bars[:3]
     assert [("most", "170"), ("least", "85")] * 3 == bars[3:]
+
+
+def test_pods_on_nodes_that_nobody_reaches_are_drawn_apart():
+    found = page(LOST, "lose=a1")
+
+    assert "Pods per domain: a 2, 1 on nodes that nobody reaches; b 1; c 1" == found.pictures()[-1]
+    assert {"class": "unreachable", "width": "85"}.items() <= found.all("rect")[4].items()
 
 
 def test_what_waits_and_why_and_what_would_help():

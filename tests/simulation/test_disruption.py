@@ -7,7 +7,7 @@ import pytest
 from tests.support.placing import running
 from tests.support.simulated import nodes, state
 from webhook.objects.disruption_budget import DisruptionBudget
-from webhook.scheduler.selectors import EQUALS, Requirement, Selector
+from webhook.scheduler.selectors import EQUALS, Requirement, Selector, selecting
 from webhook.simulation.disruption import BlockedEviction, Budget, Drained, drain, refusing
 from webhook.simulation.pod import InitialPod
 
@@ -17,6 +17,10 @@ WEB = (("app", "web"),)
 def budget(least=None, most=None, namespace="shop", name="web", always_allow=False, **fields):
     written = DisruptionBudget(namespace, name, {}, least, most, always_allow)
     return Budget(written, Selector((Requirement("app", EQUALS, ("web",)),)), **fields)
+
+
+def over(name, app, least=1):
+    return Budget(DisruptionBudget("shop", name, {}, least, None, always_allow=False), selecting({"app": app}))
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,8 @@ def budget(least=None, most=None, namespace="shop", name="web", always_allow=Fal
         ({"most": 9, "with_workload": True}, 5, 0),
         ({"most": 1, "expected": 3}, 5, 2),
         ({}, 5, 0),
+        ({"most": 1, "with_workload": True, "untold": True}, 5, 0),
+        ({"least": 2, "with_workload": True, "untold": True}, 5, 2),
     ],
 )
 def test_how_many_pods_must_stay_healthy(fields, replicas, desired):
@@ -68,6 +74,24 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
     assert refusing(pod, [budget(1, unready=1)], 2, run)
 
 
+@pytest.mark.parametrize(
+    ("fields", "allowed"),
+    [
+        ({"least": 1}, 1),
+        ({"least": 5}, 0),
+        ({"most": 1, "with_workload": True}, 1),
+        ({"least": "50%", "expected": 2}, 1),
+        ({"most": 1}, 0),  # Nothing says how many there should be: no workload has its Pods.
+        ({"least": "50%"}, 0),
+        ({}, 0),
+        ({"most": 1, "expected": 2, "untold": True}, 0),
+        ({"least": 1, "untold": True}, 1),
+    ],
+)
+def test_how_many_may_be_disrupted(fields, allowed):
+    assert allowed == budget(**fields).allowed(2, begun())
+
+
 def test_several_budgets_never_let_a_pod_go():
     """The API server cannot evict it."""
     run = begun()
@@ -75,6 +99,15 @@ def test_several_budgets_never_let_a_pod_go():
     both = (budget(0), budget(0, name="other"))
 
     assert both == refusing(pod, both, 2, run)
+
+
+def test_no_budget_is_asked_for_a_pod_that_is_pending():
+    """The kubelet has not started it; the API server lets it go, whatever selects it."""
+    run = begun(pending=True)
+    (pod,) = run.on("a1")
+
+    assert () == refusing(pod, [budget(2)], 2, run)
+    assert () == refusing(pod, (budget(0), budget(0, name="other")), 2, run)
 
 
 @pytest.mark.parametrize(
@@ -115,13 +148,24 @@ def test_a_drain_goes_on_when_other_pods_are_healthy():
 
 
 def test_a_drain_stops_at_the_node_whose_pod_a_budget_keeps():
-    assert (["a1"], (BlockedEviction("b1", ("web",)),)) == drained(begun(), [budget(1)], makes=False)
-    assert ([], (BlockedEviction("a1", ("web",)),)) == drained(begun(), [budget(2)], makes=True)
+    assert (["a1"], (BlockedEviction("b1", ("shop/web",)),)) == drained(begun(), [budget(1)], makes=False)
+    assert ([], (BlockedEviction("a1", ("shop/web",)),)) == drained(begun(), [budget(2)], makes=True)
+
+
+def test_all_budgets_hold_a_drain_that_keep_a_pod_of_its_node():
+    """kubectl asks for all Pods of a node at once, and goes on asking for each."""
+    found = {"a1": tuple(InitialPod("shop", (("app", app),), "a1") for app in ("web", "api", "both"))}
+    there = [running("a1", labels={"app": app}) for app in ("web", "api", "both")]
+    asked = [budget(2), over("api", "api"), over("first", "both"), over("second", "both")]
+    run = state(*nodes("a=1"), *there, found=found)
+    *_, held = drain(["a1"], asked, 1, run, run.delete, lambda whole: None)
+
+    assert {("shop/web",), ("shop/api",), ("shop/first", "shop/second")} == {eviction.budgets for eviction in held}
 
 
 def test_a_drain_leaves_what_several_budgets_keep_and_goes_on():
     both = [budget(0), budget(0, name="other")]
-    held = (BlockedEviction("a1", ("web", "other")), BlockedEviction("b1", ("web", "other")))
+    held = tuple(BlockedEviction(node, ("shop/web", "shop/other")) for node in ("a1", "b1"))
 
     assert ([], held) == drained(begun(), both, makes=False)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.simulated import (
     NOW,
     budget,
@@ -34,7 +36,16 @@ def test_a_pod_as_the_cluster_has_it():
         found.cost,
         found.restarts,
     )
+    assert not found.pending
     assert (True, "", 0, ADDED_TOLERATIONS) == (found.spreads, found.home, found.revision, found.tolerations)
+
+
+def test_a_pod_that_its_kubelet_has_not_started_is_pending():
+    raw = pod("ReplicaSet/web-1", 0, "a1")
+    raw["status"] = {"phase": "Pending"}
+    ((found,),) = plan([*nodes(), *deployment(), raw], "scale=9").start.by_node.values()
+
+    assert (True, True) == (found.pending, found.ready)
 
 
 def test_pods_of_a_daemon_set_and_of_the_kubelet_are_kept_on_their_node():
@@ -49,4 +60,16 @@ def test_budgets_know_what_their_workloads_want():
     objects = [*nodes(), *deployment(on=["a1"]), other, pod("ReplicaSet/api", 0, "b1"), budget(maxUnavailable="10%")]
     (found,) = plan(objects, "drain=a1").budgets
 
-    assert (4, True, None, "10%") == (found.expected, found.with_workload, *found.written[3:5])
+    assert (4, True, False, None, "10%") == (*found[2:4], found.untold, *found.written[3:5])
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected", "untold"),
+    [("CloneSet/api", 2, False), ("Job/api", 2, True), ("DaemonSet/api", 2, True)],
+)
+def test_budgets_over_pods_whose_owner_is_not_known_or_has_no_scale(owner, expected, untold):
+    """Of one that is not known there are as many as it should have."""
+    objects = [*nodes(), *deployment(), *(pod(owner, i, "b1") for i in (1, 2)), budget(maxUnavailable=1)]
+    (found,) = plan(objects, "drain=a1").budgets
+
+    assert (expected, untold) == (found.expected, found.untold)

@@ -18,6 +18,7 @@ from tests.support.simulated import (
     plan,
     pod,
     stateful,
+    template,
     updating,
     workload,
 )
@@ -97,18 +98,59 @@ def test_a_deployment_that_is_paused_is_said_to_be():
     assert ("It is paused: no change of its template is rolled out.",) == notes
 
 
-def test_an_autoscaler_is_named():
-    scaler = {
+def autoscaler(**spec):
+    return {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",
         "metadata": {"name": "hpa", "namespace": "shop"},
-        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, **spec},
     }
-    objects = [*nodes(), *deployment(hostNetwork=True, resourceClaims=[{"name": "gpu"}]), scaler]
+
+
+def test_an_autoscaler_is_named():
+    objects = [*nodes(), *deployment(hostNetwork=True, resourceClaims=[{"name": "gpu"}]), autoscaler()]
     found = planned(workload(objects), cluster(*objects), [parse_step("rollout")], KINDS)
 
     assert ("HorizontalPodAutoscaler hpa scales it, too; what it does is not simulated.",) == found.notes
     assert ("dynamic resources",) == found.not_judged
+
+
+@pytest.mark.parametrize(
+    ("bounds", "steps", "said"),
+    [
+        (
+            {"minReplicas": 2, "maxReplicas": 6},
+            "scale=12",
+            "scale=12: HorizontalPodAutoscaler hpa keeps it between 2 and 6: it will scale it back to 6.",
+        ),
+        (
+            {"minReplicas": 4, "maxReplicas": 6},
+            "rollout scale=2",
+            "scale=2: HorizontalPodAutoscaler hpa keeps it between 4 and 6: it will scale it back to 4.",
+        ),
+        (
+            {"maxReplicas": 6},
+            "scale=9",
+            "scale=9: HorizontalPodAutoscaler hpa keeps it between 1 and 6: it will scale it back to 6.",
+        ),
+        ({"minReplicas": 2, "maxReplicas": 6}, "scale=6 scale=2", ""),
+        ({"minReplicas": 2, "maxReplicas": 6}, "scale=0", ""),  # Then it is off.
+        ({"minReplicas": 2}, "scale=9", ""),
+    ],
+)
+def test_a_scale_beyond_the_bounds_of_an_autoscaler_does_not_last(bounds, steps, said):
+    objects = [*nodes(), *deployment(), autoscaler(**bounds)]
+    taken = [parse_step(step) for step in steps.split()]
+    _, *notes = planned(workload(objects), cluster(*objects), taken, KINDS).notes
+
+    assert said == "".join(notes)
+
+
+def test_a_file_with_replicas_beyond_the_bounds_of_an_autoscaler():
+    objects = [*nodes(), *deployment(replicas=9), autoscaler(maxReplicas=6)]
+    *_, note = planned(workload(objects), cluster(*objects), [], KINDS, applied=True).notes
+
+    assert note.startswith("apply: HorizontalPodAutoscaler hpa keeps it between 1 and 6: it will scale it back to 6.")
 
 
 @pytest.mark.parametrize(("preempting", "named"), [(10, ("PodDisruptionBudgets",)), (0, ())])
@@ -120,6 +162,15 @@ def test_budgets_that_may_not_be_read_matter_where_any_pod_that_waits_may_preemp
 
     assert named == planned(workload(objects), unread, [parse_step("scale=9")], KINDS).not_judged
     assert () == planned(workload(objects), known, [parse_step("scale=9")], KINDS).not_judged
+
+
+@pytest.mark.parametrize(("step", "named"), [("drain=a1", ("PodDisruptionBudgets",)), ("cordon=a1", ())])
+def test_budgets_that_may_not_be_read_matter_for_a_drain(step, named):
+    objects = [*nodes(), *deployment(on=["a1"])]
+    known = cluster(*objects)
+    unread = known._replace(snapshot=replace(known.snapshot, budgets=None))
+
+    assert named == planned(workload(objects), unread, [parse_step(step)], KINDS).not_judged
 
 
 @pytest.mark.parametrize(
@@ -151,6 +202,55 @@ def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
         (one.pod.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
     ]
     assert ("What the StatefulSet's template was is not known: applying it replaces its Pods.",) == found.notes
+
+
+def spec_of(kind, **spec):
+    return owned(kind, "web", {"selector": {"matchLabels": {"app": "web"}}, "template": template(), **spec})
+
+
+TIER = {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["a", "b"]}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "said"),
+    [
+        (
+            "Deployment",
+            {"selector": {"matchLabels": {"app": "web", "tier": "front"}}},
+            'spec.selector: found {"matchLabels": {"app": "web", "tier": "front"}}, '
+            'wanted {"matchLabels": {"app": "web"}} as it is in the cluster: field is immutable; '
+            "keep it, or give the workload another name",
+        ),
+        ("ReplicaSet", {"selector": TIER}, 'spec.selector: found {"matchExpressions": [{"key": "tier"'),
+        ("StatefulSet", {"selector": TIER}, 'spec.selector: found {"matchExpressions": [{"key": "tier"'),
+        (
+            "StatefulSet",
+            {"podManagementPolicy": "Parallel"},
+            'spec.podManagementPolicy: found "Parallel", wanted "OrderedReady" as it is in the cluster: field is immut',
+        ),
+        ("StatefulSet", {"serviceName": "db"}, 'spec.serviceName: found "db", wanted "web" as'),
+    ],
+)
+def test_what_the_api_server_lets_nobody_change_is_an_error(kind, fields, said):
+    stored, applied = spec_of(kind, serviceName="web"), spec_of(kind, **{"serviceName": "web", **fields})
+    with pytest.raises(StepError) as error:
+        planned(applied, cluster(*nodes(), applied), [], KINDS, applied=True, stored=stored)
+
+    assert f"{kind} shop/web: {said}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "applied"),
+    [
+        ("Deployment", {}, {"selector": {"matchLabels": {"app": "web"}, "matchExpressions": []}, "replicas": 9}),
+        ("StatefulSet", {}, {"podManagementPolicy": "OrderedReady"}),
+        ("StatefulSet", {}, {"serviceName": "a dump lacks it"}),
+    ],
+)
+def test_what_is_as_the_cluster_has_it_or_may_be_changed_is_none(kind, stored, applied):
+    raw = spec_of(kind, **applied)
+
+    assert planned(raw, cluster(*nodes(), raw), [], KINDS, applied=True, stored=spec_of(kind, **stored))
 
 
 def test_an_applied_stateful_set_that_is_new_replaces_nothing():

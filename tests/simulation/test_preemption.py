@@ -81,6 +81,22 @@ def test_room_is_kept_for_the_pod_that_made_it():
     assert (Range(1, 1, 1), Range(1, 1, 1)) == (result.pending, result.others)
 
 
+@pytest.mark.parametrize(("least", "violated"), [(2, {"shop/web": 1.0}), (1, {})])
+def test_a_budget_is_violated_where_more_pods_go_than_it_allows(least, violated):
+    low = budget(minAvailable=least, selector={"matchLabels": {"app": "low"}})
+    objects = [small("n1"), small("n2"), small("n3"), *web(1, "n1"), *placeholder("n2", "n3")[1:], low]
+
+    assert violated == only(objects, "scale=2").violated
+
+
+def test_a_budget_is_violated_by_the_step_whose_pods_preempt():
+    low = budget(minAvailable=1, selector={"matchLabels": {"app": "low"}})
+    objects = [small("n1"), small("n2"), small("n3"), *web(1, "n1"), *placeholder("n2", "n3")[1:], low]
+    found = [result.violated for result in simulated(objects, "scale=2 scale=3 cordon=n1")]
+
+    assert [{}, {"shop/web": 1.0}, {}] == found
+
+
 def test_budgets_are_counted_and_violated_where_there_is_no_other_way():
     """Nothing makes the bare Pod again: where it goes, none of another workload waits."""
     guarded = placeholder("n2")

@@ -26,22 +26,29 @@ def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=
 def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     made = plan([*nodes("a=1 b=1"), *deployment(replicas=2)], "scale=3")
     begun = outcome({})
-    held = Drained(0, (BlockedEviction("a1", ("web",)), BlockedEviction("b1", ("web", "other"))))
+    held = (BlockedEviction("a1", ("web",)), BlockedEviction("b1", ("web", "other")))
     runs = [
-        (begun, outcome({"a": 2}, 1, True, ("full",), (0,), False, held)),
+        (begun, outcome({"a": 2}, 1, True, ("full",), (0,), False, Drained(0, held))),
         (begun, outcome({"a": 1, "b": 2})),
         (begun, outcome({"a": 2, "gone": 1}, 1, False, ("full",))),
         (begun, outcome({"a": 2, "b": 1}, 2, False, ("uneven", "full"))),
     ]
     now, scaled = results(made, runs)
 
-    said = {"web, which keeps a Pod on a1": 0.25, "web, which with other keeps a Pod on b1": 0.25}
     assert ("", "scale=3") == (now.step, scaled.step)
     assert {"a": (1, 2, 2), "b": (0, 0, 2), "gone": (0, 0, 1)} == scaled.constraints[0].domains
     assert (0.25, (0, 1, 2), 0.25) == (scaled.constraints[0].exceeds, scaled.pending, scaled.unfinished)
     assert [("full", 0.75), ("uneven", 0.25)] == list(scaled.reasons.items())
-    assert ({0: 0.25}, said) == (scaled.holding, scaled.held)
+    assert ({0: 0.25}, dict.fromkeys(held, 0.25)) == (scaled.holding, scaled.held)
     assert {"a": (0, 0, 0), "b": (0, 0, 0)} == now.constraints[0].domains
+
+
+def test_pods_on_nodes_that_nobody_reaches_are_told_apart():
+    made = plan([*nodes("a=1 b=1"), *deployment(replicas=2)], "lose=a1")
+    runs = [(outcome({}), outcome({"a": 2, "b": 1})._replace(unreachable=(found,))) for found in ({"a": 2}, {"a": 1})]
+    now, lost = results(made, runs)
+
+    assert ({}, {"a": (1, 1, 2)}) == (now.constraints[0].unreachable, lost.constraints[0].unreachable)
 
 
 def test_a_drain_has_its_nodes_and_what_it_did():

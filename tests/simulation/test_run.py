@@ -23,6 +23,7 @@ from tests.support.simulated import (
     updating,
 )
 from webhook.scheduler.configured_profiles import read_profiles
+from webhook.simulation.disruption import BlockedEviction
 from webhook.simulation.run import run
 
 NINE = [f"{zone}{i}" for i in (1, 2, 3) for zone in "abc"]
@@ -239,7 +240,7 @@ def test_a_drain_moves_pods_and_leaves_those_of_daemon_sets():
 def test_a_budget_that_allows_nothing_holds_a_drain():
     (result,) = simulated([*even(), budget(minAvailable=9)], "drain=a1")
 
-    assert {"web, which keeps a Pod on a1": 1.0} == result.held
+    assert {BlockedEviction("a1", ("shop/web",)): 1.0} == result.held
     assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(result)
 
 
@@ -386,7 +387,7 @@ def test_a_budget_may_always_let_pods_go_that_are_not_ready(policy, held):
     objects = [*nodes(), made, other, *pods, budget(minAvailable=3, unhealthyPodEvictionPolicy=policy)]
     (result,) = simulated(objects, "drain=a1")
 
-    assert held == ("web, which keeps a Pod on a1" in result.held)
+    assert held == (BlockedEviction("a1", ("shop/web",)) in result.held)
 
 
 FOR_EVER = [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}]
@@ -401,7 +402,8 @@ def test_pods_that_stay_on_a_lost_node_are_not_ready():
     scaled, drained = (simulated(objects, f"lose={ZONE}=a {step}")[1] for step in ("scale=4", "drain=b1"))
 
     assert {"a": (0, 0), "b": (2, 2), "c": (2, 2)} == ends(scaled)
-    assert {"web, which keeps a Pod on b1": 1.0} == drained.held
+    assert ({}, {"a": (2, 2, 2)}) == (scaled.constraints[0].unreachable, drained.constraints[0].unreachable)
+    assert {BlockedEviction("b1", ("shop/web",)): 1.0} == drained.held
 
 
 def test_an_applied_stateful_set_is_rolled_out_down_to_its_partition():

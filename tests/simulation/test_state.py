@@ -194,12 +194,12 @@ def test_pods_that_are_not_ready_are_counted_from_the_start_on():
     assert (False, False) == (second.ready, second.available)
 
 
-def test_on_a_lost_node_nothing_is_ready():
+def test_on_a_lost_node_nothing_is_started():
     run = state(*nodes("a=1"))
     run.move_to(after(run.ground, parse_step("lose=a1")))
     pod = placed(run, maker(tolerations=(Toleration("", TOLERATION_EXISTS, "", ""),)))
 
-    assert ("a1", False, 1) == (pod.node, pod.ready, run.unready["shop", WEB])
+    assert ("a1", False, 1, True) == (pod.node, pod.ready, run.unready["shop", WEB], pod.pending)
 
 
 def test_a_pod_placed_before_its_constraint_was_counted_counts_once_after_nodes_have_changed():

@@ -119,6 +119,7 @@ def _planned(
             steps,
             kinds,
             applied=bool(args.filename),
+            stored=known.replaced.get(ObjectRef.of(raw).key),
             tie_breaking=args.ties or "",
             defaults=given_defaults(known.pods, known.others),
             profiles=profiles,

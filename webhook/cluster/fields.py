@@ -199,6 +199,7 @@ _STATUS_FIELDS: Table = {
     "phase": Field(BY_EVERYBODY),
     "allocatable": Field(BY_RESOURCES),  # of a Node
     "declaredFeatures": Field(BY_COMMANDS),  # likewise
+    "nodeInfo": Field(BY_COMMANDS, _fields(BY_COMMANDS, "kubeletVersion")),  # likewise
     "images": Field(BY_COMMANDS, _fields(BY_COMMANDS, "names sizeBytes"), of_each=True),  # likewise
     "conditions": Field(BY_RESOURCES, _CONDITION_FIELDS, of_each=True),
     "containerStatuses": Field(BY_RESOURCES, {**_CONTAINER_STATUS, "restartCount": Field(BY_COMMANDS)}, of_each=True),

@@ -59,7 +59,8 @@ class Known(NamedTuple):
 
     `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
     `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
-    `missing` says why a kind may not be listed, by its resource, also where it is in no note.
+    `missing` says why a kind may not be listed, by its resource, also where it is in no note.  `replaced` are the
+    cluster's own objects for which others stand.
     """
 
     snapshot: Snapshot
@@ -71,6 +72,7 @@ class Known(NamedTuple):
     time: str = ""
     without_nodes: str = ""
     missing: Mapping[str, str] = MappingProxyType({})
+    replaced: Mapping[ObjectKey, Raw] = MappingProxyType({})
 
 
 def read(
@@ -190,15 +192,20 @@ def _read(
     features = kubelet or _features(known_version)
     pods, unread = list[Raw](), set[str]()
     others: dict[ObjectKey, Raw] = {}
-
+    replaced: dict[ObjectKey, Raw] = {}
     instead = {place(obj) for obj in more}
 
     def kept() -> Iterator[Raw]:
         nonlocal where, dumped
         there = through(objects)
-        yield from map(keep, (obj for obj in there if place(obj) not in instead) if instead else there)
+        yield from map(keep, filter(is_kept, there) if instead else there)
         where, dumped = "", False
         yield from map(keep, more)
+
+    def is_kept(obj: Raw) -> bool:
+        if (key := place(obj)) in instead:
+            replaced[key] = obj
+        return key not in instead
 
     def keep(obj: Raw) -> Raw:
         if (obj.get("apiVersion"), obj.get("kind")) == (CORE, "Pod"):
@@ -220,7 +227,7 @@ def _read(
         snapshot = replace(snapshot, storage=replace(snapshot.storage or NO_STORAGE, unread=STORAGE_RESOURCES))
     which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
-    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time)
+    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time, replaced=replaced)
 
 
 def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:

@@ -92,6 +92,16 @@ class Scaling(NamedTuple):
         most = None if self.most is None or other.most is None else max(self.most, other.most)
         return Scaling(min(self.least, other.least), most)
 
+    def bounded(self, replicas: int) -> int:
+        """
+        Return the replicas that a HorizontalPodAutoscaler sets at once, whatever its metrics; with 0 it is off.
+
+        upstream: horizontal.go:HorizontalController.reconcileAutoscaler (v1.37)
+        """
+        if not replicas or self.most is None:
+            return replicas
+        return max(self.least, min(replicas, self.most))
+
 
 class ScaleTarget(NamedTuple):
     """What is scaled; the version of its API does not matter."""

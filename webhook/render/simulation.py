@@ -9,8 +9,10 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
+from webhook.placement.gaps import DISRUPTION_BUDGETS
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
+from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
 from webhook.simulation.results import OfConstraint, OfDrain, Range, StepResult
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
@@ -18,7 +20,8 @@ from webhook.simulation.ties import FIRST
 
 BAR_WIDTH = 40  # of the longest bar
 MOST_ROWS, MOST_REASONS = 12, 3
-AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK = "#", "+", "."
+AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
+NONE = Range(0, 0, 0)
 BEFORE = "now"
 TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
@@ -34,6 +37,14 @@ class Simulated(NamedTuple):
     not_judged: Sequence[str]
     notes: Sequence[str]
     remedies: Sequence[Remedy] = ()
+
+
+class DomainRow(NamedTuple):
+    """The Pods of a domain, or of several that are alike, and those of them on nodes that nobody reaches."""
+
+    name: str
+    pods: Range
+    unreachable: Range
 
 
 def text(shown: Simulated) -> str:
@@ -71,8 +82,10 @@ def assumptions(shown: Simulated) -> Iterator[str]:
     """Yield what holds in every run, and what is not simulated."""
     yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once{_available(shown)}."
     yield from shown.notes
-    if shown.not_judged:
-        yield f"Not simulated: {', '.join(shown.not_judged)}. They may refuse further nodes, or prefer others."
+    if of_nodes := [gap for gap in shown.not_judged if gap != DISRUPTION_BUDGETS]:
+        yield f"Not simulated: {', '.join(of_nodes)}. They may refuse further nodes, or prefer others."
+    if DISRUPTION_BUDGETS in shown.not_judged:
+        yield f"Not simulated: {DISRUPTION_BUDGETS}. They may hold a drain, and have preemption choose other Pods."
 
 
 def _minor(shown: Simulated) -> int:
@@ -94,10 +107,11 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     constraint = of.constraint
     yield f"    {'   '.join(constraint_words(constraint))}"
     rows = list(domain_rows(of))
-    width = max((len(name) for name, _ in rows), default=0)
-    numbers = max((len(range_text(bounds)) for _, bounds in rows), default=0)
-    for name, bounds in rows:
-        yield f"      {name:<{width}}   {range_text(bounds):>{numbers}}   {_bar(bounds, widest)}".rstrip()
+    width = max((len(row.name) for row in rows), default=0)
+    numbers = max((len(range_text(row.pods)) for row in rows), default=0)
+    for row in rows:
+        bar = f"{_bar(row, widest)}   {unreachable_text(row)}"
+        yield f"      {row.name:<{width}}   {range_text(row.pods):>{numbers}}   {bar}".rstrip()
     if of.exceeds:
         yield f"      {excess_line(of)}"
 
@@ -107,22 +121,33 @@ def excess_line(of: OfConstraint) -> str:
     return f"skew larger than {of.constraint.max_skew}: {said_share(of.exceeds)}"
 
 
-def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
+def domain_rows(of: OfConstraint) -> Iterator[DomainRow]:
     """Yield a row for each domain; where there are many, one for those that are alike, the most Pods first."""
-    if len(of.domains) <= MOST_ROWS:
-        yield from ((one_line(name, 63), bounds) for name, bounds in of.domains.items())
+    rows = [DomainRow(one_line(name, 63), pods, of.unreachable.get(name, NONE)) for name, pods in of.domains.items()]
+    if len(rows) <= MOST_ROWS:
+        yield from rows
         return
-    alike: dict[Range, list[str]] = {}
-    for name, bounds in of.domains.items():
-        alike.setdefault(bounds, []).append(name)
-    ordered = sorted(alike.items(), key=lambda alike: (-alike[0].most, -alike[0].most_likely, -alike[0].least))
-    for bounds, names in ordered[:MOST_ROWS]:
-        named = ", ".join(one_line(name, 63) for name in names[:2])
-        yield f"{named}{f' and {len(names) - 2:,} more' if len(names) > 2 else ''}", bounds
+    alike: dict[tuple[Range, Range], list[str]] = {}
+    for row in rows:
+        alike.setdefault((row.pods, row.unreachable), []).append(row.name)
+    ordered = sorted(alike.items(), key=lambda alike: [(-of.most, -of.most_likely, -of.least) for of in alike[0]])
+    for (pods, unreachable), names in ordered[:MOST_ROWS]:
+        more = f" and {len(names) - 2:,} more" if len(names) > 2 else ""
+        yield DomainRow(f"{', '.join(names[:2])}{more}", pods, unreachable)
     if len(ordered) > MOST_ROWS:
-        rest = [bounds for bounds, names in ordered[MOST_ROWS:] for _ in names]
-        least, most = min(bounds.least for bounds in rest), max(bounds.most for bounds in rest)
-        yield f"{len(rest):,} more", Range(least, rest[0].most_likely, most)
+        rest = [both for both, names in ordered[MOST_ROWS:] for _ in names]
+        pods, unreachable = (_all_of(ranges) for ranges in zip(*rest, strict=True))
+        yield DomainRow(f"{len(rest):,} more", pods, unreachable)
+
+
+def _all_of(ranges: Sequence[Range]) -> Range:
+    least, most = min(bounds.least for bounds in ranges), max(bounds.most for bounds in ranges)
+    return Range(least, ranges[0].most_likely, most)
+
+
+def unreachable_text(row: DomainRow) -> str:
+    """Return how many Pods of a domain are on nodes that nobody reaches, "" if none is."""
+    return f"{range_text(row.unreachable)} on nodes that nobody reaches" if row.unreachable.most else ""
 
 
 def range_text(bounds: Range) -> str:
@@ -134,9 +159,11 @@ def range_text(bounds: Range) -> str:
     )
 
 
-def _bar(bounds: Range, widest: int) -> str:
-    ends = [number if widest <= BAR_WIDTH else -(-number * BAR_WIDTH // widest) for number in bounds]
-    return AT_LEAST_MARK * ends[0] + LIKELY_MARK * (ends[1] - ends[0]) + AT_MOST_MARK * (ends[2] - ends[1])
+def _bar(row: DomainRow, widest: int) -> str:
+    of_all = (*row.pods, row.unreachable.most_likely)
+    least, likely, most, lost = [n if widest <= BAR_WIDTH else -(-n * BAR_WIDTH // widest) for n in of_all]
+    bar = AT_LEAST_MARK * least + LIKELY_MARK * (likely - least) + AT_MOST_MARK * (most - likely)
+    return UNREACHABLE_MARK * lost + bar[lost:]
 
 
 def said_share(share: float) -> str:
@@ -183,13 +210,37 @@ def ending_lines(result: StepResult) -> Iterator[str]:
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
         yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
-    for budget, share in list(result.held.items())[:MOST_REASONS]:
-        yield f"The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
+    yield from _held_lines(result.held)
+    for budget, share in result.violated.items():
+        named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
+        yield f"Preemption violates {named} {said_share(share)}: more Pods go than it allows."
     if result.unfinished and result.updated != result.there:
         new = f"{range_text(result.updated)} of {range_text(result.there)} Pods are new"
         yield f"The rollout never finishes {said_share(result.unfinished)}: {new}."
     if result.holding:
         yield f"{_holding(result)}."
+
+
+def _held_lines(held: Mapping[BlockedEviction, float]) -> Iterator[str]:
+    """Yield what keeps a drain from its end: all PodDisruptionBudgets, and of each the first nodes."""
+    by_budgets: dict[tuple[str, ...], list[tuple[BlockedEviction, float]]] = {}
+    for eviction, share in held.items():
+        by_budgets.setdefault(eviction.budgets, []).append((eviction, share))
+    for budgets, kept in by_budgets.items():
+        ends, plural = ("fails", "s") if len(budgets) > 1 else ("never finishes", "")
+        for eviction, share in kept[:MOST_REASONS]:
+            yield f"The {DRAIN} {ends} {said_share(share)}: PodDisruptionBudget{plural} {_keeping(eviction)}."
+        if len(kept) > MOST_REASONS:
+            yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
+
+
+def _keeping(held: BlockedEviction) -> str:
+    *others, last = (one_line(name, LINE_LIMIT) for name in held.budgets)
+    if not others:
+        return f"{last}, which keeps a Pod on {held.node}"
+    all_of, which = ("both", "one") if len(others) == 1 else ("all", "all but one")
+    selecting = f"{', '.join(others)} and {last} {all_of} select a Pod on {held.node}"
+    return f'{selecting}: kube-apiserver says "{MORE_THAN_ONE}"; narrow or delete {which} of them'
 
 
 def _holding(result: StepResult) -> str:
@@ -230,7 +281,8 @@ def _result(result: StepResult) -> dict[str, object]:
         "holding": [{"index": index, "share": share} for index, share in result.holding.items()],
         "updated": _numbers(result.updated),
         "pods": _numbers(result.there),
-        "held": dict(result.held),
+        "held": {_keeping(eviction): share for eviction, share in result.held.items()},
+        "violated": dict(result.violated),
         "missing": _numbers(result.missing),
         **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }
@@ -248,9 +300,16 @@ def _of_constraint(of: OfConstraint) -> dict[str, object]:
         "maxSkew": constraint.max_skew,
         "hard": constraint.hard,
         "selector": str(constraint.selector),
-        "domains": [{"value": name, **_numbers(bounds)} for name, bounds in of.domains.items()],
+        "domains": [
+            {"value": name, **_numbers(bounds), **_unreachable(of.unreachable.get(name))}
+            for name, bounds in of.domains.items()
+        ],
         "exceedsMaxSkew": of.exceeds,
     }
+
+
+def _unreachable(bounds: Range | None) -> dict[str, object]:
+    return {"unreachable": _numbers(bounds)} if bounds is not None else {}
 
 
 def _numbers(bounds: Range) -> Mapping[str, int]:

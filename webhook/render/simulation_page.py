@@ -14,28 +14,35 @@ from webhook.render.page import Origin, lines, page, scaled
 from webhook.render.simulation import (
     BEFORE,
     TITLES,
+    DomainRow,
     Simulated,
     assumptions,
     domain_rows,
     ending_lines,
     excess_line,
     range_text,
+    unreachable_text,
     waiting_lines,
     widest_of,
 )
-from webhook.simulation.results import OfConstraint, Range, StepResult
+from webhook.simulation.results import OfConstraint, StepResult
 
 WIDE_SIMULATION = 170  # The length of the longest bar.
 
 
 class RangeBar(NamedTuple):
-    """One bar in three parts: what is there in every run, most likely more, and at most more."""
+    """
+    One bar in three parts: what is there in every run, most likely more, and at most more.
+
+    Most likely so much of it is `unreachable`.
+    """
 
     name: str
     words: str
     least: float
     likely: float
     most: float
+    unreachable: float
 
 
 def html(shown: Simulated, origin: Origin) -> str:
@@ -65,11 +72,12 @@ def _step(result: StepResult, ends: bool, widest: int) -> dict[str, object]:
 def _constraint(of: OfConstraint, widest: int) -> dict[str, object]:
     return {
         "words": ", ".join(lines(constraint_words(of.constraint))),
-        "bars": [_bar(name, bounds, widest) for name, bounds in domain_rows(of)],
+        "bars": [_bar(row, widest) for row in domain_rows(of)],
         "exceeds": excess_line(of) if of.exceeds else "",
     }
 
 
-def _bar(name: str, bounds: Range, widest: int) -> RangeBar:
-    least, likely, most = (scaled(number, widest, WIDE_SIMULATION) for number in bounds)
-    return RangeBar(name, range_text(bounds), least, likely, most)
+def _bar(row: DomainRow, widest: int) -> RangeBar:
+    numbers = (*row.pods, row.unreachable.most_likely)
+    words = ", ".join(filter(None, (range_text(row.pods), unreachable_text(row))))
+    return RangeBar(row.name, words, *[scaled(number, widest, WIDE_SIMULATION) for number in numbers])

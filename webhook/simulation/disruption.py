@@ -15,13 +15,16 @@ from webhook.scheduler.selectors import Selector
 from webhook.simulation.pod import Pod
 from webhook.simulation.state import State
 
+MORE_THAN_ONE = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
 
 class Budget(NamedTuple):
     """
     A PodDisruptionBudget with the Pods that it is about; `expected` are those that the workloads of these should have.
 
     With `with_workload` the simulated workload is among these, whose replicas come on top.  `unready` Pods that it
-    selects are not ready at first.
+    selects are not ready at first.  Where how many are expected is `untold`, since an owner of these Pods has no scale,
+    it allows no disruption unless minAvailable is a number.
     """
 
     written: DisruptionBudget
@@ -29,14 +32,14 @@ class Budget(NamedTuple):
     expected: int = 0
     with_workload: bool = False
     unready: int = 0
+    untold: bool = False
 
     @property
     def namespace(self) -> str:
         return self.written.namespace
 
-    @property
-    def name(self) -> str:
-        return self.written.name
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.written.name}"
 
     def selects(self, pod: Pod) -> bool:
         """Return whether the budget is about a Pod."""
@@ -60,39 +63,52 @@ class Budget(NamedTuple):
 
         upstream: disruption.go:DisruptionController.getExpectedPodCount (v1.37)
         """
-        expected = self.expected + (replicas if self.with_workload else 0)
+        expected = self._expected(replicas)
         least, most_unavailable = self.written.min_available, self.written.max_unavailable
         if most_unavailable is not None:
             return max(0, expected - scaled(most_unavailable, expected, up=True))
         return scaled(least, expected, up=True) if least is not None else 0
+
+    def allowed(self, replicas: int, state: State) -> int:
+        """
+        Return how many Pods may be disrupted while the simulated workload has so many replicas.
+
+        upstream: disruption.go:DisruptionController.updatePdbStatus, DisruptionController.failSafe (v1.37)
+        """
+        is_number = self.written.max_unavailable is None and isinstance(self.written.min_available, int)
+        return max(0, self.healthy(state) - self.desired(replicas)) if is_number or self._expected(replicas) else 0
+
+    def _expected(self, replicas: int) -> int:
+        return 0 if self.untold else self.expected + (replicas if self.with_workload else 0)
 
 
 def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> tuple[Budget, ...]:
     """
     Return the PodDisruptionBudgets that block the eviction of a Pod; none if it may be evicted.
 
-    One blocks it while it allows no disruption; several that select the same Pod always do.
+    One blocks it while it allows no disruption; several that select the same Pod always do.  None is asked for a Pod
+    that is pending.
 
     upstream: eviction.go:EvictionREST.Create (v1.37)
     """
-    selecting = tuple([budget for budget in budgets if budget.selects(pod)])
+    selecting = tuple([budget for budget in budgets if not pod.pending and budget.selects(pod)])
     if len(selecting) != 1:
         return selecting
     (budget,) = selecting
-    healthy, desired = budget.healthy(state), budget.desired(replicas)
-    allowed = healthy > desired or (not pod.ready and (budget.written.always_allow or healthy == desired > 0))
-    return () if allowed else selecting
+    if not pod.ready and (budget.written.always_allow or budget.healthy(state) >= budget.desired(replicas) > 0):
+        return ()
+    return () if budget.allowed(replicas, state) else selecting
 
 
 class BlockedEviction(NamedTuple):
-    """What a drain waits for: a Pod on `node` that a budget keeps, or for ever several together."""
+    """What keeps a drain from its end: a Pod on `node` that a budget keeps, or several for ever."""
 
     node: str
     budgets: tuple[str, ...]
 
 
 class Drained(NamedTuple):
-    """What a drain has come to: so many Pods evicted, and what it waits for."""
+    """What a drain has come to: so many Pods evicted, and all that keeps it from its end."""
 
     evicted: int
     held: tuple[BlockedEviction, ...] = ()
@@ -128,9 +144,8 @@ def drain(
                     settle(False)
             settle(True)
             if number == before and kept:
-                least = min(kept, key=len)
-                held.append(BlockedEviction(node, tuple(budget.name for budget in least)))
-                if len(least) == 1:
+                held += dict.fromkeys(BlockedEviction(node, tuple(map(str, by))) for by in kept)
+                if any(len(by) == 1 for by in kept):
                     return Drained(number, tuple(held))
                 break
     return Drained(number, tuple(held))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
 from webhook.objects.disruption_budget import DisruptionBudget, read_disruption_budget
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import CORE
 from webhook.objects.pod_object import PodObject
 from webhook.objects.reading import Reader
@@ -25,6 +27,8 @@ from webhook.simulation.node_changes import Ground
 from webhook.simulation.pod import InitialPod, Maker
 
 DAEMON_SET = "DaemonSet"
+# Owners of Pods that have no subresource scale.
+WITHOUT_SCALE = frozenset({("apps", DAEMON_SET), ("batch", "Job"), ("", "Node")})
 
 
 def initial_pod(
@@ -72,6 +76,7 @@ def initial_pod(
         bound.started if bound is not None else inf,
         bound.preempted if bound is not None else False,
         pod.nominated_node if bound is None else "",
+        bound is not None and pod.phase == "Pending",
     )
 
 
@@ -116,18 +121,24 @@ def initial_budgets(controllers: Controllers) -> Iterator[Budget]:
 
 def _with_pods(budget: DisruptionBudget, controllers: Controllers) -> Budget:
     selector = as_selector(read_selector(Reader(), budget.selector, ("spec", "selector")))
-    owners, unready = dict[ObjectKey, None](), 0
+    owners, unready = Counter[ObjectKey](), 0
     for pod in controllers.pods:
         if pod.namespace == budget.namespace and selector.matches(pod.labels):
+            active = not pod.terminating and pod.phase not in FINISHED
             if pod.owner is not None:
-                owners[pod.owner.key(pod.namespace)] = None
-            counts = pod.node and not pod.terminating and pod.phase not in FINISHED
-            unready += bool(counts and not pod.ready_condition.ready)
-    others = [controllers.cluster.others.get(owner, {}) for owner in owners if owner not in controllers.revisions]
+                owners[pod.owner.key(pod.namespace)] += active
+            unready += bool(active and pod.node and not pod.ready_condition.ready)
+    there, own = controllers.cluster.others, controllers.revisions
     return Budget(
         budget,
         selector,
-        sum(read_workload_object(raw).replicas or 0 for raw in others),
-        any(owner in controllers.revisions for owner in owners),
+        sum(_scale(there.get(owner), number) for owner, number in owners.items() if owner not in own),
+        any(owner in own for owner in owners),
         unready,
+        any((owner.group, owner.kind) in WITHOUT_SCALE for owner in owners),
     )
+
+
+def _scale(owner: Raw | None, pods: int) -> int:
+    """Return how many Pods an owner wants; where it is not known, as many as there are."""
+    return pods if owner is None else read_workload_object(owner).replicas or 0

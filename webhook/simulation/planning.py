@@ -7,11 +7,12 @@ makes Pods from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from webhook.objects.autoscalers import read_autoscaler
-from webhook.objects.fields import Raw, texts_at
+from webhook.objects.fields import Raw, as_mapping, texts_at
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.pod_object import priority_of
 from webhook.objects.pod_templates import with_new_template
@@ -20,13 +21,14 @@ from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject
 from webhook.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
+from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.volumes import read_mounts
 from webhook.simulation import ties
 from webhook.simulation.claims import unknown_topologies, with_made, with_volumes
-from webhook.simulation.controllers import DEPLOYMENT, SIMULATED, STATEFUL, Controllers, SimulatedCluster
+from webhook.simulation.controllers import DEPLOYMENT, SET, SIMULATED, STATEFUL, Controllers, SimulatedCluster
 from webhook.simulation.initial_pods import initial_budgets, initial_pod, on_added_nodes
 from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
@@ -36,6 +38,12 @@ from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, 
 
 # Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
 LOSING_CLAIMS = frozenset({"CloneSet", "Job"})
+# Fields of a spec that no update may change, by the kind of the workload, with what they are where they are absent.
+IMMUTABLE: Mapping[str, Mapping[str, str | None]] = {
+    DEPLOYMENT: {"selector": None},
+    SET: {"selector": None},
+    STATEFUL: {"selector": None, "podManagementPolicy": "OrderedReady", "serviceName": None},
+}
 
 
 class Planned(NamedTuple):
@@ -87,6 +95,7 @@ def planned(
     kinds: Kinds = KINDS,
     *,
     applied: bool = False,
+    stored: Raw | None = None,
     tie_breaking: str = "",
     defaults: DefaultsOf = none_given,
     profiles: Profiles = USUAL_PROFILES,
@@ -95,9 +104,12 @@ def planned(
     Return all that runs need of a cluster, to simulate steps of the workload `raw`; StepError for a step that does
     nothing.
 
-    With `applied`, the workload comes from a file, and replaces the one of its name or is new.  `defaults` are the
-    constraints that new Pods without any are given, `profiles` those of the cluster's kube-scheduler.
+    With `applied`, the workload comes from a file, and replaces the one of its name, which is `stored`, or is new.
+    `defaults` are the constraints that new Pods without any are given, `profiles` those of the cluster's
+    kube-scheduler.
     """
+    if refused := [*_refused(raw, stored)] if stored is not None else []:
+        raise StepError("\n".join(refused))
     if applied and ObjectRef.of(raw).kind == STATEFUL:
         raw = with_new_template(raw)
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
@@ -114,7 +126,10 @@ def planned(
     lowest = min([*controllers.snapshot.priorities.values(), *priorities], default=0)
     preempting = _preempting(controllers, makers, changed, lowest)
     pods = list(_initial_pods(controllers, of_sets, changed, preempting))
-    notes = [*_notes(controllers, named), *_notes_on_claims(controllers, (*of_sets, *rollouts.values()), changed)]
+    notes = [
+        *_notes(controllers, named, taken),
+        *_notes_on_claims(controllers, (*of_sets, *rollouts.values()), changed),
+    ]
     if controllers.updating.lost:
         what = f"No Pod of revision {controllers.updating.current} is there"
         notes.append(f"{what}: what is made below the partition has the new template.")
@@ -144,9 +159,27 @@ def planned(
     not_judged = dict.fromkeys(
         gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)
     )
-    if preempting > lowest and controllers.snapshot.budgets is None:
+    if disrupting and controllers.snapshot.budgets is None:
         not_judged[DISRUPTION_BUDGETS] = None
     return Planned(plan, tuple(not_judged), tuple(notes), preempting)
+
+
+def _refused(raw: Raw, stored: Raw) -> Iterator[str]:
+    """
+    Yield what the API server says of an update of a stored workload.
+
+    upstream: validation.go:ValidateDeploymentUpdate, ValidateReplicaSetUpdate, ValidateStatefulSetUpdate (v1.37)
+    """
+    ref, new, old = ObjectRef.of(raw), as_mapping(raw.get("spec")), as_mapping(stored.get("spec"))
+    for name, usual in IMMUTABLE.get(ref.kind, {}).items():
+        written, kept = new.get(name, usual), old.get(name, usual)
+        if None not in (written, kept) and _field(name, written) != _field(name, kept):
+            values = f"found {json.dumps(written)}, wanted {json.dumps(kept)} as it is in the cluster"
+            yield f"{ref}: spec.{name}: {values}: field is immutable; keep it, or give the workload another name"
+
+
+def _field(name: str, value: object) -> object:
+    return read_selector(Reader(), value, ("spec", name)) if name == "selector" else value
 
 
 def _preempting(controllers: Controllers, makers: Iterable[Maker], changed_nodes: Set[str], lowest: int) -> int:
@@ -233,15 +266,20 @@ def _check_rollout(ref: ObjectRef, named: Named) -> None:
         raise StepError(f"{ROLLOUT}: does nothing: {why}; drain or delete its nodes instead")
 
 
-def _notes(controllers: Controllers, named: Named) -> Iterator[str]:
+def _notes(controllers: Controllers, named: Named, steps: Iterable[Step]) -> Iterator[str]:
     """Yield notes on what stops a rollout, and on autoscalers, which the simulation leaves out."""
+    scaled = [step for step in steps if step.action in (SCALE, APPLY)]
     ref = controllers.ref
     if named.paused:
         yield "It is paused: no change of its template is rolled out."
     for key, raw in sorted(controllers.cluster.others.items()):
         autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
         if autoscaler is not None and autoscaler.scales(ref):
-            yield f"HorizontalPodAutoscaler {key.name} scales it, too; what it does is not simulated."
+            who, (least, most) = f"HorizontalPodAutoscaler {key.name}", autoscaler.scaling
+            yield f"{who} scales it, too; what it does is not simulated."
+            for step in scaled:
+                if (back := autoscaler.scaling.bounded(step.number)) != step.number:
+                    yield f"{step.text}: {who} keeps it between {least} and {most}: it will scale it back to {back}."
 
 
 def _notes_on_claims(controllers: Controllers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ Preemption in a run: a Pod that no node takes has Pods of lower priority evicted
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.preemption import Victims, preempt
@@ -16,16 +17,23 @@ from webhook.simulation.pod import Pod
 from webhook.simulation.state import State
 
 
-def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replicas: int, state: State) -> Sequence[Pod]:
+class RoomMade(NamedTuple):
+    """What makes room for a Pod: others that go, and are not going already, and the budgets that this violates."""
+
+    victims: Sequence[Pod] = ()
+    violated: tuple[Budget, ...] = ()
+
+
+def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replicas: int, state: State) -> RoomMade:
     """
-    Choose a node and the Pods that have to go from it, and nominate the node; return those that are not going already.
+    Choose a node and the Pods that have to go from it, and nominate the node.
 
     Budgets are counted, and violated where there is no other way.
 
     upstream: preemption.go:Evaluator.Preempt, executor.go:Executor.prepareCandidate (v1.37)
     """
     if not framework.cycle.profile.preempts or (pod.priority <= state.begun.lowest and not pod.nominated):
-        return ()
+        return RoomMade()
     feasibility = framework.feasibility()
     lower = dict[str, dict[str, Pod]]()
 
@@ -34,16 +42,14 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
         lower[node] = {str(of.serial): of for of in there if of.priority < pod.priority}
         return [NamedPod(of.namespace, name, of.on(node)) for name, of in lower[node].items()]
 
-    allowed = [
-        budget.written._replace(allowed=max(0, budget.healthy(state) - budget.desired(replicas)), disrupted=frozenset())
-        for budget in budgets
-    ]
-    preemption = preempt(framework, feasibility, lower_on, allowed, state.random)
+    allowed = [(budget, budget.allowed(replicas, state)) for budget in budgets]
+    written = [budget.written._replace(allowed=number, disrupted=frozenset()) for budget, number in allowed]
+    preemption = preempt(framework, feasibility, lower_on, written, state.random)
     state.spend(len(lower))
     if preemption is None or not preemption.helps:
         if preemption is not None and preemption.clears_nomination:
             state.nominate(pod, "")
-        return ()
+        return RoomMade()
     # Of nodes that are tied kube-scheduler takes any, each time anew: here the Pod keeps its own, so that a run ends.
     node = pod.nominated if pod.nominated in preemption.nodes else state.random.choice(preemption.nodes)
     victims = state.random.choice(preemption.candidates[node])
@@ -53,7 +59,13 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
     taken = _taken(victims, lower[node], state)
     for victim in taken:
         victim.preempted |= victim.active or not state.features.spares_ending_victims
-    return [victim for victim in taken if victim.active]
+    going = [victim for victim in taken if victim.active]
+    violated = [
+        budget
+        for budget, number in allowed
+        if sum(victim.ready and budget.selects(victim) for victim in going) > number
+    ]
+    return RoomMade(going, tuple(violated))
 
 
 def _taken(victims: Victims, by_name: dict[str, Pod], state: State) -> list[Pod]:

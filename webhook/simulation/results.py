@@ -7,7 +7,7 @@ What many runs have come to: for each step and constraint the Pods per domain, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
 
 from webhook.scheduler.constraint import Constraint
@@ -16,7 +16,7 @@ from webhook.simulation.disruption import BlockedEviction, Drained
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
 
-Value = TypeVar("Value", int, str)
+Value = TypeVar("Value", int, str, BlockedEviction)
 
 
 class Range(NamedTuple):
@@ -28,11 +28,16 @@ class Range(NamedTuple):
 
 
 class OfConstraint(NamedTuple):
-    """A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew."""
+    """
+    A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew.
+
+    Of the Pods so many are `unreachable`, on nodes that nobody reaches, in the domains that have any.
+    """
 
     constraint: Constraint
     domains: Mapping[str, Range]
     exceeds: float
+    unreachable: Mapping[str, Range]
 
 
 class OfDrain(NamedTuple):
@@ -47,8 +52,8 @@ class StepResult(NamedTuple):
     """
     What a step has come to; `step` is "" for the situation before all.
 
-    `reasons`, `holding` (constraints by their index) and `held` (what a drain waits for) come with the share of the
-    runs; `unfinished` is that in which not every Pod is in the end as the workload wants it.
+    `reasons`, `holding` (constraints by their index) and `held` (all that keeps a drain from its end) come with the
+    share of the runs; `unfinished` is that in which not every Pod is in the end as the workload wants it.
     """
 
     step: str
@@ -60,9 +65,10 @@ class StepResult(NamedTuple):
     holding: Mapping[int, float]
     updated: Range
     there: Range
-    held: Mapping[str, float]
+    held: Mapping[BlockedEviction, float]
     missing: Range
     leaving: Range
+    violated: Mapping[str, float]
     drained: OfDrain | None = None
 
 
@@ -95,6 +101,7 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
             nodes,
             [outcome.domains[i] for outcome in outcomes],
             [outcome.exceeds[i] for outcome in outcomes],
+            [outcome.unreachable[i] if outcome.unreachable else {} for outcome in outcomes],
         )
         for i, constraint in enumerate(constraints)
     ]
@@ -108,28 +115,27 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         _shares([outcome.holding for outcome in outcomes]),
         ranged(outcome.updated for outcome in outcomes),
         ranged(outcome.there for outcome in outcomes),
-        _shares([_held(outcome.drained) for outcome in outcomes]),
+        _shares([outcome.drained.held if outcome.drained is not None else () for outcome in outcomes]),
         ranged(outcome.missing for outcome in outcomes),
         ranged(outcome.leaving for outcome in outcomes),
+        _shares([outcome.violated for outcome in outcomes]),
     )
 
 
-def _held(drained: Drained | None) -> list[str]:
-    held = drained.held if drained is not None else ()
-    return [f"{eviction.budgets[0]}, which {_beside(eviction)}keeps a Pod on {eviction.node}" for eviction in held]
-
-
-def _beside(held: BlockedEviction) -> str:
-    others = " and ".join(held.budgets[1:])
-    return f"with {others} " if others else ""
-
-
 def _of_constraint(
-    constraint: Constraint, nodes: Nodes, counted: Sequence[Mapping[str, int]], exceeds: Sequence[bool]
+    constraint: Constraint,
+    nodes: Nodes,
+    counted: Sequence[Mapping[str, int]],
+    exceeds: Sequence[bool],
+    unreachable: Sequence[Mapping[str, int]],
 ) -> OfConstraint:
-    domains = set(nodes.domains(constraint.topology_key)).union(*counted)
-    by_domain = {domain: ranged(of_run.get(domain, 0) for of_run in counted) for domain in sorted(domains)}
-    return OfConstraint(constraint, by_domain, sum(exceeds) / len(exceeds))
+    by_domain = _ranges(counted, set(nodes.domains(constraint.topology_key)).union(*counted))
+    lost = {domain: bounds for domain, bounds in _ranges(unreachable, set().union(*unreachable)).items() if bounds.most}
+    return OfConstraint(constraint, by_domain, sum(exceeds) / len(exceeds), lost)
+
+
+def _ranges(counted: Sequence[Mapping[str, int]], domains: Set[str]) -> dict[str, Range]:
+    return {domain: ranged(of_run.get(domain, 0) for of_run in counted) for domain in sorted(domains)}
 
 
 def ranged(numbers: Iterable[int]) -> Range:

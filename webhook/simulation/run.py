@@ -7,7 +7,7 @@ One run: the steps one after the other, each until nothing happens any more.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from math import inf
 from random import Random
@@ -80,11 +80,13 @@ class Plan:
 class StepOutcome(NamedTuple):
     """
     What a step has come to: Pods per domain for each constraint, and whether their skew is larger than maxSkew.
+    `unreachable` are those of them on nodes that nobody reaches.
 
     `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
     which a Pod that waits would not; `updated` Pods of all `there` have its template.  `drained` is of a drain.
     So many Pods are `missing` of those that it wants, and `leaving` are being deleted on nodes that nobody reaches.
+    Preemption has `violated` these PodDisruptionBudgets.
     """
 
     domains: tuple[Mapping[str, int], ...]
@@ -100,6 +102,8 @@ class StepOutcome(NamedTuple):
     missing: int = 0
     leaving: int = 0
     placements: int = 0
+    unreachable: tuple[Mapping[str, int], ...] = ()
+    violated: tuple[str, ...] = ()
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
@@ -149,6 +153,7 @@ class _Run:
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
         self._waited = self._others()
+        self._violated: dict[str, None] = {}  # PodDisruptionBudgets, by preemption in this step; a set in order.
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
         soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
@@ -162,6 +167,7 @@ class _Run:
         """Take a step, and wait until nothing changes any more; return what a drain has done, None for other steps."""
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
+        self._violated.clear()
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
             self.workload.scale(step.number)
         if i in self.plan.makers:
@@ -242,10 +248,11 @@ class _Run:
     def _make_room(self, pod: Pod, framework: Framework) -> bool:
         """Make room for a Pod that no node takes; return whether anything has changed."""
         before = pod.nominated
-        victims = make_room(pod, framework, self.plan.budgets, self.workload.replicas, self.state)
-        for victim in victims:
+        room = make_room(pod, framework, self.plan.budgets, self.workload.replicas, self.state)
+        self._violated.update(dict.fromkeys(map(str, room.violated)))
+        for victim in room.victims:
             self.evict(victim)
-        return bool(victims) or pod.nominated != before
+        return bool(room.victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
         """Delete a Pod on a node; its controller makes another: a StatefulSet and a DaemonSet once it is gone."""
@@ -323,7 +330,8 @@ class _Run:
         """Return where the Pods are now, and why some wait."""
         state, workload = self.state, self.workload
         of_class = workload.maker.of_class
-        counted = count_each(state.cycle(of_class))
+        cycle, lost = state.cycle(of_class), state.ground.lost
+        counted = count_each(cycle)
         waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]
         alike = {(pod.maker.of_class, pod.mounts): pod for pod in reversed(waiting) if pod.maker is not None}
         classes = list(reversed(alike.values()))
@@ -342,6 +350,8 @@ class _Run:
             missing=max(0, workload.replicas - len(there)),
             leaving=sum(pod.terminating for pod in workload.pods),
             placements=state.placements,
+            unreachable=tuple([counts.counts for counts in count_each(_of_nodes(cycle, lost))]) if lost else (),
+            violated=tuple(self._violated),
         )
 
     def _why(self, pod: Pod) -> str:
@@ -361,6 +371,16 @@ class _Run:
             rest: tuple[Constraint, ...] = tuple(other for other in of_class.constraints if other is not constraint)
             if constraint.hard and feasible_nodes(replace(cycle, constraints=rest)):
                 yield constraint.index
+
+
+def _of_nodes(cycle: Cycle, names: Set[str]) -> Cycle:
+    """Return an attempt as if there were only those Pods of its namespace that are on these nodes."""
+    namespace = cycle.pod.namespace
+    there = {
+        labels: replace(group, nodes={name: number for name, number in group.nodes.items() if name in names})
+        for labels, group in cycle.snapshot.pods.get(namespace, {}).items()
+    }
+    return replace(cycle, snapshot=replace(cycle.snapshot, pods={namespace: there}))
 
 
 def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:

@@ -341,6 +341,7 @@ class State:
         self._count(pod, 1)
         self._use(pod, 1)
         if node in self.ground.lost:
+            pod.pending = True
             self.fail(pod)
 
     def _labels(self, of_class: PodClass, node: str) -> LabelSet:
