@@ -116,6 +116,17 @@ def test_the_sums_of_each_namespace_and_whose_it_is():
     assert ("bank", None, 0) == (second.name, second.contacts, second.summary.denied_creates)
 
 
+def test_the_sums_by_the_value_of_a_label():
+    """What lacks the label is a group of its own, and is no group with the value ""."""
+    mine, empty = (workload("Deployment", name=name) for name in ("mine", "empty"))
+    mine["metadata"]["labels"], empty["metadata"]["labels"] = {"team": "a"}, {"team": ""}
+    found = reporting(*ZONES, *deployment(EMPTY), mine, empty)
+    groups = found.report(map(found.of, found.workloads), "team").groups
+
+    assert [(None, 1), ("", 1), ("a", 1)] == [(group.name, group.summary.workloads) for group in groups]
+    assert () == report(*ZONES, mine).groups
+
+
 def test_what_is_denied_at_the_next_update_are_pods_too():
     """The ratchet lets the object pass as it is; its Pods are made anew by its controller."""
     owned = policy("{ownedObjects: Deny}")

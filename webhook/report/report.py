@@ -7,7 +7,7 @@ The report on a cluster: what a policy would do to each workload, how it is spre
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -140,17 +140,21 @@ class ReportSummary(NamedTuple):
     idle: int | None
 
 
-class ReportedNamespace(NamedTuple):
-    """The sums over the workloads of a namespace, and whom to ask: labels and annotations, None if it is not known."""
+class ReportedGroup(NamedTuple):
+    """
+    The sums over the workloads of a namespace, or over those that have one value of a label; None if they lack it.
 
-    name: str
+    `contacts` say whom to ask of a namespace: labels and annotations, None if it is not known.
+    """
+
+    name: str | None
     contacts: Mapping[str, str] | None
     summary: ReportSummary
 
 
 class Report(NamedTuple):
     """
-    The workloads and their namespaces, what hurts most first, and sums over all.
+    The workloads, their namespaces and their groups by a label that was asked for, what hurts most first, and sums.
 
     `static` is the number of Pods that kubelets run; `nodes` and `zones` are None where no node is known.
     """
@@ -160,7 +164,8 @@ class Report(NamedTuple):
     nodes: int | None
     zones: int | None
     static: int
-    namespaces: tuple[ReportedNamespace, ...]
+    namespaces: tuple[ReportedGroup, ...]
+    groups: tuple[ReportedGroup, ...]
 
 
 class Reporting:
@@ -211,25 +216,31 @@ class Reporting:
             self._pins.of(live.ref.namespace, live.claims),
         )
 
-    def report(self, workloads: Iterable[ReportedWorkload]) -> Report:
-        """Return the report of these workloads."""
+    def report(self, workloads: Iterable[ReportedWorkload], label: str = "") -> Report:
+        """Return the report of these workloads, also by the values of a label."""
         ordered = tuple(sorted(workloads, key=lambda workload: _order(workload, self._policies.named)))
         nodes = self._snapshot.nodes
         placed = bool(nodes)
         many, zones = (len(nodes), len(nodes.domains(ZONE))) if placed else (None, None)
-        namespaces = tuple(self._namespaces(ordered, placed))
-        return Report(ordered, summary(ordered, placed=placed), many, zones, self._static, namespaces)
+        namespaces = self._groups(ordered, placed, lambda workload: workload.live.ref.namespace)
+        namespaces = [group._replace(contacts=self._contacts.get(group.name or "")) for group in namespaces]
+        groups = self._groups(ordered, placed, lambda workload: workload.live.labels.get(label)) if label else ()
+        sums = summary(ordered, placed=placed)
+        return Report(ordered, sums, many, zones, self._static, tuple(namespaces), tuple(groups))
 
-    def _namespaces(self, workloads: Iterable[ReportedWorkload], placed: bool) -> list[ReportedNamespace]:
-        by_namespace: dict[str, list[ReportedWorkload]] = {}
+    def _groups(
+        self,
+        workloads: Iterable[ReportedWorkload],
+        placed: bool,
+        name_of: Callable[[ReportedWorkload], str | None],
+    ) -> Sequence[ReportedGroup]:
+        named: dict[str | None, list[ReportedWorkload]] = {}
         for workload in workloads:
-            by_namespace.setdefault(workload.live.ref.namespace, []).append(workload)
-        summaries = [
-            ReportedNamespace(name, self._contacts.get(name), summary(of_namespace, placed=placed))
-            for name, of_namespace in by_namespace.items()
-        ]
+            named.setdefault(name_of(workload), []).append(workload)
+        groups = [ReportedGroup(name, None, summary(alike, placed=placed)) for name, alike in named.items()]
+        by_policy = self._policies.named
         return sorted(
-            summaries, key=lambda namespace: (*_concern(namespace.summary, self._policies.named), namespace.name)
+            groups, key=lambda group: (*_concern(group.summary, by_policy), group.name is not None, group.name or "")
         )
 
     def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
@@ -324,7 +335,7 @@ def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
 
 
 def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
-    """Return the sort key of a namespace, so that the one that is hurt most is first."""
+    """Return the sort key of a group, so that the one that is hurt most is first."""
     denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
     return *denied, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
 
