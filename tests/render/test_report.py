@@ -95,6 +95,16 @@ def test_default_constraints(old, said):
     assert "  no workload would be denied or warned" in lines(*objects, of=policy(DEFAULTS))
 
 
+def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():
+    objects = [*ZONES, *deployment(), service(), *pods("a1", "a1", "b1")]
+    said = "1 workload is beyond maxSkew only by default constraints of {}, which is taken to be in force."
+
+    assert said.format("new.yaml") in lines(*objects, of=policy(DEFAULTS))
+    assert said.format("old.yaml") in lines(*objects, titles=COMPARED, compare=policy(DEFAULTS))
+    assert not any("taken to be" in line for line in lines(*objects, named=False, titles=Titles()))
+    assert 1 == as_json(report(*objects, of=policy(DEFAULTS)), NEW)["summary"]["unevenByDefaults"]
+
+
 def test_a_namespace_from_which_nothing_is_sent():
     system = workload("Deployment", EMPTY, namespace="kube-system")
 

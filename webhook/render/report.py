@@ -295,6 +295,10 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
     at_update = f"{summary.denied_updates:,} denied at the next update, its Pods included"
     yield f"{at_update}; {summary.denied_creates:,} if created anew."
+    if summary.assumed:
+        beyond = f"{_many(summary.assumed, 'workload')} {'is' if summary.assumed == 1 else 'are'} beyond maxSkew"
+        in_force = titles.compare or titles.policy
+        yield f"{beyond} only by default constraints of {in_force}, which is taken to be in force."
     if not titles.compare:
         yield f"{_many(summary.defaulted, 'Pod')} would be given default constraints."
         return
@@ -356,6 +360,7 @@ def _summary_json(summary: ReportSummary) -> dict[str, object]:
         "defaulted": summary.defaulted,
         "defaultsChange": {how: summary.defaults_change.get(how, 0) for how in DEFAULTS},
         "uneven": summary.uneven,
+        "unevenByDefaults": summary.assumed,
         "lostWithOneZone": summary.lost,
         "spreadNothing": summary.idle,
     }

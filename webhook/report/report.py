@@ -25,6 +25,7 @@ from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
 from webhook.placement.claims import ClaimReach, Pins
 from webhook.placement.created_pods import BARE_CREATION, PodCreation
+from webhook.placement.subject import POLICY
 from webhook.policy.policy import Policy
 from webhook.report.idle_constraints import why_idle
 from webhook.report.impact import Impact, impact
@@ -107,6 +108,12 @@ class ReportedWorkload:
         return self.loss.share if self.loss is not None else None
 
     @property
+    def assumed(self) -> bool:
+        """Whether a skew is beyond maxSkew only of defaults of the policy, also if its Pods were not given them."""
+        beyond = [spread.source for spread in self.spreads if spread.excess]
+        return bool(beyond) and all(source == POLICY for source in beyond)
+
+    @property
     def excess(self) -> int:
         """How far the worst hard constraint is beyond its maxSkew."""
         return max((spread.excess for spread in self.spreads if spread.constraint.hard), default=0)
@@ -120,8 +127,8 @@ class ReportSummary(NamedTuple):
 
     `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
     given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
-    maxSkew of any constraint; `lost` would lose all of two or more Pods with one zone.  `idle` is the number of
-    constraints that spread nothing.  These three are None where no node is known.
+    maxSkew of any constraint, `assumed` only of defaults of the policy; `lost` would lose all of two or more Pods with
+    one zone.  `idle` is the number of constraints that spread nothing.  These four are None where no node is known.
     """
 
     workloads: int
@@ -136,6 +143,7 @@ class ReportSummary(NamedTuple):
     defaulted: int
     defaults_change: Mapping[str, int]
     uneven: int | None
+    assumed: int | None
     lost: int | None
     idle: int | None
 
@@ -361,6 +369,7 @@ def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSum
         defaulted=sum(workload.live.pods for workload in workloads if workload.impact.gives_defaults),
         defaults_change=change,
         uneven=sum(any(spread.excess for spread in workload.spreads) for workload in workloads) if placed else None,
+        assumed=sum(workload.assumed for workload in workloads) if placed else None,
         lost=sum(workload.live.running > 1 and workload.share == 1 for workload in workloads) if placed else None,
         idle=sum(why != "" for workload in workloads for why in workload.idle) if placed else None,
     )
