@@ -39,7 +39,7 @@ CLUSTER = listed(*NODES, running("a1"), running("b1"), WAITING, DEPLOYMENT, serv
 
 
 def explain(run, command, cluster=CLUSTER, **files):
-    return run(f"explain {command} --cluster dump -n shop", dump=cluster, **files)
+    return run(f"explain -n shop {command} --cluster dump", dump=cluster, **files)
 
 
 def test_a_pod_that_waits(run):
@@ -222,7 +222,9 @@ def test_the_policys_defaults_for_a_pod_without_constraints(run):
     [
         ("", "wanted either TYPE/NAME, such as pod/web-0, or -f FILE"),
         ("pod/a -f new", "wanted either TYPE/NAME"),
-        ("pod/gone", "Pod shop/gone: not found in the cluster; -n names another namespace"),
+        ("pod/gone", "Pod shop/gone: not found in the cluster; there are running-"),
+        ("pod/web-8", "Pod shop/web-8: not found in the cluster; did you mean pod/web-9?"),
+        ("pod/web-9 -n bank", "Pod bank/web-9: not found in the cluster; Pod/web-9 is in namespace shop: add -n shop"),
         ("deploy/gone", "Deployment shop/gone: not found in the cluster; there are web"),
         ("-f new", "new: holds no Pod, and nothing with a Pod template that is known"),
         ("service/web", "service"),

@@ -99,7 +99,12 @@ def _in_cluster(
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return the Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
-    known = clusters.read(source, args.kubernetes_version, _within(namespace), namespace)
+    within = _within(namespace)
+
+    def wanted(pod: Raw) -> bool:
+        return within(pod) or texts_at(pod, "metadata.name")[0] == ref.name
+
+    known = clusters.read(source, args.kubernetes_version, wanted, namespace)
     if ref.kind == POD:
         subjects = [of_pod(pod, known.others) for pod in known.pods if clusters.place(pod) == ref.key]
     elif ref.key in known.others:
@@ -111,7 +116,7 @@ def _in_cluster(
         subjects = []
     if not subjects:
         raise UsageError(f"{ref}: has no Pod template" if ref.key in known.others else clusters.not_found(ref, known))
-    return subjects, known, []
+    return subjects, known._replace(pods=tuple(filter(within, known.pods))), []
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
