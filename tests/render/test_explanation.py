@@ -105,6 +105,44 @@ def test_a_key_that_no_node_carries_has_no_domain():
     assert "1 node without the label rack: refused (missing required label)" in found
 
 
+PER_NODE = spread("kubernetes.io/hostname", maxSkew=2)
+
+
+def of_constraint(*objects, constraints=(PER_NODE,)):
+    """The lines of the first constraint, without those that say what it asks."""
+    found = lines(explained(*objects, constraints=constraints))
+    return found[found.index("") + 2 : found.index("", found.index("") + 1)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        (running("n0"), "6 nodes, 0 to 1 Pods each: all pass"),
+        (node("n6"), "7 nodes, no Pods: all pass"),
+    ],
+)
+def test_a_constraint_on_hostnames_that_refuses_nothing_is_one_line(objects, said):
+    assert [said] == of_constraint(*(node(f"n{i}") for i in range(6)), objects)
+
+
+@pytest.mark.parametrize(
+    ("number", "more", "constraint"),
+    [
+        (5, (), PER_NODE),
+        (6, (node("tainted", taints=[INFRA]),), PER_NODE),
+        (6, (node("tainted", taints=[INFRA]),), PER_NODE | {"nodeTaintsPolicy": "Honor"}),
+        (6, (running("n0"), running("n0")), PER_NODE),
+        (6, (), PER_NODE | {"whenUnsatisfiable": "ScheduleAnyway"}),
+        (6, (), spread("rack")),
+    ],
+)
+def test_it_is_a_table_where_the_nodes_are_few_or_differ(number, more, constraint):
+    """Another taint, one that is not counted, one that refuses, scores; and of a domain there may be more nodes."""
+    some = [node(f"n{i}", labels={"rack": f"r{i}"}) for i in range(number)]
+
+    assert len(of_constraint(*some, *more, constraints=[constraint])) > number
+
+
 def test_a_pod_that_would_not_be_placed_where_it_is():
     there = of_pod(pod(spec={"nodeName": "n2"}), {})
     (first, *_) = lines(explained(node("n1"), node("n2", cpu="0"), subject=there))

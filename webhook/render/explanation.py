@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.names import HOSTNAME
 from webhook.objects.reading import printable
 from webhook.placement.claims import ClaimReach
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation
@@ -45,6 +46,7 @@ from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
 OUTPUT_API_VERSION = "evenkeel.dev/v1alpha1"
 MOST_ROWS, MOST_NODES_SHOWN = 12, 5
+FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
 SOURCES = {POLICY: "those that the policy gives a Pod without any", FROM_SCHEDULER: "kube-scheduler's own defaults"}
 OF_NEWEST = "those that evenkeel gave its newest Pod"
 
@@ -237,11 +239,28 @@ def _pass(number: int) -> str:
 def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
     constraint = explained.constraint
     yield f"  {'   '.join(constraint_words(constraint))}"
-    rows = list(domain_rows(explained, explanation))
-    if rows:
+    if alike := _nodes_alike(explained, explanation):
+        yield f"    {alike}"
+    elif rows := list(domain_rows(explained, explanation)):
         header = (constraint.topology_key.rpartition("/")[2], "Pods", "skew if placed here", "nodes", "")
         yield from _aligned([header, *rows])
     yield from (f"    {remark}" for remark in constraint_remarks(explained, explanation))
+
+
+def _nodes_alike(explained: ConstraintExplained, explanation: Explanation) -> str:
+    """Return all rows in one line if a hard constraint lets the Pod in on each of many nodes; "" if they differ."""
+    constraint, domains = explained.constraint, explained.domains
+    if constraint.soft or constraint.topology_key != HOSTNAME or len(domains) < FEWEST_ALIKE:
+        return ""
+    outcomes = {_outcome(domain, explained, explanation) for domain in domains}
+    if len(outcomes) > 1 or not all(
+        domain.passes and domain.eligible and domain.nodes.bit_count() == 1 for domain in domains
+    ):
+        return ""
+    counts, outcome = [domain.match_num for domain in domains], outcomes.pop()
+    least, most = min(counts), max(counts)
+    pods = f"{least:,} to {most:,} Pods each" if least < most else f"{_many(most, 'Pod')} each" if most else "no Pods"
+    return f"{len(domains):,} nodes, {pods}: {'all pass' if outcome == 'passes' else f'each {outcome}'}"
 
 
 def constraint_words(constraint: Constraint) -> Iterator[str]:
