@@ -199,6 +199,18 @@ def test_several_are_a_list_in_json(run):
     assert ("ExplanationList", 2) == (found["kind"], len(found["items"]))
 
 
+def test_each_of_several_files_is_explained_and_each_says_of_what_it_is(run):
+    """The Pods of templates have no names."""
+    new = [workload("Deployment", spread(), name="new"), workload("Job", spread(), name="job")]
+    found = json.loads(explain(run, "-f new -f pod -o json", new=new, pod=pod(name="a")).out)["items"]
+
+    assert [("Deployment", "new"), ("Job", "job"), ("Pod", "a")] == [
+        (one["object"]["kind"], one["object"]["name"]) for one in found
+    ]
+    assert {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "new"} == found[0]["object"]
+    assert ["", "", ""] == [one["pod"] for one in found]
+
+
 def test_a_cluster_without_nodes(run):
     code, out, err = explain(run, "pod/web-9", listed(WAITING))
 
@@ -227,6 +239,8 @@ def test_the_policys_defaults_for_a_pod_without_constraints(run):
         ("pod/web-9 -n bank", "Pod bank/web-9: not found in the cluster; Pod/web-9 is in namespace shop: add -n shop"),
         ("deploy/gone", "Deployment shop/gone: not found in the cluster; there are web"),
         ("-f new", "new: holds no Pod, and nothing with a Pod template that is known"),
+        ("-f new -f new", "new, new: holds no Pod, and nothing with a Pod template that is known"),
+        ("-f - -f -", "-f: standard input can be read only once"),
         ("service/web", "service"),
     ],
 )

@@ -54,7 +54,11 @@ KNOWN_BELOW = 0  # The priority below which all Pods are read, as rollouts may p
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_object_argument(parser)
     parser.add_argument(
-        "-f", "--filename", metavar="FILE", help="a file with Pods or workloads, or - for standard input"
+        "-f",
+        "--filename",
+        metavar="FILE",
+        action="append",
+        help="a file with Pods or workloads, or - for standard input; repeatable",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_argument(parser)
@@ -127,8 +131,8 @@ def _within(*namespaces: str) -> Callable[[Raw], bool]:
 def _in_file(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
-    """Return each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
-    objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
+    """Return each Pod and each Pod template in the files, as if it were applied now; and why others cannot be read."""
+    objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename)]
     known = clusters.read(
         source,
         args.kubernetes_version,
@@ -146,7 +150,7 @@ def _in_file(
         else:
             subjects += next_replica(obj, known.others, kinds, creation)
     if not (subjects or errors):
-        raise UsageError(f"{args.filename}: holds no Pod, and nothing with a Pod template that is known")
+        raise UsageError(f"{', '.join(args.filename)}: holds no Pod, and nothing with a Pod template that is known")
     return subjects, known, errors
 
 

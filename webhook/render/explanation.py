@@ -551,11 +551,12 @@ _PRICES = {
 
 def as_json(explained: Explained) -> dict[str, object]:
     """Return the form `Explanation`, for programs."""
-    subject, explanation = explained.subject, explained.explanation
+    subject, explanation, ref = explained.subject, explained.explanation, explained.subject.ref
     return {
         "apiVersion": OUTPUT_API_VERSION,
         "kind": "Explanation",
-        "pod": f"{subject.ref.namespace}/{subject.ref.name}" if subject.exists else "",
+        "object": {"apiVersion": ref.api_version, "kind": ref.kind, "namespace": ref.namespace, "name": ref.name},
+        "pod": f"{ref.namespace}/{ref.name}" if subject.exists else "",
         "apiGroup": subject.api_group,
         "workload": subject.workload,
         "phase": subject.phase,
