@@ -212,11 +212,18 @@ def test_each_of_several_files_is_explained_and_each_says_of_what_it_is(run):
 
 
 def test_a_cluster_without_nodes(run):
-    code, out, err = explain(run, "pod/web-9", listed(WAITING))
+    """A dump has all nodes that there are; what kubectl wrote may lack them."""
+    dump = "\n".join(
+        map(json.dumps, [{"kind": DUMP_KIND, "version": VERSION, "time": "2026-01-31T10:00:00Z"}, WAITING])
+    )
+    code, out, err = explain(run, "pod/web-9", dump)
 
     assert (1, "") == (code, err)
     assert "no nodes available to schedule pods" in out
     assert "tried lets it in" in out
+    code, out, err = explain(run, "pod/web-9", listed(WAITING))
+    assert (2, "") == (code, out)
+    assert err.startswith("evenkeel: dump: holds no Node; kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, ")
 
 
 def test_the_policys_defaults_for_a_pod_without_constraints(run):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.support.build import namespace, pod, priority_class, service, workload
@@ -242,12 +244,22 @@ def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
 
 def test_a_file_without_nodes_is_said_to_have_none(cluster):
     cluster(pod())
-    (note,) = clusters.read(Source("dump.yaml"), None, lambda _: True).notes
+    (note,) = clusters.read(Source("dump.yaml"), None, lambda _: True, needs_nodes=False).notes
 
     assert note.startswith("No node is in the file")
     assert () == read().notes
     cluster(node("n1"))
     assert () == clusters.read(Source("dump.yaml"), None, lambda _: True).notes
+
+
+def test_a_file_of_kubectl_without_nodes_is_no_whole_cluster(cluster):
+    """A dump of evenkeel has all nodes that there are, so that it may well be of a cluster without any."""
+    said = "dump.yaml: holds no Node; kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
+    cluster(pod())
+    with pytest.raises(UsageError, match=f"^{re.escape(said)}$"):
+        clusters.read(Source("dump.yaml"), None, lambda _: True)
+    cluster(pod(), time="2026-01-31T10:00:00Z")
+    assert 1 == len(clusters.read(Source("dump.yaml"), None, lambda _: True).pods)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 DEVICE_CLASSES, BUDGET_RESOURCE = "deviceclasses", "poddisruptionbudgets"
 # What may not be listed is noted where it matters for the Pod that is asked about.
 _OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
+_WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
 
@@ -92,9 +93,9 @@ def read(
     Return the cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
 
     `namespace` is read alone where Pods of all namespaces may not be listed.  Every object of the cluster goes
-    `through` a function once it is read.  Without nodes it is a UsageError, unless none is needed; so it is without the
-    right to list Pods where these are needed, or to list anything.  Of a live cluster custom resources of these `kinds`
-    are read, too.
+    `through` a function once it is read.  Without nodes, or with a file of kubectl that has none, it is a UsageError,
+    unless none is needed; so it is without the right to list Pods where these are needed, or to list anything.  Of a
+    live cluster custom resources of these `kinds` are read, too.
     """
     contents = inputs.contents(source, kinds=kinds)
     given = list(more)
@@ -122,6 +123,8 @@ def read(
         if resource not in _OF_SOME_PODS
     ]
     if not (known.snapshot.nodes or source.live):
+        if needs_nodes and not contents.time:
+            raise UsageError(f"{source.cluster}: holds no Node; {_WHOLE_CLUSTER}")
         left.append(
             "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
         )
