@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -103,6 +104,38 @@ def test_a_key_that_no_node_carries_has_no_domain():
 
     assert "no domain counts: the minimum is 0" in found
     assert "1 node without the label rack: refused (missing required label)" in found
+
+
+FULL = [node(f"f{i}", cpu="0") for i in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        (
+            [*FULL, node("n1", unschedulable=True), node("n2")],
+            ["3 of 5 nodes have too little cpu free", "1 of 5 nodes is cordoned"],
+        ),
+        ([node("full", cpu="0")], ["1 of 1 node has too little cpu free"]),
+        (
+            [node("full", cpu="0", pods="0"), FULL[0]],
+            ["2 of 2 nodes have too little cpu free", "1 of 2 nodes has no room for a Pod more"],
+        ),
+        (
+            [node("n1", taints=[INFRA]), node("n2", taints=[INFRA | {"value": "gpu"}])],
+            [
+                "2 of 2 nodes have a taint it does not tolerate (dedicated=gpu:NoSchedule)"
+                " or have a taint it does not tolerate (dedicated=infra:NoSchedule)"
+            ],
+        ),
+        ([node("n1"), *FULL], ["3 of 4 nodes have too little cpu free"]),
+    ],
+)
+def test_what_refuses_nodes_is_said_without_constraints_too(nodes, said):
+    def told(**options):
+        return [line for line in lines(explained(*nodes, **options)) if re.match("[0-9]+ of [0-9]+ node", line)]
+
+    assert (said, []) == (told(), told(constraints=[spread()]))
 
 
 PER_NODE = spread("kubernetes.io/hostname", maxSkew=2)

@@ -89,6 +89,10 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     for constraint in explanation.constraints:
         yield ""
         yield from _constraint(constraint, explanation)
+    causes = () if explanation.constraints else tuple(_causes(explanation))
+    if causes:
+        yield ""
+        yield from (f"  {cause}" for cause in causes)
     if explanation.claims:
         yield ""
         yield from (f"  {line}" for line in claim_lines(explanation))
@@ -140,6 +144,20 @@ def headline(explained: Explained) -> str:
     if not own:
         where += f"; {subject.node} is no node of the cluster"
     return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}{unknown}."
+
+
+def _causes(explanation: Explanation) -> Iterator[str]:
+    """Yield on how many nodes each cause refuses the Pod, the most first; nothing if no filter was asked."""
+    feasibility, number = explanation.feasibility, len(explanation.nodes)
+    refused: dict[tuple[str, str], NodeSet] = {}
+    for refusal in () if feasibility.rejected or feasibility.error else feasibility.refusals:
+        for reason in refusal.reasons:
+            by = refusal.plugin, reason
+            refused[by] = refused.get(by, 0) | refusal.nodes
+    for (plugin, reason), nodes in sorted(refused.items(), key=lambda cause: -cause[1].bit_count())[:MOST_ROWS]:
+        many = nodes.bit_count()
+        words = " or ".join(_words(plugin, (reason,), nodes, explanation, many == 1))
+        yield one_line(f"{many:,} of {_many(number, 'node')} {words}", 2 * LINE_LIMIT)
 
 
 def claim_lines(explanation: Explanation) -> Iterator[str]:
