@@ -39,7 +39,7 @@ CLUSTER = listed(*NODES, running("a1"), running("b1"), WAITING, DEPLOYMENT, serv
 
 
 def explain(run, command, cluster=CLUSTER, **files):
-    return run(f"explain {command} --cluster dump -n shop", dump=cluster, **files)
+    return run(f"explain -n shop {command} --cluster dump", dump=cluster, **files)
 
 
 def test_a_pod_that_waits(run):
@@ -200,12 +200,31 @@ def test_several_are_a_list_in_json(run):
     assert ("ExplanationList", 2) == (found["kind"], len(found["items"]))
 
 
+def test_each_of_several_files_is_explained_and_each_says_of_what_it_is(run):
+    """The Pods of templates have no names."""
+    new = [workload("Deployment", spread(), name="new"), workload("Job", spread(), name="job")]
+    found = json.loads(explain(run, "-f new -f pod -o json", new=new, pod=pod(name="a")).out)["items"]
+
+    assert [("Deployment", "new"), ("Job", "job"), ("Pod", "a")] == [
+        (one["object"]["kind"], one["object"]["name"]) for one in found
+    ]
+    assert {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "new"} == found[0]["object"]
+    assert ["", "", ""] == [one["pod"] for one in found]
+
+
 def test_a_cluster_without_nodes(run):
-    code, out, err = explain(run, "pod/web-9", listed(WAITING))
+    """A dump has all nodes that there are; what kubectl wrote may lack them."""
+    dump = "\n".join(
+        map(json.dumps, [{"kind": DUMP_KIND, "version": VERSION, "time": "2026-01-31T10:00:00Z"}, WAITING])
+    )
+    code, out, err = explain(run, "pod/web-9", dump)
 
     assert (1, "") == (code, err)
     assert "no nodes available to schedule pods" in out
     assert "tried lets it in" in out
+    code, out, err = explain(run, "pod/web-9", listed(WAITING))
+    assert (2, "") == (code, out)
+    assert err.startswith("evenkeel: dump: holds no Node; kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, ")
 
 
 def test_the_policys_defaults_for_a_pod_without_constraints(run):
@@ -223,9 +242,13 @@ def test_the_policys_defaults_for_a_pod_without_constraints(run):
     [
         ("", "wanted either TYPE/NAME, such as pod/web-0, or -f FILE"),
         ("pod/a -f new", "wanted either TYPE/NAME"),
-        ("pod/gone", "Pod shop/gone: not found in the cluster; -n names another namespace"),
+        ("pod/gone", "Pod shop/gone: not found in the cluster; there are running-"),
+        ("pod/web-8", "Pod shop/web-8: not found in the cluster; did you mean pod/web-9?"),
+        ("pod/web-9 -n bank", "Pod bank/web-9: not found in the cluster; Pod/web-9 is in namespace shop: add -n shop"),
         ("deploy/gone", "Deployment shop/gone: not found in the cluster; there are web"),
         ("-f new", "new: holds no Pod, and nothing with a Pod template that is known"),
+        ("-f new -f new", "new, new: holds no Pod, and nothing with a Pod template that is known"),
+        ("-f - -f -", "-f: standard input can be read only once"),
         ("service/web", "service"),
     ],
 )

@@ -82,7 +82,19 @@ def test_exit_codes(report, fail_on, enforcement, code):
             "on that",
         ),
         ("deploy/web -A", "--all-namespaces: an object is in one namespace; name it with -n"),
-        ("-A --by namespace -o html", "--by namespace: found -o html, wanted -o text, or -o json, which has it always"),
+        ("-A --by namespace -o html", "--by namespace: found -o html, wanted -o text or -o json"),
+        ("-A --by team --metrics-bind :0", "--by team: found --metrics-bind, which prints nothing"),
+        ("-A --by team=x", '--by: found "team=x", wanted namespace, or the key of a label such as team'),
+        ("-A --summary -o openreports", "--summary: found -o openreports, wanted -o text or -o json"),
+        ("-A --changed --policy p", "--changed: found no --compare, wanted the policy in force now"),
+        (
+            "-A --changed --policy p --compare p --summary",
+            "--changed: found --summary, which lists no workload; leave out one of the two",
+        ),
+        (
+            "-A --changed --policy p --compare p --by team",
+            "--changed: found --by team, which lists no workload; leave out one of the two",
+        ),
         ("-l ===", "--selector: "),
     ],
 )
@@ -133,6 +145,22 @@ def test_the_numbers_by_namespace(report):
     out = report("-A --by namespace").out
 
     assert ["NAMESPACE", "shop", "bank"] == [line.split()[0] for line in out.splitlines()[:3]]
+
+
+def test_the_numbers_by_a_label(report):
+    found = json.loads(report("-A --by team -o json").out)
+
+    assert ("team", [("x", 1), (None, 2)]) == (
+        found["by"],
+        [(one["value"], one["summary"]["workloads"]) for one in found["groups"]],
+    )
+
+
+def test_only_the_sums_or_only_what_changes(report):
+    new = {"new": POLICY, "old": POLICY | {"enforcement": "Warn"}}
+
+    assert ["Deployment/bad"] == names(report("-A -o json --policy new --compare old --changed", **new))
+    assert report("-A --summary").out.startswith("3 workloads with 2 Pods on 6 nodes in 3 zones.")
 
 
 def test_a_page_explains_the_pods_that_wait_of_what_is_chosen(report):

@@ -131,6 +131,7 @@ def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
         ("-f text.yaml scale=3", 'Deployment shop/web: spec.replicas: found "3", must be a 32-bit integer'),
         ("-f spec.yaml scale=3", "Deployment shop/web: spec: found 3, must be an object"),
         ("-f web.yaml", "web.yaml: found 0 workloads, wanted one of Deployment"),
+        ("-f empty.yaml -f text.yaml", "empty.yaml, text.yaml: found 2 workloads, wanted one of Deployment"),
     ],
 )
 def test_bad_input(simulate, options, said):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.support.build import pod, priority_class, service, workload
+from tests.support.build import namespace, pod, priority_class, service, workload
 from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, volume
 from tests.support.placing import node, running
 from webhook.cluster.cluster import Contents
@@ -12,6 +14,7 @@ from webhook.loading import clusters
 from webhook.loading.inputs import Source
 from webhook.loading.usage import UsageError
 from webhook.objects.kinds import KINDS
+from webhook.objects.references import ObjectRef
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.storage_objects import STORAGE_RESOURCES
 
@@ -243,12 +246,22 @@ def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
 
 def test_a_file_without_nodes_is_said_to_have_none(cluster):
     cluster(pod())
-    (note,) = clusters.read(Source("dump.yaml"), None, lambda _: True).notes
+    (note,) = clusters.read(Source("dump.yaml"), None, lambda _: True, needs_nodes=False).notes
 
     assert note.startswith("No node is in the file")
     assert () == read().notes
     cluster(node("n1"))
     assert () == clusters.read(Source("dump.yaml"), None, lambda _: True).notes
+
+
+def test_a_file_of_kubectl_without_nodes_is_no_whole_cluster(cluster):
+    """A dump of evenkeel has all nodes that there are, so that it may well be of a cluster without any."""
+    said = "dump.yaml: holds no Node; kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
+    cluster(pod())
+    with pytest.raises(UsageError, match=f"^{re.escape(said)}$"):
+        clusters.read(Source("dump.yaml"), None, lambda _: True)
+    cluster(pod(), time="2026-01-31T10:00:00Z")
+    assert 1 == len(clusters.read(Source("dump.yaml"), None, lambda _: True).pods)
 
 
 @pytest.mark.parametrize(
@@ -317,3 +330,51 @@ def test_only_a_pod_of_the_core_group_is_a_pod(cluster):
     cluster(node("n1"), {**pod(name="odd"), "apiVersion": "foo/v1", "spec": []})
 
     assert () == read().pods
+
+
+def said(ref):
+    """What is said of an object, `Kind namespace/name`, that is not in the cluster."""
+    kind, _, rest = ref.partition(" ")
+    api_version = "v1" if kind == "Pod" else "apps/v1"
+    return clusters.not_found(ObjectRef(api_version, kind, *rest.split("/")), read())
+
+
+HERE = (
+    namespace(name="shop"),
+    namespace(name="bank"),
+    workload("Deployment", name="far", namespace="bank"),
+    workload("Deployment", name="far", namespace="store"),
+    workload("Deployment", name="web"),
+    workload("Deployment", name="wide\nopen"),
+    pod(name="web-0"),
+    pod(name="x", namespace="bank"),
+)
+
+
+@pytest.mark.parametrize(
+    ("ref", "hint"),
+    [
+        ("Pod shop/x", "Pod shop/x: not found in the cluster; Pod/x is in namespace bank: add -n bank"),
+        (
+            "Deployment shop/far",
+            "Deployment shop/far: not found in the cluster; "
+            "Deployment/far is in the namespaces bank, store: add -n and one",
+        ),
+        ("Pod shop/web-1", "Pod shop/web-1: not found in the cluster; did you mean pod/web-0?"),
+        ("Deployment shop/api", "Deployment shop/api: not found in the cluster; there are web"),
+        ("StatefulSet shop/db", "StatefulSet shop/db: not found in the cluster; -n names another namespace"),
+        ("Pod shpo/y", "namespace shpo: not in the cluster; did you mean shop?"),
+        ("Pod shpo/x", "namespace shpo: not in the cluster; Pod/x is in namespace bank: add -n bank"),
+        ("Pod zzz/y", "namespace zzz: not in the cluster; there are bank, shop"),
+        ("Pod store/y", "Pod store/y: not found in the cluster; -n names another namespace"),
+    ],
+)
+def test_what_is_not_found_is_looked_for_elsewhere(cluster, ref, hint):
+    """What cannot be typed is never named."""
+    cluster(node("n1"), *HERE)
+    assert hint == said(ref)
+
+
+def test_a_namespace_is_not_said_to_be_missing_where_none_is_known(cluster):
+    cluster(node("n1"), pod(name="web-0"))
+    assert "Pod shpo/y: not found in the cluster; -n names another namespace" == said("Pod shpo/y")

@@ -12,6 +12,7 @@ import pytest
 from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import constraint, namespace, pod, service, workload
 from tests.support.commands import POLICY, Run, script
+from tests.support.placing import node
 
 DENIED = workload("Deployment", constraint(labelSelector={}))
 
@@ -102,7 +103,9 @@ def test_what_cannot_be_used_is_named_in_one_line(run, case):
     assert err.startswith(f"evenkeel: {case.err[:-1]}") if case.err.endswith("…") else f"evenkeel: {case.err}\n" == err
 
 
-POWERSHELL = "\ufeff" + json.dumps({"kind": "List", "items": [namespace(), pod(constraint())]}, indent=1) + "\r\n"
+POWERSHELL = (
+    "\ufeff" + json.dumps({"kind": "List", "items": [namespace(), pod(constraint()), node("n1")]}, indent=1) + "\r\n"
+)
 
 
 @pytest.mark.parametrize("name", ["utf-8", "utf-16-le", "utf-16-be"])

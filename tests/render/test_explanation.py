@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -105,6 +106,76 @@ def test_a_key_that_no_node_carries_has_no_domain():
 
     assert "no domain counts: the minimum is 0" in found
     assert "1 node without the label rack: refused (missing required label)" in found
+
+
+FULL = [node(f"f{i}", cpu="0") for i in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        (
+            [*FULL, node("n1", unschedulable=True), node("n2")],
+            ["3 of 5 nodes have too little cpu free", "1 of 5 nodes is cordoned"],
+        ),
+        ([node("full", cpu="0")], ["1 of 1 node has too little cpu free"]),
+        (
+            [node("full", cpu="0", pods="0"), FULL[0]],
+            ["2 of 2 nodes have too little cpu free", "1 of 2 nodes has no room for a Pod more"],
+        ),
+        (
+            [node("n1", taints=[INFRA]), node("n2", taints=[INFRA | {"value": "gpu"}])],
+            [
+                "2 of 2 nodes have a taint it does not tolerate (dedicated=gpu:NoSchedule)"
+                " or have a taint it does not tolerate (dedicated=infra:NoSchedule)"
+            ],
+        ),
+        ([node("n1"), *FULL], ["3 of 4 nodes have too little cpu free"]),
+    ],
+)
+def test_what_refuses_nodes_is_said_without_constraints_too(nodes, said):
+    def told(**options):
+        return [line for line in lines(explained(*nodes, **options)) if re.match("[0-9]+ of [0-9]+ node", line)]
+
+    assert (said, []) == (told(), told(constraints=[spread()]))
+
+
+PER_NODE = spread("kubernetes.io/hostname", maxSkew=2)
+
+
+def of_constraint(*objects, constraints=(PER_NODE,)):
+    """The lines of the first constraint, without those that say what it asks."""
+    found = lines(explained(*objects, constraints=constraints))
+    return found[found.index("") + 2 : found.index("", found.index("") + 1)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"),
+    [
+        (running("n0"), "6 nodes, 0 to 1 Pods each: all pass"),
+        (node("n6"), "7 nodes, no Pods: all pass"),
+    ],
+)
+def test_a_constraint_on_hostnames_that_refuses_nothing_is_one_line(objects, said):
+    assert [said] == of_constraint(*(node(f"n{i}") for i in range(6)), objects)
+
+
+@pytest.mark.parametrize(
+    ("number", "more", "constraint"),
+    [
+        (5, (), PER_NODE),
+        (6, (node("tainted", taints=[INFRA]),), PER_NODE),
+        (6, (node("tainted", taints=[INFRA]),), PER_NODE | {"nodeTaintsPolicy": "Honor"}),
+        (6, (running("n0"), running("n0")), PER_NODE),
+        (6, (), PER_NODE | {"whenUnsatisfiable": "ScheduleAnyway"}),
+        (6, (), spread("rack")),
+    ],
+)
+def test_it_is_a_table_where_the_nodes_are_few_or_differ(number, more, constraint):
+    """Another taint, one that is not counted, one that refuses, scores; and of a domain there may be more nodes."""
+    some = [node(f"n{i}", labels={"rack": f"r{i}"}) for i in range(number)]
+
+    assert len(of_constraint(*some, *more, constraints=[constraint])) > number
 
 
 def test_a_pod_that_would_not_be_placed_where_it_is():

@@ -11,7 +11,7 @@ from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
 from tests.support.build import constraint, hpa, namespace, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
-from webhook.render.report import MOST_DOMAINS, Titles, as_json, text
+from webhook.render.report import MOST_DOMAINS, Shown, Titles, as_json, text
 
 WEB = [*ZONES, *deployment(constraint()), *pods("a1", "a1", "a2", "b1", "")]
 OK = constraint(labelSelector={"matchLabels": {"app": "ok"}})
@@ -95,6 +95,16 @@ def test_default_constraints(old, said):
     assert "  no workload would be denied or warned" in lines(*objects, of=policy(DEFAULTS))
 
 
+def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():
+    objects = [*ZONES, *deployment(), service(), *pods("a1", "a1", "b1")]
+    said = "1 workload is beyond maxSkew only by default constraints of {}, which is taken to be in force."
+
+    assert said.format("new.yaml") in lines(*objects, of=policy(DEFAULTS))
+    assert said.format("old.yaml") in lines(*objects, titles=COMPARED, compare=policy(DEFAULTS))
+    assert not any("taken to be" in line for line in lines(*objects, named=False, titles=Titles()))
+    assert 1 == as_json(report(*objects, of=policy(DEFAULTS)), NEW)["summary"]["unevenByDefaults"]
+
+
 def test_a_namespace_from_which_nothing_is_sent():
     system = workload("Deployment", EMPTY, namespace="kube-system")
 
@@ -121,7 +131,7 @@ def test_other_workloads_closed_domains_and_few_domains():
 def test_the_numbers_by_namespace():
     shop = namespace(team="web")
     found = report(*ZONES, shop, *deployment(EMPTY), *pods("a1", "a2"))
-    by_namespace = text(found, NEW, ["a note"], by_namespace=True).splitlines()
+    by_namespace = text(found, NEW, ["a note"], Shown(by="namespace")).splitlines()
     (one,) = as_json(found, NEW)["namespaces"]
 
     assert "a note" == by_namespace[0]
@@ -131,13 +141,47 @@ def test_the_numbers_by_namespace():
     ] == [re.split("   +", line.strip())[:8] for line in by_namespace[2:4]]
     assert ["UNEVEN", "ALL IN ONE ZONE", "CONTACT"] == re.split("   +", by_namespace[2])[-3:]
     assert ["0", "1", "team=web"] == re.split("   +", by_namespace[3])[-3:]
-    assert "not known" in text(report(*ZONES, *deployment()), NEW, by_namespace=True), "whose it is"
+    assert "not known" in text(report(*ZONES, *deployment()), NEW, (), Shown(by="namespace")), "whose it is"
     assert "0 denied at the next update, its Pods included; 1 if created anew." in by_namespace
-    assert "DENIED" not in text(found, Titles(), by_namespace=True), "for nobody asked a policy"
+    assert "DENIED" not in text(found, Titles(), (), Shown(by="namespace")), "for nobody asked a policy"
     assert ("shop", {"team": "web"}) == (one["namespace"], one["contacts"])
     assert (0, 1, 1, 0) == tuple(
         one["summary"][name] for name in ("deniedUpdates", "deniedCreates", "withErrors", "withWarnings")
     )
+
+
+def test_the_numbers_by_a_label():
+    other = workload("Deployment", name="x")
+    other["metadata"]["labels"] = {"team": "a\nb"}
+    found = text(report(*ZONES, *deployment(EMPTY), other, label="team"), NEW, (), Shown(by="team")).splitlines()
+
+    assert ["team", "WORKLOADS"] == found[0].split()[:2]
+    assert "CONTACT" not in found[0]
+    assert [["-", "1"], ["a\\u000ab", "1"]] == [line.split()[:2] for line in found[1:3]]
+
+
+def test_only_the_sums():
+    found = report(*WEB)
+    sums = text(found, NEW, ["a note"], Shown(summary=True)).splitlines()
+
+    assert ["a note", "", "1 workload with 5 Pods, 1 of them waiting, on 6 nodes in 3 zones."] == sums[:3]
+    assert "workloads" not in as_json(found, NEW, (), Shown(summary=True))
+
+
+def test_only_what_changes():
+    """What is denied by both is not listed, and nobody says that nothing is denied."""
+    found = report(*WEB, *deployment(EMPTY, name="bad"), compare=policy("{enforcement: Warn}"))
+    listed = text(found, COMPARED, (), Shown(changed=True))
+
+    assert "shop/deployment/bad" in listed
+    assert "shop/deployment/web" not in listed
+    assert "2 workloads with 5 Pods" in listed
+    assert ["Deployment/bad"] == [
+        one["workload"] for one in as_json(found, COMPARED, (), Shown(changed=True))["workloads"]
+    ]
+    alike = text(report(*WEB, *deployment(EMPTY), compare=policy()), COMPARED, (), Shown(changed=True))
+    assert "  no workload would fare otherwise" in alike
+    assert "How the Pods" not in alike
 
 
 def test_nothing_at_all():

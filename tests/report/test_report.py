@@ -116,6 +116,27 @@ def test_the_sums_of_each_namespace_and_whose_it_is():
     assert ("bank", None, 0) == (second.name, second.contacts, second.summary.denied_creates)
 
 
+def test_the_sums_by_the_value_of_a_label():
+    """What lacks the label is a group of its own, and is no group with the value ""."""
+    mine, empty = (workload("Deployment", name=name) for name in ("mine", "empty"))
+    mine["metadata"]["labels"], empty["metadata"]["labels"] = {"team": "a"}, {"team": ""}
+    found = reporting(*ZONES, *deployment(EMPTY), mine, empty)
+    groups = found.report(map(found.of, found.workloads), "team").groups
+
+    assert [(None, 1), ("", 1), ("a", 1)] == [(group.name, group.summary.workloads) for group in groups]
+    assert () == report(*ZONES, mine).groups
+
+
+def test_what_is_skewed_only_by_defaults_of_the_policy_is_told_apart():
+    """A policy that is named is taken to be in force, so that with and without it other constraints count."""
+    bare = [*ZONES, service(), *deployment(), *pods("a1", "a1", "b1"), *workloads(own=("a1", "a2"))]
+    defaults = policy(DEFAULTS)
+
+    assert (2, 1) == report(*bare, of=defaults).summary[-4:-2]
+    assert (1, 0) == report(*bare, named=False).summary[-4:-2]
+    assert (2, 1) == report(*bare, compare=defaults).summary[-4:-2]
+
+
 def test_what_is_denied_at_the_next_update_are_pods_too():
     """The ratchet lets the object pass as it is; its Pods are made anew by its controller."""
     owned = policy("{ownedObjects: Deny}")

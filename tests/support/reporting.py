@@ -61,10 +61,10 @@ def reporting(*objects, of=None, compare=None, named=True, features=LATEST, neve
     return Reporting(there, snapshot, features, policies, never_sent, profiles, creation)
 
 
-def report(*objects, **options):
+def report(*objects, label="", **options):
     """The report on them."""
     found = reporting(*objects, **options)
-    return found.report(map(found.of, found.workloads))
+    return found.report(map(found.of, found.workloads), label)
 
 
 def only(*objects, **options):

@@ -56,7 +56,11 @@ KNOWN_BELOW = 0  # The priority below which all Pods are read, as rollouts may p
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_object_argument(parser)
     parser.add_argument(
-        "-f", "--filename", metavar="FILE", help="a file with Pods or workloads, or - for standard input"
+        "-f",
+        "--filename",
+        metavar="FILE",
+        action="append",
+        help="a file with Pods or workloads, or - for standard input; repeatable",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_argument(parser)
@@ -101,7 +105,12 @@ def _in_cluster(
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return the Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
-    known = clusters.read(source, args.kubernetes_version, _within(namespace), namespace)
+    within = _within(namespace)
+
+    def wanted(pod: Raw) -> bool:
+        return within(pod) or texts_at(pod, "metadata.name")[0] == ref.name
+
+    known = clusters.read(source, args.kubernetes_version, wanted, namespace)
     if ref.kind == POD:
         subjects = [of_pod(pod, known.others) for pod in known.pods if clusters.place(pod) == ref.key]
     elif ref.key in known.others:
@@ -113,7 +122,7 @@ def _in_cluster(
         subjects = []
     if not subjects:
         raise UsageError(f"{ref}: has no Pod template" if ref.key in known.others else clusters.not_found(ref, known))
-    return subjects, known, []
+    return subjects, known._replace(pods=tuple(filter(within, known.pods))), []
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
@@ -124,8 +133,8 @@ def _within(*namespaces: str) -> Callable[[Raw], bool]:
 def _in_file(
     args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
-    """Return each Pod and each Pod template in a file, as if it were applied now; and why others cannot be read."""
-    objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects(args.filename)]
+    """Return each Pod and each Pod template in the files, as if it were applied now; and why others cannot be read."""
+    objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename)]
     known = clusters.read(
         source,
         args.kubernetes_version,
@@ -143,7 +152,7 @@ def _in_file(
         else:
             subjects += next_replica(obj, known.others, kinds, creation)
     if not (subjects or errors):
-        raise UsageError(f"{args.filename}: holds no Pod, and nothing with a Pod template that is known")
+        raise UsageError(f"{', '.join(args.filename)}: holds no Pod, and nothing with a Pod template that is known")
     return subjects, known, errors
 
 

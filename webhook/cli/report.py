@@ -5,6 +5,7 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
     evenkeel report -A --policy new.yaml                       what new.yaml would deny or warn of
     evenkeel report -A --policy new.yaml --compare old.yaml    and what that changes
     evenkeel report -A --policy new.yaml --by namespace        how many of each team that concerns
+    evenkeel report -A --summary                               only the sums
     evenkeel report deployment/web -n shop
     evenkeel report -A --metrics-bind :9090                    skew as metrics, until it is ended
     evenkeel report -A -o openreports --apply                  the findings as OpenReports in the cluster
@@ -35,7 +36,9 @@ from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import Kinds
+from webhook.objects.labels import label_key_errors
 from webhook.objects.pod_object import read_pod
+from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef
 from webhook.placement.created_pods import read_creation
 from webhook.render import report as render
@@ -46,7 +49,6 @@ from webhook.report.waiting_pods import waiting
 from webhook.scheduler.profile import Profiles
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
-BY_NAMESPACE = "namespace"
 OPENREPORTS = "openreports"
 LEAST_INTERVAL, MOST_INTERVAL = 5, 3600  # Seconds; the alerts take what is older than an hour for a failure.
 
@@ -81,7 +83,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=(DENIED_UPDATES, DENIED, WARNED),
         help="exit with 1 if the policy would deny a workload at its next update, or at all, or also if it would warn",
     )
-    parser.add_argument("--by", choices=(BY_NAMESPACE,), help="the numbers of each namespace, and whose it is")
+    parser.add_argument(
+        "--by",
+        metavar=f"{render.NAMESPACE}|LABEL",
+        help="the sums of each namespace, and whose it is, or of the workloads with each value of a label",
+    )
+    parser.add_argument("--summary", action="store_true", help="only the sums")
+    parser.add_argument(
+        "--changed", action="store_true", help="only workloads to which an answer differs from that under --compare"
+    )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -105,6 +115,7 @@ def run(args: argparse.Namespace) -> int:
     of_nodes = policies.policy.notes_on(known.snapshot.nodes) if policies.in_force is not None else ()
     notes = (*_notes(args, chosen.namespace, report, known), *of_nodes)
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
+    shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == OPENREPORTS:
         for note in notes:
             print(f"note: {note}", file=sys.stderr)
@@ -117,9 +128,9 @@ def run(args: argparse.Namespace) -> int:
         origin = clusters.origin(source, known)
         print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin))
     elif args.output == selection.JSON:
-        print(render.dumped(render.as_json(report, titles, notes)))
+        print(render.dumped(render.as_json(report, titles, notes, shown)))
     else:
-        print(render.text(report, titles, notes, by_namespace=args.by == BY_NAMESPACE))
+        print(render.text(report, titles, notes, shown))
     if known.without_nodes:
         raise UsageError(known.without_nodes)
     return _exit_code(report, args.fail_on)
@@ -162,13 +173,25 @@ def _made(
     workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]
     if named is not None:
         workloads = [workload for workload in workloads if key_of(workload) == inventory.top(named.key)]
-    return Made(reporting.report(with_bar(map(reporting.of, workloads), len(workloads), "workloads")), known, inventory)
+    label = "" if args.by == render.NAMESPACE else args.by or ""
+    reported = with_bar(map(reporting.of, workloads), len(workloads), "workloads")
+    return Made(reporting.report(reported, label), known, inventory)
 
 
 def _check(args: argparse.Namespace, source: inputs.Source) -> None:
     """Raise UsageError if the options do not go together."""
-    if args.by and args.output not in (selection.TEXT, selection.JSON):
-        raise UsageError(f"--by {args.by}: found -o {args.output}, wanted -o text, or -o json, which has it always")
+    if args.by is not None and label_key_errors(args.by):
+        raise UsageError(f"--by: found {brief(args.by)}, wanted {render.NAMESPACE}, or the key of a label such as team")
+    without_list = [f"--by {args.by}"] * bool(args.by) + ["--summary"] * args.summary
+    for option in [*without_list, *["--changed"] * args.changed]:
+        if args.output not in (selection.TEXT, selection.JSON):
+            raise UsageError(f"{option}: found -o {args.output}, wanted -o text or -o json")
+        if args.metrics_bind is not None:
+            raise UsageError(f"{option}: found --metrics-bind, which prints nothing")
+    if args.changed and args.compare is None:
+        raise UsageError("--changed: found no --compare, wanted the policy in force now")
+    if args.changed and without_list:
+        raise UsageError(f"--changed: found {without_list[0]}, which lists no workload; leave out one of the two")
     if args.apply and args.output != OPENREPORTS:
         raise UsageError(f"--apply: found -o {args.output}, wanted -o {OPENREPORTS}")
     if args.apply and not source.live:

@@ -50,7 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="a workload, as kubectl names it, and steps in their order",
     )
-    parser.add_argument("-f", "--filename", metavar="FILE", help="a file with a workload, or - for standard input")
+    parser.add_argument(
+        "-f",
+        "--filename",
+        metavar="FILE",
+        action="append",
+        help="a file with a workload, or with what is applied beside it, or - for standard input; repeatable",
+    )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_argument(parser)
     selection.add_output_argument(parser, selection.HTML)
@@ -152,9 +158,8 @@ def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]
 
 
 def _in_file(args: argparse.Namespace, namespace: str) -> list[Raw]:
-    """Return the objects in the file, none if there is no file."""
-    objects = inputs.objects(args.filename) if args.filename else ()
-    return [clusters.in_namespace(obj, namespace) for obj in objects]
+    """Return the objects in the files, none if there is no file."""
+    return [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename or ())]
 
 
 def _workload(
@@ -174,7 +179,7 @@ def _workload(
     if args.filename:
         simulated = [obj for obj in objects if is_simulated(obj)]
         if len(simulated) != 1:
-            raise UsageError(f"{args.filename}: found {len(simulated)} workloads, wanted one of {_kinds()}")
+            raise UsageError(f"{', '.join(args.filename)}: found {len(simulated)} workloads, wanted one of {_kinds()}")
         ref = ObjectRef.of(simulated[0])
         asks = wanted(ref, steps, preempting)
         known = clusters.read(source, args.kubernetes_version, asks, ref.namespace, objects)

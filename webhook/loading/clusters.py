@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from webhook.loading import inputs
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import INVALID, FieldError, FieldPath, Raw, path_text, texts_at, value_at
 from webhook.objects.kinds import CORE, NO_KINDS, Kinds
+from webhook.objects.labels import is_subdomain
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
@@ -40,12 +42,14 @@ from webhook.scheduler.storage_objects import STORAGE_KINDS, STORAGE_RESOURCES
 from webhook.scheduler.validation import in_one_line
 
 ASSUMED = "The file does not have the version of its cluster: {} is assumed; set --kubernetes-version."
+MOST_NAMED, MOST_COMPARED = 5, 5_000  # Names in a message; and those that a mistyped one is compared with.
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
 DEVICE_CLASSES, BUDGET_RESOURCE = "deviceclasses", "poddisruptionbudgets"
 # What may not be listed is noted where it matters for the Pod that is asked about.
 _OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
+_WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
 _WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
 
@@ -91,9 +95,9 @@ def read(
     Return the cluster, with the Pods that are `wanted` and objects besides, which replace those of the same name.
 
     `namespace` is read alone where Pods of all namespaces may not be listed.  Every object of the cluster goes
-    `through` a function once it is read.  Without nodes it is a UsageError, unless none is needed; so it is without the
-    right to list Pods where these are needed, or to list anything.  Of a live cluster custom resources of these `kinds`
-    are read, too.
+    `through` a function once it is read.  Without nodes, or with a file of kubectl that has none, it is a UsageError,
+    unless none is needed; so it is without the right to list Pods where these are needed, or to list anything.  Of a
+    live cluster custom resources of these `kinds` are read, too.
     """
     contents = inputs.contents(source, kinds=kinds)
     given = list(more)
@@ -121,6 +125,8 @@ def read(
         if resource not in _OF_SOME_PODS
     ]
     if not (known.snapshot.nodes or source.live):
+        if needs_nodes and not contents.time:
+            raise UsageError(f"{source.cluster}: holds no Node; {_WHOLE_CLUSTER}")
         left.append(
             "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
         )
@@ -262,14 +268,31 @@ def place(obj: Raw) -> ObjectKey:
 
 
 def not_found(ref: ObjectRef, known: Known) -> str:
-    """Return the message for an object that is not in the cluster: it names some that are."""
-    names = sorted(key.name for key in known.others if key == ref.key._replace(name=key.name))
-    there = (
-        f"; there are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
-        if names
-        else "; -n names another namespace"
-    )
-    return f"{ref}: not found in the cluster{there}"
+    """
+    Return the message for an object that is not in the cluster: where one of its name is, or which is meant.
+
+    Of Pods those are known that were asked for.  Names in a dump may hold anything: what cannot be typed is not named.
+    """
+    keys = [*known.others, *map(place, known.pods)]
+    alike = [key for key in keys if (key.group, key.kind) == (ref.group, ref.kind) and is_subdomain(key.name)]
+    elsewhere = sorted({key.namespace for key in alike if key.name == ref.name if is_subdomain(key.namespace)})
+    namespaces = known.snapshot.namespaces
+    if namespaces and ref.namespace not in {*namespaces, *(key.namespace for key in keys)}:
+        fault, looked_for, prefix = f"namespace {ref.namespace}: not in the cluster", ref.namespace, ""
+        there = sorted(filter(is_subdomain, namespaces))
+    else:
+        fault, looked_for, prefix = f"{ref}: not found in the cluster", ref.name, f"{ref.kind.lower()}/"
+        there = sorted(key.name for key in alike if key.namespace == ref.namespace)
+    named = ", ".join(elsewhere[:MOST_NAMED] or there[:MOST_NAMED]) + ", …" * (len(elsewhere or there) > MOST_NAMED)
+    if len(elsewhere) == 1:
+        hint = f"{ref.kind}/{ref.name} is in namespace {named}: add -n {named}"
+    elif elsewhere:
+        hint = f"{ref.kind}/{ref.name} is in the namespaces {named}: add -n and one"
+    elif close := get_close_matches(looked_for, there[:MOST_COMPARED], 1):
+        hint = f"did you mean {prefix}{close[0]}?"
+    else:
+        hint = f"there are {named}" if there else "-n names another namespace"
+    return f"{fault}; {hint}"
 
 
 def unreadable(raw: Raw, kinds: Kinds) -> tuple[str, ...]:

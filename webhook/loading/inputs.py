@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -312,6 +312,13 @@ def objects(name: str) -> tuple[Mapping[str, object], ...]:
     if not read:
         raise UsageError(f"{name}: found no object")
     return read
+
+
+def objects_of(names: Sequence[str]) -> list[Mapping[str, object]]:
+    """Return every Kubernetes object in several files, of which one may be `-`."""
+    if names.count("-") > 1:
+        raise UsageError("-f: standard input can be read only once")
+    return [obj for name in names for obj in objects(name)]
 
 
 def text(path: Path) -> str:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.names import HOSTNAME
 from webhook.objects.reading import printable
 from webhook.placement.claims import ClaimReach
 from webhook.placement.commands import Command
@@ -47,6 +48,7 @@ from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
 OUTPUT_API_VERSION = "evenkeel.dev/v1alpha1"
 MOST_ROWS, MOST_NODES_SHOWN = 12, 5
+FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
 SOURCES = {POLICY: "those that the policy gives a Pod without any", FROM_SCHEDULER: "kube-scheduler's own defaults"}
 OF_NEWEST = "those that evenkeel gave its newest Pod"
 
@@ -99,6 +101,10 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     for constraint in explanation.constraints:
         yield ""
         yield from _constraint(constraint, explanation)
+    causes = () if explanation.constraints else tuple(_causes(explanation))
+    if causes:
+        yield ""
+        yield from (f"  {cause}" for cause in causes)
     if explanation.claims:
         yield ""
         yield from (f"  {line}" for line in claim_lines(explanation))
@@ -167,6 +173,20 @@ def headline(explained: Explained) -> str:
     if not own:
         where += f"; {subject.node} is no node of the cluster"
     return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}{unknown}."
+
+
+def _causes(explanation: Explanation) -> Iterator[str]:
+    """Yield on how many nodes each cause refuses the Pod, the most first; nothing if no filter was asked."""
+    feasibility, number = explanation.feasibility, len(explanation.nodes)
+    refused: dict[tuple[str, str], NodeSet] = {}
+    for refusal in () if feasibility.rejected or feasibility.error else feasibility.refusals:
+        for reason in refusal.reasons:
+            by = refusal.plugin, reason
+            refused[by] = refused.get(by, 0) | refusal.nodes
+    for (plugin, reason), nodes in sorted(refused.items(), key=lambda cause: -cause[1].bit_count())[:MOST_ROWS]:
+        many = nodes.bit_count()
+        words = " or ".join(_words(plugin, (reason,), nodes, explanation, many == 1))
+        yield one_line(f"{many:,} of {_many(number, 'node')} {words}", 2 * LINE_LIMIT)
 
 
 def claim_lines(explanation: Explanation) -> Iterator[str]:
@@ -266,11 +286,28 @@ def _pass(number: int) -> str:
 def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
     constraint = explained.constraint
     yield f"  {'   '.join(constraint_words(constraint))}"
-    rows = list(domain_rows(explained, explanation))
-    if rows:
+    if alike := _nodes_alike(explained, explanation):
+        yield f"    {alike}"
+    elif rows := list(domain_rows(explained, explanation)):
         header = (constraint.topology_key.rpartition("/")[2], "Pods", "skew if placed here", "nodes", "")
         yield from _aligned([header, *rows])
     yield from (f"    {remark}" for remark in constraint_remarks(explained, explanation))
+
+
+def _nodes_alike(explained: ConstraintExplained, explanation: Explanation) -> str:
+    """Return all rows in one line if a hard constraint lets the Pod in on each of many nodes; "" if they differ."""
+    constraint, domains = explained.constraint, explained.domains
+    if constraint.soft or constraint.topology_key != HOSTNAME or len(domains) < FEWEST_ALIKE:
+        return ""
+    outcomes = {_outcome(domain, explained, explanation) for domain in domains}
+    if len(outcomes) > 1 or not all(
+        domain.passes and domain.eligible and domain.nodes.bit_count() == 1 for domain in domains
+    ):
+        return ""
+    counts, outcome = [domain.match_num for domain in domains], outcomes.pop()
+    least, most = min(counts), max(counts)
+    pods = f"{least:,} to {most:,} Pods each" if least < most else f"{_many(most, 'Pod')} each" if most else "no Pods"
+    return f"{len(domains):,} nodes, {pods}: {'all pass' if outcome == 'passes' else f'each {outcome}'}"
 
 
 def constraint_words(constraint: Constraint) -> Iterator[str]:
@@ -595,11 +632,12 @@ _PRICES = {
 
 def as_json(explained: Explained) -> dict[str, object]:
     """Return the form `Explanation`, for programs."""
-    subject, explanation = explained.subject, explained.explanation
+    subject, explanation, ref = explained.subject, explained.explanation, explained.subject.ref
     return {
         "apiVersion": OUTPUT_API_VERSION,
         "kind": "Explanation",
-        "pod": f"{subject.ref.namespace}/{subject.ref.name}" if subject.exists else "",
+        "object": {"apiVersion": ref.api_version, "kind": ref.kind, "namespace": ref.namespace, "name": ref.name},
+        "pod": f"{ref.namespace}/{ref.name}" if subject.exists else "",
         "apiGroup": subject.api_group,
         "workload": subject.workload,
         "phase": subject.phase,

@@ -23,6 +23,7 @@ from webhook.report.spread import Spread
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
 NAME_COLUMN, WHY = 52, 160  # Characters of a name, and of why something is denied.
 QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED)
+NAMESPACE = "namespace"
 NOT_SENT, NOT_KNOWN = "not sent", "not known"
 
 
@@ -33,31 +34,46 @@ class Titles(NamedTuple):
     compare: str = ""
 
 
-def text(report: Report, titles: Titles, notes: Sequence[str] = (), *, by_namespace: bool = False) -> str:
+class Shown(NamedTuple):
+    """What is shown of a report: workloads that are `changed` only, no workload but the sums, or groups `by` what."""
+
+    changed: bool = False
+    summary: bool = False
+    by: str = ""
+
+    def workloads(self, report: Report) -> Sequence[ReportedWorkload]:
+        """Return those to be listed."""
+        return [workload for workload in report.workloads if workload.changes or not self.changed]
+
+
+ALL = Shown()
+
+
+def text(report: Report, titles: Titles, notes: Sequence[str] = (), shown: Shown = ALL) -> str:
     """Render a report for a person: first what a policy would do, then the spread, and the sums last."""
     lines = [*notes, *([""] if notes else [])]
-    if by_namespace:
-        lines += [*_table(list(_namespaces(report, titles))), "", *_sums(report, titles)]
-        return "\n".join(map(printable, lines))
-    if titles.policy:
-        lines += [*_impacts(report, titles), ""]
-    lines += [*_spreads(report), "", *_sums(report, titles)] if report.workloads else _sums(report, titles)
-    return "\n".join(map(printable, lines))
+    workloads = shown.workloads(report)
+    if shown.by:
+        lines += [*_table(list(_groups(report, titles, shown.by))), ""]
+    elif not shown.summary:
+        if titles.policy:
+            lines += [*_impacts(workloads, titles, shown), ""]
+        if workloads:
+            lines += [*_spreads(workloads), ""]
+    return "\n".join(map(printable, [*lines, *_sums(report, titles)]))
 
 
 # What the policy would do
 
 
-def _impacts(report: Report, titles: Titles) -> Iterator[str]:
+def _impacts(workloads: Sequence[ReportedWorkload], titles: Titles, shown: Shown) -> Iterator[str]:
     compared = f", compared with {titles.compare}" if titles.compare else ""
     yield f"What {titles.policy} would do{compared}:"
     yield ""
-    concerned = [
-        workload for workload in report.workloads if workload.impact.worst.outcome not in QUIET or workload.changes
-    ]
+    concerned = [workload for workload in workloads if workload.impact.worst.outcome not in QUIET or workload.changes]
     concerned.sort(key=lambda workload: workload.impact.worst.gravity)
     if not concerned:
-        yield "  no workload would be denied or warned"
+        yield f"  no workload would {'fare otherwise' if shown.changed else 'be denied or warned'}"
         return
     was = ("WAS",) if titles.compare else ()
     rows = [("WORKLOAD", *was, "CREATED", "UPDATED", "ITS PODS", "WHY")]
@@ -82,31 +98,34 @@ def answer_word(answer: WebhookAnswer | None) -> str:
     return str(answer.outcome) if answer.allowed else str(Outcome.DENIED)
 
 
-# Namespaces
+# Groups
 
 
-def _namespaces(report: Report, titles: Titles) -> Iterator[tuple[str, ...]]:
+def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the sums by namespace, with whom to ask, or by the value of a label."""
     denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
     sums = ("WORKLOADS", "PODS", "WAITING", *denied, "WITH ERRORS", "WITH WARNINGS", "UNEVEN", "ALL IN ONE ZONE")
-    yield "NAMESPACE", *sums, "CONTACT"
-    for name, contacts, summary in report.namespaces:
+    of_namespaces = by == NAMESPACE
+    yield ("NAMESPACE", *sums, "CONTACT") if of_namespaces else (by, *sums)
+    for name, contacts, summary in report.namespaces if of_namespaces else report.groups:
         denied_ = (summary.denied_updates, summary.denied_creates) if titles.policy else ()
         severe = (summary.found[Severity.ERROR], summary.found[Severity.WARNING])
         numbers = (summary.workloads, summary.pods, summary.waiting, *denied_, *severe, summary.uneven, summary.lost)
         asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
         words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
-        yield one_line(name, NAME_COLUMN), *words, one_line(asked, WHY) or (NOT_KNOWN if contacts is None else "-")
+        whom = (one_line(asked, WHY) or (NOT_KNOWN if contacts is None else "-"),) if of_namespaces else ()
+        yield "-" if name is None else one_line(name, NAME_COLUMN), *words, *whom
 
 
 # Spread
 
 
-def _spreads(report: Report) -> Iterator[str]:
+def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[str]:
     yield "How the Pods are spread, what hurts most first:"
     yield ""
     rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "A ZONE TAKES", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
     below: dict[int, list[str]] = {}
-    for workload in report.workloads:
+    for workload in workloads:
         spreads: Sequence[Spread | None] = workload.spreads or (None,)
         reasons = workload.idle or ("",)
         for i, (spread, idle) in enumerate(zip(spreads, reasons, strict=True)):
@@ -276,6 +295,10 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
     at_update = f"{summary.denied_updates:,} denied at the next update, its Pods included"
     yield f"{at_update}; {summary.denied_creates:,} if created anew."
+    if summary.assumed:
+        beyond = f"{_many(summary.assumed, 'workload')} {'is' if summary.assumed == 1 else 'are'} beyond maxSkew"
+        in_force = titles.compare or titles.policy
+        yield f"{beyond} only by default constraints of {in_force}, which is taken to be in force."
     if not titles.compare:
         yield f"{_many(summary.defaulted, 'Pod')} would be given default constraints."
         return
@@ -296,20 +319,23 @@ def _many(number: int, what: str) -> str:
 # For programs
 
 
-def as_json(report: Report, titles: Titles, notes: Sequence[str] = ()) -> dict[str, object]:
+def as_json(report: Report, titles: Titles, notes: Sequence[str] = (), shown: Shown = ALL) -> dict[str, object]:
     """Return the form `Report`; docs/report.md documents the fields."""
     summary = report.summary
+    listed = {} if shown.summary else {"workloads": [_workload_json(workload) for workload in shown.workloads(report)]}
     return {
         "apiVersion": OUTPUT_API_VERSION,
         "kind": "Report",
         "policy": titles.policy or None,
         "compare": titles.compare or None,
         "notes": list(notes),
-        "workloads": [_workload_json(workload) for workload in report.workloads],
+        **listed,
         "namespaces": [
             {"namespace": name, "contacts": contacts and dict(contacts), "summary": _summary_json(sums)}
             for name, contacts, sums in report.namespaces
         ],
+        "by": shown.by or None,
+        "groups": [{"value": value, "summary": _summary_json(sums)} for value, _, sums in report.groups],
         "summary": {
             "static": report.static,
             "nodes": report.nodes,
@@ -334,6 +360,7 @@ def _summary_json(summary: ReportSummary) -> dict[str, object]:
         "defaulted": summary.defaulted,
         "defaultsChange": {how: summary.defaults_change.get(how, 0) for how in DEFAULTS},
         "uneven": summary.uneven,
+        "unevenByDefaults": summary.assumed,
         "lostWithOneZone": summary.lost,
         "spreadNothing": summary.idle,
     }

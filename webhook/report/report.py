@@ -7,7 +7,7 @@ The report on a cluster: what a policy would do to each workload, how it is spre
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload, parse_workloads, scaling_of
 from webhook.placement.claims import ClaimReach, Pins
 from webhook.placement.created_pods import BARE_CREATION, PodCreation
+from webhook.placement.subject import POLICY
 from webhook.policy.policy import Policy
 from webhook.report.idle_constraints import why_idle
 from webhook.report.impact import Impact, impact
@@ -107,6 +108,12 @@ class ReportedWorkload:
         return self.loss.share if self.loss is not None else None
 
     @property
+    def assumed(self) -> bool:
+        """Whether a skew is beyond maxSkew only of defaults of the policy, also if its Pods were not given them."""
+        beyond = [spread.source for spread in self.spreads if spread.excess]
+        return bool(beyond) and all(source == POLICY for source in beyond)
+
+    @property
     def excess(self) -> int:
         """How far the worst hard constraint is beyond its maxSkew."""
         return max((spread.excess for spread in self.spreads if spread.constraint.hard), default=0)
@@ -120,8 +127,8 @@ class ReportSummary(NamedTuple):
 
     `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
     given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
-    maxSkew of any constraint; `lost` would lose all of two or more Pods with one zone.  `idle` is the number of
-    constraints that spread nothing.  These three are None where no node is known.
+    maxSkew of any constraint, `assumed` only of defaults of the policy; `lost` would lose all of two or more Pods with
+    one zone.  `idle` is the number of constraints that spread nothing.  These four are None where no node is known.
     """
 
     workloads: int
@@ -136,21 +143,26 @@ class ReportSummary(NamedTuple):
     defaulted: int
     defaults_change: Mapping[str, int]
     uneven: int | None
+    assumed: int | None
     lost: int | None
     idle: int | None
 
 
-class ReportedNamespace(NamedTuple):
-    """The sums over the workloads of a namespace, and whom to ask: labels and annotations, None if it is not known."""
+class ReportedGroup(NamedTuple):
+    """
+    The sums over the workloads of a namespace, or over those that have one value of a label; None if they lack it.
 
-    name: str
+    `contacts` say whom to ask of a namespace: labels and annotations, None if it is not known.
+    """
+
+    name: str | None
     contacts: Mapping[str, str] | None
     summary: ReportSummary
 
 
 class Report(NamedTuple):
     """
-    The workloads and their namespaces, what hurts most first, and sums over all.
+    The workloads, their namespaces and their groups by a label that was asked for, what hurts most first, and sums.
 
     `static` is the number of Pods that kubelets run; `nodes` and `zones` are None where no node is known.
     """
@@ -160,7 +172,8 @@ class Report(NamedTuple):
     nodes: int | None
     zones: int | None
     static: int
-    namespaces: tuple[ReportedNamespace, ...]
+    namespaces: tuple[ReportedGroup, ...]
+    groups: tuple[ReportedGroup, ...]
 
 
 class Reporting:
@@ -211,25 +224,31 @@ class Reporting:
             self._pins.of(live.ref.namespace, live.claims),
         )
 
-    def report(self, workloads: Iterable[ReportedWorkload]) -> Report:
-        """Return the report of these workloads."""
+    def report(self, workloads: Iterable[ReportedWorkload], label: str = "") -> Report:
+        """Return the report of these workloads, also by the values of a label."""
         ordered = tuple(sorted(workloads, key=lambda workload: _order(workload, self._policies.named)))
         nodes = self._snapshot.nodes
         placed = bool(nodes)
         many, zones = (len(nodes), len(nodes.domains(ZONE))) if placed else (None, None)
-        namespaces = tuple(self._namespaces(ordered, placed))
-        return Report(ordered, summary(ordered, placed=placed), many, zones, self._static, namespaces)
+        namespaces = self._groups(ordered, placed, lambda workload: workload.live.ref.namespace)
+        namespaces = [group._replace(contacts=self._contacts.get(group.name or "")) for group in namespaces]
+        groups = self._groups(ordered, placed, lambda workload: workload.live.labels.get(label)) if label else ()
+        sums = summary(ordered, placed=placed)
+        return Report(ordered, sums, many, zones, self._static, tuple(namespaces), tuple(groups))
 
-    def _namespaces(self, workloads: Iterable[ReportedWorkload], placed: bool) -> list[ReportedNamespace]:
-        by_namespace: dict[str, list[ReportedWorkload]] = {}
+    def _groups(
+        self,
+        workloads: Iterable[ReportedWorkload],
+        placed: bool,
+        name_of: Callable[[ReportedWorkload], str | None],
+    ) -> Sequence[ReportedGroup]:
+        named: dict[str | None, list[ReportedWorkload]] = {}
         for workload in workloads:
-            by_namespace.setdefault(workload.live.ref.namespace, []).append(workload)
-        summaries = [
-            ReportedNamespace(name, self._contacts.get(name), summary(of_namespace, placed=placed))
-            for name, of_namespace in by_namespace.items()
-        ]
+            named.setdefault(name_of(workload), []).append(workload)
+        groups = [ReportedGroup(name, None, summary(alike, placed=placed)) for name, alike in named.items()]
+        by_policy = self._policies.named
         return sorted(
-            summaries, key=lambda namespace: (*_concern(namespace.summary, self._policies.named), namespace.name)
+            groups, key=lambda group: (*_concern(group.summary, by_policy), group.name is not None, group.name or "")
         )
 
     def _impact(self, live: LiveWorkload, made: Sequence[MadePod], policy: Policy) -> Impact:
@@ -324,7 +343,7 @@ def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
 
 
 def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
-    """Return the sort key of a namespace, so that the one that is hurt most is first."""
+    """Return the sort key of a group, so that the one that is hurt most is first."""
     denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
     return *denied, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
 
@@ -350,6 +369,7 @@ def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSum
         defaulted=sum(workload.live.pods for workload in workloads if workload.impact.gives_defaults),
         defaults_change=change,
         uneven=sum(any(spread.excess for spread in workload.spreads) for workload in workloads) if placed else None,
+        assumed=sum(workload.assumed for workload in workloads) if placed else None,
         lost=sum(workload.live.running > 1 and workload.share == 1 for workload in workloads) if placed else None,
         idle=sum(why != "" for workload in workloads for why in workload.idle) if placed else None,
     )
