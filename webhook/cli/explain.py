@@ -45,7 +45,7 @@ from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
-from webhook.simulation.pending import attempts_of, helped, is_stuck
+from webhook.simulation.pending import helped, is_stuck
 from webhook.simulation.rollout_check import Rollouts, simulated_rollouts
 
 POD = "Pod"
@@ -214,9 +214,10 @@ def _ranked(
 
     Pods that wait are those of the namespaces that were read.
     """
-    subjects = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
-    waiting = list(attempts_of(filter(is_stuck, subjects), known.snapshot, known.features, profiles))
-    stuck, runs = helped(fixes, subject, waiting, known.snapshot)
+    waiting = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
+    waiting = sorted(filter(is_stuck, waiting), key=lambda pod: (pod.ref.namespace, pod.ref.name))
+    named = any(pod.ref == subject.ref for pod in waiting)
+    stuck, runs = helped(fixes, waiting if named else [], known.snapshot, known.features, profiles)
 
     def rank(i: int) -> tuple[bool, float, float]:
         rollout = rollouts[i]

@@ -31,7 +31,6 @@ PASSES = "a node passes now"
 # Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
 LEAST_TRIED, NODES_TRIED_FOR_ALL = 10, 50_000
 ATTEMPTS_FOR_ALL = 10_000  # A change of a group is tried on every Pod that waits and is unlike the others.
-MOST_WAITING = 200  # beside the Pod that is explained
 MOST_PLACEMENTS = 60_000  # of all Pods that wait, over all changes that are tried
 
 
@@ -108,7 +107,7 @@ def pending(
 
     `others` holds what makes them, of these `kinds`, whose templates commands change.
     """
-    waiting = list(attempts_of(subjects, snapshot, features, profiles))
+    waiting = list(_attempted(subjects, snapshot, features, profiles))
     grouped: dict[tuple[str, str, str, str, bool], list[WaitingPod]] = {}
     for waiting_pod in waiting:
         subject = waiting_pod.subject
@@ -118,7 +117,7 @@ def pending(
     largest_first = sorted(grouped.items(), key=lambda group: (-len(group[1]), group[0]))
     attempts = len({id(waiting_pod.cycle) for waiting_pod in waiting})
     tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
-    crowd = Crowd(waiting, snapshot, MOST_REMEDIES * min(tried, len(grouped)))
+    crowd = Crowd([(pod.subject.ref, pod.cycle) for pod in waiting], snapshot, MOST_REMEDIES * min(tried, len(grouped)))
     groups = [
         _with_commands(_group(*key[:4], alike, crowd, i < tried), alike[0].subject.made_by, others, kinds)
         for i, (key, alike) in enumerate(largest_first)
@@ -132,7 +131,7 @@ def pending(
     )
 
 
-def attempts_of(
+def _attempted(
     subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
 ) -> Iterator[WaitingPod]:
     """Yield the Pods, each with its attempt."""
@@ -140,8 +139,7 @@ def attempts_of(
     for subject in sorted(subjects, key=lambda subject: (subject.ref.namespace, subject.ref.name)):
         key = attempt_likeness(subject)
         if key not in alike:
-            profile = profiles.get(subject.scheduler, USUAL_PROFILE)
-            cycle = attempt(subject, snapshot, features, profile=profile).cycle
+            cycle = _cycle_of(subject, snapshot, features, profiles)
             framework = Framework(cycle)
             feasibility = framework.feasibility()
             preemption = preempt(framework, feasibility, snapshot.pods_of, snapshot.budgets)
@@ -187,18 +185,31 @@ def _group(
 
 
 def helped(
-    fixes: Sequence[Remedy], subject: PlacementSubject, waiting: Sequence[WaitingPod], snapshot: Snapshot
+    fixes: Sequence[Remedy],
+    subjects: Sequence[PlacementSubject],
+    snapshot: Snapshot,
+    features: Features,
+    profiles: Profiles = USUAL_PROFILES,
 ) -> tuple[int, list[int | None]]:
     """
     Return how many of the Pods that wait do not run without a change, and how many of these run after each.
 
     It is None for a change in the template, whose rollout is simulated, and for all where too many Pods wait.
     """
-    alike = [pod for pod in waiting if pod.subject.ref == subject.ref]
-    if not alike or len(waiting) > MOST_WAITING:
+    if not fixes or len(subjects) * len(snapshot.nodes) > NODES_TRIED_FOR_ALL:
         return 0, [None] * len(fixes)
+    cycles: dict[tuple[str, str], Cycle] = {}
+    for subject in subjects:
+        if (key := attempt_likeness(subject)) not in cycles:
+            cycles[key] = _cycle_of(subject, snapshot, features, profiles)
+    waiting = [(subject.ref, cycles[attempt_likeness(subject)]) for subject in subjects]
     crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
-    return crowd.waiting, [crowd.running(fix, alike) if fix.where == NOW else None for fix in fixes]
+    return crowd.waiting, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
+
+
+def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features, profiles: Profiles) -> Cycle:
+    profile = profiles.get(subject.scheduler, USUAL_PROFILE)
+    return attempt(subject, snapshot, features, profile=profile).cycle
 
 
 def _with_commands(group: Group, made_by: ObjectRef | None, others: Mapping[ObjectKey, Raw], kinds: Kinds) -> Group:
@@ -216,29 +227,29 @@ class Crowd:
     Each time that they are placed in one cluster after a change, MOST_PLACEMENTS are shared by `tries` such times.
     """
 
-    def __init__(self, waiting: Sequence[WaitingPod], snapshot: Snapshot, tries: int) -> None:
+    def __init__(self, waiting: Sequence[tuple[ObjectRef, Cycle]], snapshot: Snapshot, tries: int) -> None:
         self._waiting, self._most = waiting, max(2 * len(waiting), MOST_PLACEMENTS // max(1, tries))
-        self._run_now = placed([pod.cycle for pod in waiting], snapshot, self._most)
+        self._run_now = placed([cycle for _, cycle in waiting], snapshot, self._most)
         self.waiting = sum(not run for run in self._run_now)
 
     def runs_now(self, alike: Sequence[WaitingPod]) -> int:
         """Return how many of the Pods run in the end without any change."""
         names = {pod.subject.ref for pod in alike}
-        return sum(run for run, pod in zip(self._run_now, self._waiting, strict=True) if pod.subject.ref in names)
+        return sum(run for run, (ref, _) in zip(self._run_now, self._waiting, strict=True) if ref in names)
 
-    def running(self, remedy: Remedy, alike: Sequence[WaitingPod]) -> int:
+    def running(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> int:
         """
         Return how many of those that do not run without a change run in the end after this one.
 
-        A change in the template changes the Pods of its workload that ask for the same.
+        A change in the template changes the Pods of its workload, which are `alike`, that ask for the same.
         """
-        attempts = [pod.cycle for pod in self._waiting]
+        attempts = [cycle for _, cycle in self._waiting]
         if remedy.where != NOW:
             names, asked = {pod.subject.ref for pod in alike}, _asked(alike[0].cycle)
             changed: dict[int, Cycle] = {}
-            for i, pod in enumerate(self._waiting):
-                if pod.subject.ref in names and _asked(pod.cycle) == asked:
-                    attempts[i] = changed.setdefault(id(pod.cycle), _changed(pod.cycle, remedy.cycle))
+            for i, (ref, cycle) in enumerate(self._waiting):
+                if ref in names and _asked(cycle) == asked:
+                    attempts[i] = changed.setdefault(id(cycle), _changed(cycle, remedy.cycle))
         run = placed(attempts, remedy.cycle.snapshot, self._most)
         return sum(after and not before for before, after in zip(self._run_now, run, strict=True))
 
