@@ -15,10 +15,16 @@ from tests.e2e.kubelet import CAPACITY, create_node
 from tests.e2e.placement import node, pods, settled
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import containers
-from tests.support.build import ZONE, constraint, pod
+from tests.support import placing
+from tests.support.build import HOSTNAME, ZONE, constraint, pod
+from tests.support.claims import claim, storage_class, using
 from tests.support.commands import script
 from tests.support.serving import until
+from webhook.objects.names import SELECTED_NODE
+from webhook.placement.commands import commands
 from webhook.placement.remedies import NEW_NODE as NEW_NODE
+from webhook.placement.remedies import remedies as remedies_of
+from webhook.scheduler.framework import find_feasible
 
 INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
 NOT_B = {
@@ -300,3 +306,48 @@ def test_a_command_changes_the_template_as_was_said(cluster, change):
     until(runs, "a Pod of the Deployment that is bound")
     again = cluster.plane.kubectl(*shlex.split(command["shell"])[1:])
     assert 0 != again.code and "The request is invalid" in again.stderr  # What is tested is no longer there.
+
+
+UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+
+
+def unnamed(name: str) -> dict:
+    """A node without the label of its own name."""
+    made = placing.node(name, "a")
+    del made["metadata"]["labels"][HOSTNAME]
+    return made
+
+
+def command_for(change: str, *objects: Mapping, **fields: object) -> str:
+    """The command of the one change that is called so."""
+    cycle = placing.attempted(*objects, **fields)
+    (found,) = (one for one in remedies_of(cycle, find_feasible(cycle)) if one.change.startswith(change))
+    (command,) = commands(found.edits, None)
+    return str(command)
+
+
+def test_commands_for_nodes_that_are_lost_or_unlabelled_and_for_a_claim(plane, namespace):
+    nodes = [placing.node("a1", "a"), placing.running("a1"), placing.node("lost", "c", taints=[UNREACHABLE])]
+    delete = command_for("delete node lost", *nodes, constraints=[placing.spread()])
+    label = command_for("label unnamed", unnamed("unnamed"), constraints=[placing.spread(HOSTNAME)])
+    gone = claim("data", annotations={SELECTED_NODE: "gone"})
+    annotate = command_for("take the annotation", placing.node("a1", "a"), storage_class(), gone, **using("data"))
+    for name in ("lost", "unnamed"):
+        create_node(plane.api, name, {})
+    assert 0 == plane.kubectl("label", "node", "unnamed", f"{HOSTNAME}-").code
+    made = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "annotations": {SELECTED_NODE: "gone"}},
+    }
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "fast"}
+    claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
+    plane.api.call("POST", claims, {**made, "spec": spec})
+
+    for command in (delete, label, annotate.replace("-n shop", f"-n {namespace}")):
+        output = plane.kubectl(*shlex.split(command)[1:])
+        assert 0 == output.code, output
+    (left,) = plane.api.call("GET", "/api/v1/nodes")["items"]
+    assert ("unnamed", "unnamed") == (left["metadata"]["name"], left["metadata"]["labels"][HOSTNAME])
+    assert SELECTED_NODE not in plane.api.call("GET", f"{claims}/data")["metadata"].get("annotations", {})
+    plane.api.call("DELETE", "/api/v1/nodes", {"gracePeriodSeconds": 0})
