@@ -501,3 +501,18 @@ def test_a_template_in_a_file_is_changed_there_and_by_no_command(run):
 
     assert "kubectl patch deployment.apps/web -n shop --type=json" in explain(run, "deployment/web", in_cluster).out
     assert "kubectl patch" not in explain(run, "-f new", in_cluster, new=deployment_file).out
+
+
+def test_the_pod_that_an_ordered_stateful_set_waits_for_is_deleted_after_the_change(run):
+    made = workload("StatefulSet", spread(), spec={"replicas": 3})
+    made["spec"]["template"]["spec"]["containers"] = requesting()
+    there = [running(on, owner="StatefulSet/web") for on in ("a1", "b1")]
+    for i, one in enumerate(there):
+        one["metadata"]["name"] = f"web-{i}"
+    asking = pod(spread(), name="web-2", owner="StatefulSet/web", spec=WAITING["spec"]) | {"status": WAITING["status"]}
+    code, out, _ = explain(run, "pod/web-2 -o json", listed(*NODES, *there, asking, made))
+    by_change = {one["change"]: one for one in json.loads(out)["remedies"]}
+
+    first, second = by_change["maxSkew: 2 on constraint 0"]["commands"]
+    assert first["shell"].startswith("kubectl patch statefulset.apps/web -n shop ")
+    assert "kubectl delete pod web-2 -n shop" == second["shell"]

@@ -414,3 +414,11 @@ def test_how_many_of_the_pods_that_wait_run_after_a_change():
     assert ["a   -> n1; all 4 Pods that wait run then", "b   -> n1; 1 of 4 Pods that wait runs then", "c   -> n1"] == [
         line for line in found if "->" in line
     ]
+
+
+def test_a_rollout_that_goes_on_once_pods_that_wait_are_deleted():
+    change = Remedy("a", IN_TEMPLATE, ("n1",), attempted(node("n1")))
+    rollout = Rollout(20, 20, 0.0, Range(1, 1, 1), 3, replaced=1.0)
+    found = lines(explained(node("n1", cpu="0"), remedies=[change])._replace(rollouts=[rollout]))
+
+    assert "a   -> n1; all 3 Pods run in the end once the Pods that wait now are deleted" in found

@@ -55,6 +55,18 @@ def test_what_is_done_in_the_cluster_rolls_nothing_out():
     assert found["take the taint dedicated=infra:NoSchedule off c1 (zone c)"] is None
 
 
+def test_an_ordered_stateful_set_rolls_out_once_the_pod_that_waits_is_deleted():
+    """Its controller never replaces a Pod that waits."""
+    objects = [*nodes("a=2 b=1"), node(*TAINTED, taints=[INFRA]), *stateful(replicas=3, on=["a1", "b1"])]
+    asking = pod("StatefulSet/web", 2, "", spec={"topologySpreadConstraints": [constraint()]})
+
+    found = simulate(objects, asking)["add a toleration of dedicated=infra:NoSchedule"]
+    assert (0.0, 1.0, 1) == (found.finishes, found.replaced, found.pending.least)
+    parallel = [*objects[:-3], *stateful(replicas=3, on=["a1", "b1"], podManagementPolicy="Parallel")]
+    found = simulate(parallel, asking)["add a toleration of dedicated=infra:NoSchedule"]
+    assert 1.0 == found.finishes
+
+
 def test_a_stateful_set_is_rolled_out_as_well():
     found = simulate(situation(stateful, podManagementPolicy="Parallel"), waiting("StatefulSet/web"))
 

@@ -24,7 +24,7 @@ from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.pod_object import priority_of
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
-from webhook.placement.commands import commands, read_template
+from webhook.placement.commands import ClusterEdit, Command, commands, read_template
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
@@ -46,7 +46,7 @@ from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.pending import helped, is_stuck
-from webhook.simulation.rollout_check import Rollouts, simulated_rollouts
+from webhook.simulation.rollout_check import Rollout, Rollouts, simulated_rollouts
 
 POD = "Pod"
 NOT_JUDGED_CODE = 3
@@ -200,10 +200,22 @@ def _explained(
         tried=is_tried,
         obstacles=refusing,
         kept_room=kept,
-        commands=[commands(fix.edits, template) for fix in fixes],
+        commands=[
+            (*made, *_deleting(subject, rollout)) if (made := commands(fix.edits, template)) else ()
+            for fix, rollout in zip(fixes, rollouts, strict=True)
+        ],
         stuck=stuck,
         runs=[runs[i] for i in order],
     )
+
+
+def _deleting(subject: PlacementSubject, rollout: Rollout | None) -> tuple[Command, ...]:
+    """Return the command that deletes a Pod which waits, where only then the rollout goes on."""
+    if rollout is None or not subject.exists or rollout.finishes == 1 or rollout.replaced < 1:
+        return ()
+    ref = subject.ref
+    edit = ClusterEdit(("delete", "pod", ref.name, "-n", ref.namespace), (ref.namespace, ref.name))
+    return commands((edit,), None)
 
 
 def _ranked(
@@ -221,7 +233,11 @@ def _ranked(
 
     def rank(i: int) -> tuple[bool, float, float]:
         rollout = rollouts[i]
-        return fixes[i].where != NOW, -(runs[i] or 0), -(rollout.finishes if rollout is not None else 0)
+        return (
+            fixes[i].where != NOW,
+            -(runs[i] or 0),
+            -(rollout.finishes + rollout.replaced if rollout is not None else 0),
+        )
 
     return sorted(range(len(fixes)), key=rank), stuck, runs
 

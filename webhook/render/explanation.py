@@ -592,6 +592,8 @@ def _rolled_out(rollout: Rollout | None) -> str:
         return (
             f"; {'the Pod runs' if rollout.replicas == 1 else f'all {rollout.replicas:,} Pods run'} in the end{fewer}"
         )
+    if rollout.replaced == 1:
+        return f"; all {rollout.replicas:,} Pods run in the end once the Pods that wait now are deleted{fewer}"
     waiting = rollout.pending
     wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
     share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
@@ -706,9 +708,9 @@ def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:
     if rollout is None:
         return None
     if not rollout.runs:
-        return {"runs": 0, "finishes": None, "pending": None}
+        return {"runs": 0, "finishes": None, "replaced": None, "pending": None}
     pending = {"least": rollout.pending.least, "mostLikely": rollout.pending.most_likely, "most": rollout.pending.most}
-    return {"runs": rollout.runs, "finishes": rollout.finishes, "pending": pending}
+    return {"runs": rollout.runs, "finishes": rollout.finishes, "replaced": rollout.replaced, "pending": pending}
 
 
 def dumped(values: Sequence[Mapping[str, object]]) -> str:

@@ -14,17 +14,18 @@ from typing import NamedTuple
 
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS, Kinds
+from webhook.objects.references import ObjectRef
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy
 from webhook.scheduler.pod_affinity import PodAffinity, preferring
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
-from webhook.simulation.controllers import SimulatedCluster
+from webhook.simulation.controllers import STATEFUL, SimulatedCluster
 from webhook.simulation.planning import is_simulated, planned
 from webhook.simulation.pod import PodClass
 from webhook.simulation.results import Range, ranged
 from webhook.simulation.run import Plan, StepOutcome, run
 from webhook.simulation.state import OutOfPlacementsError
-from webhook.simulation.step import ROLLOUT, Step, StepError
+from webhook.simulation.step import REPLACE, ROLLOUT, Step, StepError
 
 SEED, LEAST_RUNS, MOST_ROLLOUT_RUNS = 1, 3, 20
 NODES_TRIED_IN_ROLLOUT = 15_000  # in the runs for one remedy
@@ -35,7 +36,8 @@ class Rollout(NamedTuple):
     """
     What the rollout of a change comes to in so many runs: the share that ends, and how many Pods wait.
 
-    There are fewer `runs` than `wanted_runs`, or none, where its share of the placements was spent.
+    There are fewer `runs` than `wanted_runs`, or none, where its share of the placements was spent.  `replaced` is the
+    share that ends if Pods of the old template that wait are deleted, which a StatefulSet does not do itself.
     """
 
     runs: int
@@ -43,6 +45,7 @@ class Rollout(NamedTuple):
     finishes: float
     pending: Range
     replicas: int
+    replaced: float = 0.0
 
 
 Rollouts = tuple[Rollout | None, ...]  # For each remedy; None where it starts none that can be simulated.
@@ -68,7 +71,8 @@ def simulated_rollouts(
     if raw is None or not is_simulated(raw) or not any(remedy.where == IN_TEMPLATE for remedy in remedies):
         return nothing
     try:
-        made = planned(raw, cluster, [Step(ROLLOUT, ROLLOUT)], kinds, profiles=profiles, defaults=defaults)
+        steps = [Step(ROLLOUT, ROLLOUT), *([Step(REPLACE, REPLACE)] if ObjectRef.of(raw).kind == STATEFUL else [])]
+        made = planned(raw, cluster, steps, kinds, profiles=profiles, defaults=defaults)
     except StepError:
         return nothing
     if made.preempting > cluster.known_below:  # The Pods that may be preempted are not known one by one.
@@ -87,19 +91,18 @@ def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, pla
     """Simulate the rollout of a change, as often as it is wanted and the placements suffice for."""
     maker = plan.makers[0]
     made = replace(plan, makers={0: maker._replace(of_class=_changed(maker.of_class, before, changed))})
-    ends: list[StepOutcome] = []
-    while len(ends) < wanted_runs:
+    runs: list[tuple[StepOutcome, ...]] = []
+    while len(runs) < wanted_runs:
         try:
-            end = run(made, SEED, len(ends), placements)[-1]
+            runs.append(run(made, SEED, len(runs), placements))
         except OutOfPlacementsError:
             break
-        ends.append(end)
-        placements -= end.placements
-    if len(ends) < LEAST_RUNS:  # Few runs say little of what is chance.
-        ends = []
-    finishes = sum(end.complete for end in ends) / len(ends) if ends else 0.0
-    pending = ranged(end.pending for end in ends) if ends else Range(0, 0, 0)
-    return Rollout(len(ends), wanted_runs, finishes, pending, plan.named.replicas)
+        placements -= runs[-1][-1].placements
+    if len(runs) < LEAST_RUNS:  # Few runs say little of what is chance.
+        return Rollout(0, wanted_runs, 0.0, Range(0, 0, 0), plan.named.replicas)
+    finishes, replaced = (sum(of_run[step].complete for of_run in runs) / len(runs) for step in (1, -1))
+    pending = ranged(of_run[1].pending for of_run in runs)
+    return Rollout(len(runs), wanted_runs, finishes, pending, plan.named.replicas, replaced)
 
 
 def _changed(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:

@@ -28,7 +28,7 @@ from webhook.simulation.preemption import make_room
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
 from webhook.simulation.stateful import StatefulSet
-from webhook.simulation.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, ROLLOUT, SCALE, TAINT, Step
+from webhook.simulation.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, REPLACE, ROLLOUT, SCALE, TAINT, Step
 from webhook.simulation.zone_loss import lose_nodes
 
 HOUR = 3600.0  # From one step to the next.
@@ -175,6 +175,8 @@ class _Run:
         drained = None
         if action == DELETE:
             self._delete_nodes(ground)
+        elif action == REPLACE:
+            self._delete_waiting()
         elif action not in (SCALE, APPLY, ROLLOUT):
             self._change_nodes(action, ground)
         if action == ADD:
@@ -211,6 +213,12 @@ class _Run:
                 if pod.active and is_evicted(pod.tolerations, taints[-1:]):
                     self.evict(pod)
             self.settle(False)
+
+    def _delete_waiting(self) -> None:
+        """Delete the workload's Pods of old revisions that wait for a node."""
+        for pod in [pod for _, _, pod in self.state.waiting if 0 <= pod.revision != self.workload.revision]:
+            self.state.delete(pod)
+            self.workload.gone(pod)
 
     def _delete_nodes(self, ground: Ground) -> None:
         """
