@@ -510,7 +510,7 @@ def test_the_pod_that_an_ordered_stateful_set_waits_for_is_deleted_after_the_cha
     for i, one in enumerate(there):
         one["metadata"]["name"] = f"web-{i}"
     asking = pod(spread(), name="web-2", owner="StatefulSet/web", spec=WAITING["spec"]) | {"status": WAITING["status"]}
-    code, out, _ = explain(run, "pod/web-2 -o json", listed(*NODES, *there, asking, made))
+    _, out, _ = explain(run, "pod/web-2 -o json", listed(*NODES, *there, asking, made))
     by_change = {one["change"]: one for one in json.loads(out)["remedies"]}
 
     first, second = by_change["maxSkew: 2 on constraint 0"]["commands"]
