@@ -136,7 +136,7 @@ objects.update_strategies
 objects.operators · objects.typed_names · objects.workload
 objects.autoscalers · objects.disruption_budget · objects.pod_object
 objects.kinds · objects.quantities · objects.times
-objects.contacts · objects.labels · objects.reading · objects.references · objects.topology_keys
+objects.contacts · objects.labels · objects.reading · objects.references
 objects
 """
 
@@ -171,7 +171,7 @@ DISCOVERY = ("importlib", "pkgutil")
 PURE_NAMES = {
     *("__future__", "bisect", "collections", "collections.abc", "copy.copy", "dataclasses", "difflib", "enum"),
     *("functools", "hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "random.Random", "re"),
-    *("sys.intern", "typing", "zlib"),
+    *("shlex.join", "sys.intern", "typing", "zlib"),
 }
 IMPURE_BUILTINS = {
     *("__builtins__", "__import__", "__loader__", "__spec__", "breakpoint", "compile", "eval", "exec", "exit"),

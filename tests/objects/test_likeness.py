@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.objects.likeness import nearest, within
+from webhook.objects.likeness import MISTAKES, WELL_KNOWN, likely_meant, nearest, within
+from webhook.objects.names import HOSTNAME, REGION, ZONE
 
 WORDS = ("In", "NotIn", "Exists", "DoesNotExist", "Honor", "Ignore", "DoNotSchedule", "matchLabelKeys", "matchLabels")
 
@@ -58,3 +59,26 @@ def edited(text):
     """The text with any one letter of two put in, taken away or replaced."""
     for i in range(len(text) + 1):
         yield from (text[:i] + new + text[rest:] for new in ("", "a", "b") for rest in (i, i + 1))
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("kubernetes.io/zone", ZONE),
+        ("topology.kubernetes.io/zones", ZONE),
+        ("topology.kubernets.io/region", REGION),
+        (" Hostname ", HOSTNAME),
+        ("rack", None),
+        ("example.com/zone", None),
+        ("topology.ebs.csi.aws.com/zone", None),
+        ("k" * 61, None),
+        *((key, None) for key in WELL_KNOWN),
+    ],
+)
+def test_what_a_key_was_meant_to_be(key, meant):
+    assert meant == likely_meant(key)
+
+
+def test_every_mistake_is_put_right_by_a_well_known_key():
+    assert set(MISTAKES.values()) <= set(WELL_KNOWN)
+    assert not set(MISTAKES) & set(WELL_KNOWN)

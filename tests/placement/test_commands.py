@@ -17,7 +17,12 @@ from webhook.scheduler.fit import Lack
 from webhook.scheduler.taints import Toleration
 
 TOLERATED = partial(tolerating, toleration=Toleration("dedicated", "Equal", "infra", "NoSchedule"))
-SKEW = partial(with_constraint, constraint=parsed(spread())[0], fields={"maxSkew": 3})
+
+
+def larger_skew(spec):
+    return with_constraint(spec, constraint=parsed(spread())[0], fields={"maxSkew": 3})
+
+
 UNCORDON = ClusterEdit(("uncordon", "a1"), ("a1",))
 HOSTILE = ["$(reboot)", "a b", "a1\nuncordon b1", "-f", "", "A1", "a1;reboot", "é"]
 
@@ -37,7 +42,7 @@ def test_what_is_done_to_a_node():
 
 def test_a_template_is_patched_with_a_test_of_what_was_there():
     template = read_template(web(spread(), spread(HOSTNAME)))
-    (command,) = commands((SKEW, TOLERATED), template)
+    (command,) = commands((larger_skew, TOLERATED), template)
     *words, operations = shlex.split(str(command))
 
     assert ["kubectl", "patch", "deployment.apps/web", "-n", "shop", "--type=json", "-p"] == words
@@ -53,7 +58,7 @@ def test_a_template_is_patched_with_a_test_of_what_was_there():
 
 def test_of_two_changes_that_of_the_cluster_comes_first():
     assert ["uncordon", "patch"] == [
-        command.arguments[0] for command in commands((SKEW, UNCORDON), read_template(web(spread())))
+        command.arguments[0] for command in commands((larger_skew, UNCORDON), read_template(web(spread())))
     ]
 
 
@@ -61,8 +66,8 @@ def test_there_is_no_command_for_half_a_change():
     template = read_template(web(spread()))
 
     assert () == commands(None, template)
-    assert () == commands((UNCORDON, SKEW), None)
-    assert () == commands((SKEW,), read_template(web(spread(HOSTNAME))))  # a template without this constraint
+    assert () == commands((UNCORDON, larger_skew), None)
+    assert () == commands((larger_skew,), read_template(web(spread(HOSTNAME))))  # a template without this constraint
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -78,7 +83,7 @@ def test_a_name_that_kubernetes_would_refuse_is_in_no_command(name):
 def test_values_in_a_patch_are_quoted():
     hostile = "a'; reboot '\n$(reboot)"
     made = web({**spread(), "labelSelector": {"matchLabels": {"app": hostile}}})
-    (command,) = commands((TOLERATED, SKEW), read_template(made))
+    (command,) = commands((TOLERATED, larger_skew), read_template(made))
 
     assert "\n" not in str(command)
     assert list(command.arguments) == shlex.split(str(command))[1:]

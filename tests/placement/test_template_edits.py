@@ -12,12 +12,15 @@ from webhook.scheduler.taints import Toleration
 
 NOTHING = Lack(0, 0, 0, 0, ())
 CONSTRAINTS = "topologySpreadConstraints"
-(ON_ZONES,) = parsed(spread())
+
+
+def on_zones():
+    return parsed(spread())[0]
 
 
 def test_a_field_of_a_constraint_is_set_and_the_others_stay():
     spec = {CONSTRAINTS: [spread(matchLabelKeys=["pod-template-hash"]), spread(HOSTNAME)], "hostNetwork": True}
-    changed = edits.with_constraint(spec, constraint=ON_ZONES, fields={"maxSkew": 3})
+    changed = edits.with_constraint(spec, constraint=on_zones(), fields={"maxSkew": 3})
 
     wanted = [spread(matchLabelKeys=["pod-template-hash"], maxSkew=3), spread(HOSTNAME)]
     assert {CONSTRAINTS: wanted, "hostNetwork": True} == changed
@@ -25,20 +28,20 @@ def test_a_field_of_a_constraint_is_set_and_the_others_stay():
 
 def test_a_soft_constraint_has_no_min_domains():
     soft = {"whenUnsatisfiable": "ScheduleAnyway"}
-    changed = edits.with_constraint({CONSTRAINTS: [spread(minDomains=2)]}, constraint=ON_ZONES, fields=soft)
+    changed = edits.with_constraint({CONSTRAINTS: [spread(minDomains=2)]}, constraint=on_zones(), fields=soft)
 
     assert {CONSTRAINTS: [spread(**soft)]} == changed
 
 
 def test_with_the_last_constraint_the_list_goes():
-    assert {"a": 1} == edits.with_constraint({"a": 1, CONSTRAINTS: [spread()]}, constraint=ON_ZONES, fields=None)
+    assert {"a": 1} == edits.with_constraint({"a": 1, CONSTRAINTS: [spread()]}, constraint=on_zones(), fields=None)
 
 
 @pytest.mark.parametrize("written", [None, [], "no list", [1], [spread(HOSTNAME)], [spread(maxSkew=2)]])
 def test_a_template_of_another_revision_stays_as_it_is(written):
     spec = {CONSTRAINTS: written}
 
-    assert spec == edits.with_constraint(spec, constraint=ON_ZONES, fields={"maxSkew": 3})
+    assert spec == edits.with_constraint(spec, constraint=on_zones(), fields={"maxSkew": 3})
 
 
 def test_a_toleration_is_added_to_those_there_are():

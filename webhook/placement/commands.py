@@ -38,7 +38,7 @@ class ClusterEdit(NamedTuple):
     values: tuple[str, ...] = ()
 
 
-Edit = ClusterEdit | SpecEdit
+ObjectEdit = ClusterEdit | SpecEdit
 
 
 class Template(NamedTuple):
@@ -80,7 +80,7 @@ def read_template(raw: Raw | None, kinds: Kinds = KINDS) -> Template | None:
     return Template(ref, path, spec) if "containers" in spec else None
 
 
-def commands(edits: Sequence[Edit] | None, template: Template | None) -> tuple[Command, ...]:
+def commands(edits: Sequence[ObjectEdit] | None, template: Template | None) -> tuple[Command, ...]:
     """Return the commands that make all these edits; none where one of them cannot be written as a command."""
     if edits is None:
         return ()

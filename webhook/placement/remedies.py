@@ -13,10 +13,10 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
+from webhook.objects.likeness import likely_meant
 from webhook.objects.names import HOSTNAME, ZONE
-from webhook.objects.topology_keys import likely_meant
 from webhook.placement import affinity_changes, template_edits, volume_changes
-from webhook.placement.commands import ClusterEdit, Edit
+from webhook.placement.commands import ClusterEdit, ObjectEdit
 from webhook.placement.pods import without_pod
 from webhook.placement.room import at_most, freed, in_words, lowered, share
 from webhook.placement.variants import (
@@ -60,7 +60,7 @@ from webhook.scheduler.taints import (
 
 NOW, IN_TEMPLATE = "now", "template"
 ALIKE = 2  # Domains in which Pods may be fewer, and nodes that lack a label: others are no better.
-MOST_NAMED = 4  # Pods in one change, before the rest of them is a number.
+MOST_PODS_NAMED = 4  # Pods in one change, before the rest of them is a number.
 SIZES = 3  # Nodes that are tried as one more node, each of another size.
 REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
@@ -81,7 +81,7 @@ class Remedy(NamedTuple):
     nodes: tuple[str, ...]
     cycle: Cycle
     also_now: bool = False
-    edits: tuple[Edit, ...] | None = None
+    edits: tuple[ObjectEdit, ...] | None = None
 
 
 class Change(NamedTuple):
@@ -117,9 +117,9 @@ def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]
 def _printed(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Return at most MOST_REMEDIES of the remedies, half of them of each group where both have more."""
     unlike: dict[object, Remedy] = {}  # The same Pod may be in the way of two constraints.
-    for remedy in remedies:
-        unlike.setdefault(remedy.edits or remedy.change, remedy)
-    now, template = ([one for one in unlike.values() if one.where == where] for where in (NOW, IN_TEMPLATE))
+    for found in remedies:
+        unlike.setdefault(found.edits or found.change, found)
+    now, template = ([remedy for remedy in unlike.values() if remedy.where == place] for place in (NOW, IN_TEMPLATE))
     of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
     return (*of_now, *template[: MOST_REMEDIES - len(of_now)])
 
@@ -321,8 +321,8 @@ def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> It
 def _pods_by_name(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"Pod {names[0]}"
-    shown = names[:MOST_NAMED] if len(names) > MOST_NAMED else names[:-1]
-    last = f"{len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else names[-1]
+    shown = names[:MOST_PODS_NAMED] if len(names) > MOST_PODS_NAMED else names[:-1]
+    last = f"{len(names) - MOST_PODS_NAMED} more" if len(names) > MOST_PODS_NAMED else names[-1]
     return f"Pods {', '.join(shown)} and {last}"
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webhook.objects.labels import Labels
 from webhook.objects.names import HOSTNAME
-from webhook.placement.commands import Edit
+from webhook.placement.commands import ObjectEdit
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.nodes import Node, Nodes, NodeSet, another, union
@@ -30,7 +30,7 @@ class Variant(NamedTuple):
 
     change: str
     cycle: Cycle
-    edits: tuple[Edit, ...] | None = None
+    edits: tuple[ObjectEdit, ...] | None = None
 
 
 # Variants of an attempt, the smallest change first.

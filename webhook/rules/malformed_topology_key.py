@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Also, Subject, rule
 from webhook.objects.labels import label_key_errors, wanted_instead
+from webhook.objects.likeness import likely_meant
 from webhook.objects.reading import brief
-from webhook.objects.topology_keys import likely_meant
 from webhook.rules.misspelt_topology_key import effect, put_right
 
 

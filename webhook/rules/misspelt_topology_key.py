@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.rule import Also, Subject, rule
+from webhook.objects.likeness import likely_meant
 from webhook.objects.names import BETA_REGION, BETA_ZONE
 from webhook.objects.reading import brief
-from webhook.objects.topology_keys import likely_meant
 from webhook.scheduler.constraint import Constraint
 
 # pod.GetWarningsForPodTemplate warns of these.

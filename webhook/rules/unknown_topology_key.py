@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import UNLABELLED_NODES, Also, Nature, Need, Subject, rule
+from webhook.objects.likeness import WELL_KNOWN
 from webhook.objects.reading import brief
-from webhook.objects.topology_keys import WELL_KNOWN
 from webhook.rules.misspelt_topology_key import effect
 
 

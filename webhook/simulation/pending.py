@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
@@ -31,7 +30,7 @@ PASSES = "a node passes now"
 # Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
 LEAST_TRIED, NODES_TRIED_FOR_ALL = 10, 50_000
 ATTEMPTS_FOR_ALL = 10_000  # A change of a group is tried on every Pod that waits and is unlike the others.
-MOST_PLACEMENTS = 60_000  # of all Pods that wait, over all changes that are tried
+PLACEMENTS_FOR_ALL = 60_000  # of all Pods that wait, over all changes that are tried
 
 
 class Group(NamedTuple):
@@ -99,7 +98,7 @@ def pending(
     snapshot: Snapshot,
     features: Features,
     profiles: Profiles = USUAL_PROFILES,
-    others: Mapping[ObjectKey, Raw] = MappingProxyType({}),
+    others: Mapping[ObjectKey, Raw] | None = None,
     kinds: Kinds = KINDS,
 ) -> PendingList:
     """
@@ -119,7 +118,7 @@ def pending(
     tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
     crowd = Crowd([(pod.subject.ref, pod.cycle) for pod in waiting], snapshot, MOST_REMEDIES * min(tried, len(grouped)))
     groups = [
-        _with_commands(_group(*key[:4], alike, crowd, i < tried), alike[0].subject.made_by, others, kinds)
+        _with_commands(_group(*key[:4], alike, crowd, i < tried), alike[0].subject.made_by, others or {}, kinds)
         for i, (key, alike) in enumerate(largest_first)
     ]
     said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.message]
@@ -224,11 +223,11 @@ class Crowd:
     """
     All Pods that wait, and which of them run in the end without any change.
 
-    Each time that they are placed in one cluster after a change, MOST_PLACEMENTS are shared by `tries` such times.
+    Each time that they are placed in one cluster after a change, PLACEMENTS_FOR_ALL are shared by `tries` such times.
     """
 
     def __init__(self, waiting: Sequence[tuple[ObjectRef, Cycle]], snapshot: Snapshot, tries: int) -> None:
-        self._waiting, self._most = waiting, max(2 * len(waiting), MOST_PLACEMENTS // max(1, tries))
+        self._waiting, self._most = waiting, max(2 * len(waiting), PLACEMENTS_FOR_ALL // max(1, tries))
         self._run_now = placed([cycle for _, cycle in waiting], snapshot, self._most)
         self.waiting = sum(not run for run in self._run_now)
 

@@ -18,8 +18,6 @@ from webhook.simulation.node_changes import first_ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.state import OutOfPlacementsError, Start, State
 
-SEED = "waiting"  # Ties between nodes are broken the same way each time.
-
 
 def placed(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: int) -> list[bool]:
     """
@@ -33,7 +31,7 @@ def placed(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: int) 
     start = Start(
         snapshot, first_ground(snapshot.nodes), {}, (), features, ties.usual(features), 0.0, {}, LOWEST_PRIORITY
     )
-    state = State(start, Random(SEED), most_placements)
+    state = State(start, Random(0), most_placements)
     for nominated in _others(snapshot.nominated, attempts):
         state.start(_nominated_pod(nominated))
     makers: dict[int, Maker] = {}

@@ -1,0 +1,71 @@
+"""Pods that wait are placed one after the other, by priority, each where the ones before it leave room."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.support.claims import claim, storage_class, using, volume
+from tests.support.placing import INFRA, attempted, node, running, spread
+from webhook.simulation.waiting import placed
+
+MANY = 100
+
+
+def run(cycles, most_placements=MANY):
+    return placed(cycles, cycles[0].snapshot, most_placements)
+
+
+def named(cycle, name, **fields):
+    return replace(cycle, pod=replace(cycle.pod, name=name, **fields))
+
+
+def test_nothing_waits():
+    assert [] == placed([], attempted(node("n1")).snapshot, MANY)
+
+
+def test_each_takes_room_from_the_next():
+    cycle = attempted(node("n1", cpu="2"), node("n2", cpu="1"), cpu="1")
+
+    assert [True, True, True, False] == run([cycle] * 4)
+
+
+def test_those_of_a_higher_priority_come_first():
+    cycle = attempted(node("n1", cpu="1"), cpu="1")
+
+    assert [False, True] == run([named(cycle, "low"), named(cycle, "high", priority=5)])
+
+
+def test_each_counts_for_the_constraints_of_the_next():
+    """One Pod is in zone a: of three, one goes to zone b, and one to each zone then needs the third that is tainted."""
+    nodes = [node("a1", "a"), node("b1", "b"), node("c1", "c", taints=[INFRA])]
+    cycle = attempted(*nodes, running("a1"), constraints=[spread()])
+
+    assert [True, False, False] == run([cycle] * 3)
+
+
+def test_a_volume_is_bound_once():
+    there = [
+        node("a1", "a"),
+        storage_class("local", "kubernetes.io/no-provisioner"),
+        volume("pv", "a", of_class="local"),
+    ]
+    claims = [claim(name, of_class="local") for name in ("one", "two")]
+    one, two = (attempted(*there, *claims, **using(name)) for name in ("one", "two"))
+
+    assert [True, False] == placed([one, two], one.snapshot, MANY)
+
+
+def test_room_is_kept_for_a_pod_that_is_nominated_and_not_attempted():
+    other = running("", "1")
+    del other["spec"]["nodeName"]
+    other = {**other, "status": {"nominatedNodeName": "n1"}}
+    cycle = attempted(node("n1", cpu="1"), other, cpu="1")
+
+    assert [False] == run([cycle])
+    assert [True] == run([named(cycle, other["metadata"]["name"], nominated_node="n1")])
+
+
+def test_the_work_is_bounded():
+    cycle = attempted(node("n1"))
+
+    assert [True, True, False] == run([cycle] * 3, most_placements=2)
