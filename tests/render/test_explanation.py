@@ -13,7 +13,7 @@ from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import INFRA, attempted, node, running, spread
 from webhook.objects.pod_object import ScheduledCondition
 from webhook.objects.references import ObjectRef
-from webhook.placement.commands import Command, Patch
+from webhook.placement.commands import Command, JsonPatch
 from webhook.placement.explanation import explain
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, POLICY, of_new_pod, of_pod
@@ -394,7 +394,7 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
     now, template, other = (
         Remedy(name, where, ("n1",), cycle) for name, where in zip("abc", (NOW, IN_TEMPLATE, IN_TEMPLATE), strict=True)
     )
-    patch = Patch(ObjectRef("apps/v1", "Deployment", "shop", "web"), ({"op": "remove", "path": "/a"},))
+    patch = JsonPatch(ObjectRef("apps/v1", "Deployment", "shop", "web"), ({"op": "remove", "path": "/a"},))
     commands = [[Command(("uncordon", "n1"))], [Command(("patch", "-p", "[]"), patch)], [Command(("patch", "other"))]]
     one = explained(node("n1", cpu="0"), remedies=[now, template, other])._replace(commands=commands)
 

@@ -10,8 +10,8 @@ patch merges constraints by `topologyKey` alone, and custom resources take none.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from shlex import join
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, Raw, as_list, as_mapping, value_at
@@ -49,7 +49,7 @@ class Template(NamedTuple):
     spec: Raw
 
 
-class Patch(NamedTuple):
+class JsonPatch(NamedTuple):
     """A JSON patch (RFC 6902) of an object."""
 
     ref: ObjectRef
@@ -60,11 +60,11 @@ class Command(NamedTuple):
     """One command: what follows `kubectl`; `patch` is that which it applies, if it applies one."""
 
     arguments: tuple[str, ...]
-    patch: Patch | None = None
+    patch: JsonPatch | None = None
 
     def __str__(self) -> str:
         """Return it as a shell reads it."""
-        return shlex.join(("kubectl", *self.arguments))
+        return join(("kubectl", *self.arguments))
 
 
 def read_template(raw: Raw | None, kinds: Kinds = KINDS) -> Template | None:
@@ -106,7 +106,7 @@ def _is_valid(edit: ClusterEdit) -> bool:
     )
 
 
-def _patch(template: Template, edits: Sequence[SpecEdit]) -> Patch | None:
+def _patch(template: Template, edits: Sequence[SpecEdit]) -> JsonPatch | None:
     """Return the patch that makes the edits in a template; None where one of them cannot be made there."""
     ref, spec = template.ref, template.spec
     if not all(map(is_subdomain, (ref.name, ref.namespace, ref.kind.lower(), *filter(None, (ref.group,))))):
@@ -116,7 +116,7 @@ def _patch(template: Template, edits: Sequence[SpecEdit]) -> Patch | None:
         if spec == before:
             return None
     path = "".join(f"/{part}" for part in template.path)
-    return Patch(ref, tuple(_operations(path, template.spec, spec)))
+    return JsonPatch(ref, tuple(_operations(path, template.spec, spec)))
 
 
 def _operations(path: str, before: Raw, after: Raw) -> Iterator[dict[str, object]]:
@@ -141,6 +141,6 @@ def _operations(path: str, before: Raw, after: Raw) -> Iterator[dict[str, object
             yield {**how, "path": at, **({} if new is None else {"value": new})}
 
 
-def _patching(patch: Patch) -> Command:
+def _patching(patch: JsonPatch) -> Command:
     operations = json.dumps(patch.operations, separators=(",", ":"))
     return Command(("patch", patch.ref.in_kubectl, "-n", patch.ref.namespace, "--type=json", "-p", operations), patch)

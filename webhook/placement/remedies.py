@@ -7,7 +7,7 @@ Changes under which a node would take a Pod that no node takes now: each was tri
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -117,11 +117,15 @@ def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]
 def _printed(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Return at most MOST_REMEDIES of the remedies, half of them of each group where both have more."""
     unlike: dict[object, Remedy] = {}  # The same Pod may be in the way of two constraints.
-    for found in remedies:
-        unlike.setdefault(found.edits or found.change, found)
-    now, template = ([remedy for remedy in unlike.values() if remedy.where == place] for place in (NOW, IN_TEMPLATE))
+    for remedy in remedies:
+        unlike.setdefault(remedy.edits or remedy.change, remedy)
+    now, template = (_of_place(unlike.values(), where) for where in (NOW, IN_TEMPLATE))
     of_now = now[: max(MOST_REMEDIES // 2, MOST_REMEDIES - len(template))]
     return (*of_now, *template[: MOST_REMEDIES - len(of_now)])
+
+
+def _of_place(remedies: Iterable[Remedy], where: str) -> list[Remedy]:
+    return [remedy for remedy in remedies if remedy.where == where]
 
 
 class _Tries:
