@@ -11,7 +11,7 @@ import pytest
 from tests.support.build import workload
 from tests.support.placement import parsed
 from tests.support.placing import HOSTNAME, spread
-from webhook.placement.commands import ClusterEdit, commands, read_template
+from webhook.placement.commands import ClusterEdit, commands, deleting, read_template
 from webhook.placement.template_edits import requesting_less, tolerating, with_constraint
 from webhook.scheduler.fit import Lack
 from webhook.scheduler.taints import Toleration
@@ -56,10 +56,12 @@ def test_a_template_is_patched_with_a_test_of_what_was_there():
     assert [*command.patch.operations] == json.loads(operations)
 
 
-def test_of_two_changes_that_of_the_cluster_comes_first():
-    assert ["uncordon", "patch"] == [
-        command.arguments[0] for command in commands((larger_skew, UNCORDON), read_template(web(spread())))
-    ]
+def test_changes_are_made_in_their_order_and_all_of_a_template_at_once():
+    edits = (UNCORDON, larger_skew, deleting("shop", "a"), TOLERATED)
+    made = commands(edits, read_template(web(spread())))
+
+    assert ["uncordon", "patch", "delete"] == [command.arguments[0] for command in made]
+    assert 4 == len(made[1].patch.operations)
 
 
 def test_there_is_no_command_for_half_a_change():

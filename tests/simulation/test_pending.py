@@ -214,3 +214,19 @@ def test_pods_with_ephemeral_volumes_wait_each_for_a_claim_of_its_own():
     found = pending([of_pod(one, {}) for one in pods], snapshot, LATEST)
 
     assert {("w-1",): True, ("w-2",): False} == {group.pods: group.cause == PASSES for group in found.groups}
+
+
+def test_the_pods_that_wait_of_an_ordered_stateful_set_are_deleted_after_the_change():
+    there = workload("StatefulSet")
+    there["spec"]["template"]["spec"] = {"nodeSelector": {"disk": "ssd"}, "containers": requesting()}
+    others = {ObjectRef.of(there).key: there}
+    subjects = [of_pod(waiting("web-1", owner="StatefulSet/web", nodeSelector={"disk": "ssd"}), others)]
+    (group,) = pending(subjects, from_objects([node("n1")], LATEST), LATEST, others=others).groups
+
+    assert group.remedy.change.endswith(", then delete Pod web-1")
+    assert ["patch", "delete"] == [command.arguments[0] for command in group.commands]
+    parallel = {**there, "spec": {**there["spec"], "podManagementPolicy": "Parallel"}}
+    (group,) = pending(
+        subjects, from_objects([node("n1")], LATEST), LATEST, others={ObjectRef.of(there).key: parallel}
+    ).groups
+    assert ["patch"] == [command.arguments[0] for command in group.commands]

@@ -24,7 +24,7 @@ from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.pod_object import priority_of
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
-from webhook.placement.commands import ClusterEdit, Command, commands, read_template
+from webhook.placement.commands import Command, commands, deleting, read_template
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
@@ -213,9 +213,7 @@ def _deleting(subject: PlacementSubject, rollout: Rollout | None) -> tuple[Comma
     """Return the command that deletes a Pod which waits, where only then the rollout goes on."""
     if rollout is None or not subject.exists or rollout.finishes == 1 or rollout.replaced < 1:
         return ()
-    ref = subject.ref
-    edit = ClusterEdit(("delete", "pod", ref.name, "-n", ref.namespace), (ref.namespace, ref.name))
-    return commands((edit,), None)
+    return commands((deleting(subject.ref.namespace, subject.ref.name),), None)
 
 
 def _ranked(

@@ -82,17 +82,24 @@ def read_template(raw: Raw | None, kinds: Kinds = KINDS) -> Template | None:
 
 def commands(edits: Sequence[ObjectEdit] | None, template: Template | None) -> tuple[Command, ...]:
     """Return the commands that make all these edits; none where one of them cannot be written as a command."""
-    if edits is None:
-        return ()
-    of_cluster = [edit for edit in edits if isinstance(edit, ClusterEdit)]
-    of_spec = [edit for edit in edits if not isinstance(edit, ClusterEdit)]
-    if not all(map(_is_valid, of_cluster)):
-        return ()
-    made = [Command(edit.arguments) for edit in of_cluster]
-    if not of_spec:
-        return tuple(made)
-    patch = _patch(template, of_spec) if template is not None else None
-    return (*made, _patching(patch)) if patch is not None else ()
+    made: list[Command] = []
+    of_spec = [edit for edit in edits or () if not isinstance(edit, ClusterEdit)]
+    for edit in edits or ():
+        if isinstance(edit, ClusterEdit):
+            if not _is_valid(edit):
+                return ()
+            made.append(Command(edit.arguments))
+        elif edit is of_spec[0]:  # One patch makes all changes of the template.
+            patch = _patch(template, of_spec) if template is not None else None
+            if patch is None:
+                return ()
+            made.append(_patching(patch))
+    return tuple(made)
+
+
+def deleting(namespace: str, *names: str) -> ClusterEdit:
+    """Return how Pods are deleted."""
+    return ClusterEdit(("delete", "pod", *names, "-n", namespace), (namespace, *names))
 
 
 def _is_valid(edit: ClusterEdit) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from webhook.objects.likeness import likely_meant
 from webhook.objects.names import HOSTNAME, ZONE
 from webhook.placement import affinity_changes, template_edits, volume_changes
-from webhook.placement.commands import ClusterEdit, ObjectEdit
+from webhook.placement.commands import ClusterEdit, ObjectEdit, deleting
 from webhook.placement.pods import without_pod
 from webhook.placement.room import at_most, freed, in_words, lowered, share
 from webhook.placement.variants import (
@@ -317,7 +317,7 @@ def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> It
         if number < least:
             continue
         place = f"on {domain}" if key == HOSTNAME else place_name(key, domain)
-        edit = ClusterEdit(("delete", "pod", *names[:number], "-n", namespace), (namespace, *names[:number]))
+        edit = deleting(namespace, *names[:number])
         words = f"delete {_pods_by_name(names[:number])}, which nothing makes again ({place})"
         yield Variant(words, replace(cycle, snapshot=snapshot), (edit,))
 

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
-from webhook.objects.kinds import KINDS, Kinds
+from webhook.objects.kinds import APPS, KINDS, Kinds
 from webhook.objects.references import ObjectKey, ObjectRef
-from webhook.placement.commands import Command, commands, read_template
+from webhook.objects.workload_object import read_workload_object
+from webhook.placement.commands import Command, commands, deleting, read_template
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
 from webhook.placement.remedies import NOW, Remedy, remedies
@@ -24,6 +25,7 @@ from webhook.scheduler.framework import Feasibility, Framework, message
 from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
+from webhook.simulation.controllers import STATEFUL
 from webhook.simulation.waiting import placed
 
 PASSES = "a node passes now"
@@ -212,11 +214,25 @@ def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features,
 
 
 def _with_commands(group: Group, made_by: ObjectRef | None, others: Mapping[ObjectKey, Raw], kinds: Kinds) -> Group:
-    """Return the group with the commands that make its change."""
-    if group.remedy is None:
+    """
+    Return the group with the commands that make its change.
+
+    An ordered StatefulSet replaces no Pod that waits, so these are to be deleted, too.
+    """
+    raw, remedy = others.get(made_by.key) if made_by is not None else None, group.remedy
+    if remedy is None:
         return group
-    template = read_template(others.get(made_by.key), kinds) if made_by is not None else None
-    return group._replace(commands=commands(group.remedy.edits, template))
+    if remedy.where != NOW and raw is not None and _is_ordered(raw):
+        pods = f"Pod {group.pods[0]}" if len(group.pods) == 1 else "the Pods that wait"
+        edits = None if remedy.edits is None else (*remedy.edits, deleting(group.namespace, *group.pods))
+        remedy = remedy._replace(change=f"{remedy.change}, then delete {pods}", edits=edits)
+    return group._replace(remedy=remedy, commands=commands(remedy.edits, read_template(raw, kinds)))
+
+
+def _is_ordered(raw: Raw) -> bool:
+    """Return whether it is a StatefulSet that makes one Pod after the other."""
+    ref = ObjectRef.of(raw)
+    return (ref.api_version, ref.kind) == (APPS, STATEFUL) and read_workload_object(raw).stateful_set_update.ordered
 
 
 class Crowd:
