@@ -10,7 +10,7 @@ from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
 from webhook.objects.references import ObjectRef
-from webhook.render.simulation import Simulated, as_json, said_share, text
+from webhook.render.simulation import Simulated, as_json, said_share, text, total_line
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import Range, results
 from webhook.simulation.run import run
@@ -33,18 +33,46 @@ def test_a_bar_for_each_domain_before_and_after():
     assert [
         "Deployment shop/web, 20 runs with seed 1, Kubernetes 1.33.",
         "  Of several best nodes any is taken, each as likely. A Pod that is bound is ready at once.",
-        "  Pods of a domain: # in every run, + most likely, . at most.",
+        "  Pods of a domain: # in every run, + most likely, . at most. A total has the fullest domain first.",
         "  now",
         "    constraint 0   topology.kubernetes.io/zone   maxSkew 1   DoNotSchedule   app=web",
         "      a   1   #",
         "      b   1   #",
         "      c   1   #",
+        "      total 3",
         "  scale=4",
         "    constraint 0   topology.kubernetes.io/zone   maxSkew 1   DoNotSchedule   app=web",
         "      a   1 (1 to 2)   #.",
         "      b   1 (1 to 2)   #.",
         "      c   1 (1 to 2)   #.",
+        "      total 4: 2+1+1 in every run",
     ] == lines(EVEN, "scale=4")
+
+
+@pytest.mark.parametrize(
+    ("together", "total", "said"),
+    [
+        ({((2, 2), (1, 1)): 1.0}, Range(5, 5, 5), "total 5: 2+2+1 in every run"),
+        (
+            {((2, 2), (1, 1)): 0.65, ((3, 1), (2, 1), (0, 1)): 0.35},
+            Range(5, 5, 5),
+            "total 5: 2+2+1 in 65 %, 3+2+0 in 35 % of the runs",
+        ),
+        (
+            {((1, 1), (0, 2)): 0.4, ((2, 1), (0, 2)): 0.3, ((3, 1), (0, 2)): 0.2, ((4, 1), (0, 2)): 0.05, (): 0.05},
+            Range(1, 1, 4),
+            "total 1 (1 to 4): 1+0+0 in 40 %, 2+0+0 in 30 %, 3+0+0 in 20 %, 2 others in 10 % of the runs",
+        ),
+        ({((2, 5), (1, 35)): 1.0}, Range(45, 45, 45), "total 45: 5 domains with 2 and 35 with 1 in every run"),
+    ],
+)
+def test_outcomes_are_those_of_all_domains_together(together, total, said):
+    """The ranges of single domains do not add up: 2, 2 and 2 are most likely for 5 Pods in 3 zones."""
+    of = shown(EVEN, "scale=4", 1).results[-1].constraints[0]
+    domains = {"a": Range(0, 1, 3)}
+
+    assert said == total_line(of._replace(domains=domains, total=total, together=together))
+    assert "total 3" == total_line(of._replace(domains={"a": Range(3, 3, 3)}, total=Range(3, 3, 3)))
 
 
 @pytest.mark.parametrize(
@@ -157,13 +185,17 @@ def test_a_skew_that_is_larger_than_allowed():
 def test_many_domains_are_summed_up():
     found = lines([*nodes("a=40"), *deployment(constraint(topologyKey=HOSTNAME), replicas=0)], "scale=45")
 
-    assert ["      a1, a10 and 35 more   1 (1 to 2)   #.", "      a15, a17 and 1 more            1   #"] == found[-2:]
+    assert [
+        "      a1, a10 and 35 more   1 (1 to 2)   #.",
+        "      a15, a17 and 1 more            1   #",
+        "      total 45: 5 domains with 2 and 35 with 1 in every run",
+    ] == found[-3:]
 
 
 def test_long_bars_are_cut():
     found = lines([*nodes("a=1", pods="500"), *deployment(replicas=1, on=["a1"])], "scale=80")
 
-    assert f"      a   80   {'#' * 40}" == found[-1]
+    assert f"      a   80   {'#' * 40}" == found[-2]
 
 
 def test_what_would_help_stands_at_the_end():
@@ -204,6 +236,8 @@ def test_the_json_is_the_form_of_a_simulation():
         "hard": True,
         "selector": "app=web",
         "domains": [{"value": zone, "least": 1, "mostLikely": 1, "most": 2} for zone in "abc"],
+        "total": {"least": 4, "mostLikely": 4, "most": 4},
+        "outcomes": [{"domains": [{"pods": 2, "number": 1}, {"pods": 1, "number": 2}], "share": 1.0}],
         "exceedsMaxSkew": 0.0,
     } == step["constraints"][0]
     assert {"least": 0, "mostLikely": 0, "most": 0, "reasons": {}} == step["pending"]
@@ -211,6 +245,15 @@ def test_the_json_is_the_form_of_a_simulation():
     assert {"constraints", "pending", "others", "updated", "pods"} <= found["now"].keys()
 
 
-@pytest.mark.parametrize(("share", "said"), [(1.0, "in every run"), (0.5, "in 50 % of the runs"), (0.004, "in 0.4 %")])
-def test_a_share_is_never_told_as_0(share, said):
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (1.0, "in every run"),
+        (0.5, "in 50 % of the runs"),
+        (0.004, "in 0.4 %"),
+        (0.0001, "0.1 %"),
+        (0.9999, "in 99.9 %"),
+    ],
+)
+def test_a_share_is_never_told_as_0_nor_as_all(share, said):
     assert said in said_share(share)

@@ -38,6 +38,11 @@ def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     said = {"web, which keeps a Pod on a1": 0.25, "web, which with other keeps a Pod on b1": 0.25}
     assert ("", "scale=3") == (now.step, scaled.step)
     assert {"a": (1, 2, 2), "b": (0, 0, 2), "gone": (0, 0, 1)} == scaled.constraints[0].domains
+    assert (2, 3, 3) == scaled.constraints[0].total
+    assert {
+        ((2, 1), (1, 1), (0, 1)): 0.75,  # a and b, b and a, or a and another zone
+        ((2, 1), (0, 2)): 0.25,
+    } == scaled.constraints[0].together
     assert (0.25, (0, 1, 2), 0.25) == (scaled.constraints[0].exceeds, scaled.pending, scaled.unfinished)
     assert [("full", 0.75), ("uneven", 0.25)] == list(scaled.reasons.items())
     assert ({0: 0.25}, said) == (scaled.holding, scaled.held)

@@ -11,13 +11,13 @@ from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
-from webhook.simulation.results import OfConstraint, OfDrain, Range, StepResult
+from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
 from webhook.simulation.ties import FIRST
 
 BAR_WIDTH = 40  # of the longest bar
-MOST_ROWS, MOST_REASONS = 12, 3
+MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK = "#", "+", "."
 BEFORE = "now"
 TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
@@ -45,7 +45,8 @@ def _lines(shown: Simulated) -> Iterator[str]:
     runs = f"{shown.runs:,} run{'' if shown.runs == 1 else 's'}"
     yield f"{one_line(str(shown.ref), LINE_LIMIT)}, {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
     yield from (f"  {line}" for line in assumptions(shown))
-    yield f"  Pods of a domain: {AT_LEAST_MARK} in every run, {LIKELY_MARK} most likely, {AT_MOST_MARK} at most."
+    marks = f"{AT_LEAST_MARK} in every run, {LIKELY_MARK} most likely, {AT_MOST_MARK} at most"
+    yield f"  Pods of a domain: {marks}. A total has the fullest domain first."
     widest = widest_of(shown)
     for i, result in enumerate(shown.results):
         yield ""
@@ -98,8 +99,33 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     numbers = max((len(range_text(bounds)) for _, bounds in rows), default=0)
     for name, bounds in rows:
         yield f"      {name:<{width}}   {range_text(bounds):>{numbers}}   {_bar(bounds, widest)}".rstrip()
+    if rows:
+        yield f"      {total_line(of)}"
     if of.exceeds:
         yield f"      {excess_line(of)}"
+
+
+def total_line(of: OfConstraint) -> str:
+    """Return how many Pods all domains have, and how they lie over them where that is not the same in every run."""
+    total = f"total {range_text(of.total)}"
+    if all(bounds.least == bounds.most for bounds in of.domains.values()):
+        return total
+    shares = list(of.together.items())
+    if len(shares) == 1:
+        return f"{total}: {_layout(shares[0][0])} in every run"
+    shown = [f"{_layout(layout)} in {_percent(share)}" for layout, share in shares[:MOST_LAYOUTS]]
+    if rest := [share for _, share in shares[MOST_LAYOUTS:]]:
+        shown.append(f"{len(rest)} other{'' if len(rest) == 1 else 's'} in {_percent(sum(rest))}")
+    return f"{total}: {', '.join(shown)} of the runs"
+
+
+def _layout(layout: Layout) -> str:
+    """Return an outcome such as `2+2+1`, of many domains `5 domains with 2 and 35 with 1`."""
+    if sum(number for _, number in layout) <= MOST_ROWS:
+        return "+".join(str(pods) for pods, number in layout for _ in range(number))
+    (pods, number), *others = layout
+    domains = f"{number} domain{'' if number == 1 else 's'}"
+    return " and ".join((f"{domains} with {pods}", *(f"{number} with {pods}" for pods, number in others)))
 
 
 def excess_line(of: OfConstraint) -> str:
@@ -140,10 +166,13 @@ def _bar(bounds: Range, widest: int) -> str:
 
 
 def said_share(share: float) -> str:
-    """Return a share such as `in 12 % of the runs`; what has come once is never told as 0."""
-    if share >= 1:
-        return "in every run"
-    return f"in {max(share * 100, 0.1):.{0 if share >= 0.01 else 1}f} % of the runs"
+    """Return a share such as `in 12 % of the runs`."""
+    return "in every run" if share >= 1 else f"in {_percent(share)} of the runs"
+
+
+def _percent(share: float) -> str:
+    """Return a share such as `12 %`; what has come once is never told as 0, nor what has not as 100."""
+    return f"{min(max(share * 100, 0.1), 99.9):.{0 if 0.01 <= share < 0.995 else 1}f} %"
 
 
 def waiting_lines(result: StepResult) -> Iterator[str]:
@@ -249,6 +278,11 @@ def _of_constraint(of: OfConstraint) -> dict[str, object]:
         "hard": constraint.hard,
         "selector": str(constraint.selector),
         "domains": [{"value": name, **_numbers(bounds)} for name, bounds in of.domains.items()],
+        "total": _numbers(of.total),
+        "outcomes": [
+            {"domains": [{"pods": pods, "number": number} for pods, number in layout], "share": share}
+            for layout, share in of.together.items()
+        ],
         "exceedsMaxSkew": of.exceeds,
     }
 

@@ -1,5 +1,6 @@
 """
-What many runs have come to: for each step and constraint the Pods per domain, and what waits and why.
+What many runs have come to: for each step and constraint the Pods per domain, in each and in all of them together, and
+what waits and why.
 
     outcomes of each run ──least, most likely, most, and shares of the runs──> Result of each step
 """
@@ -7,7 +8,7 @@ What many runs have come to: for each step and constraint the Pods per domain, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from webhook.scheduler.constraint import Constraint
@@ -16,7 +17,8 @@ from webhook.simulation.disruption import BlockedEviction, Drained
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
 
-Value = TypeVar("Value", int, str)
+Value = TypeVar("Value", bound=Hashable)
+Layout = tuple[tuple[int, int], ...]  # Pods, and how many domains have so many: the most Pods first.
 
 
 class Range(NamedTuple):
@@ -28,11 +30,18 @@ class Range(NamedTuple):
 
 
 class OfConstraint(NamedTuple):
-    """A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew."""
+    """
+    A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew.
+
+    `total` are the Pods that it counts in all domains, and `together` how they lie over these, with the share of the
+    runs: outcomes in which domains have only changed places are one.
+    """
 
     constraint: Constraint
     domains: Mapping[str, Range]
     exceeds: float
+    total: Range
+    together: Mapping[Layout, float]
 
 
 class OfDrain(NamedTuple):
@@ -129,7 +138,14 @@ def _of_constraint(
 ) -> OfConstraint:
     domains = set(nodes.domains(constraint.topology_key)).union(*counted)
     by_domain = {domain: ranged(of_run.get(domain, 0) for of_run in counted) for domain in sorted(domains)}
-    return OfConstraint(constraint, by_domain, sum(exceeds) / len(exceeds))
+    layouts = [tuple(sorted(Counter(of_run.get(domain, 0) for domain in domains).items())[::-1]) for of_run in counted]
+    return OfConstraint(
+        constraint,
+        by_domain,
+        sum(exceeds) / len(exceeds),
+        ranged(sum(of_run.values()) for of_run in counted),
+        _shares([[layout] for layout in layouts]),
+    )
 
 
 def ranged(numbers: Iterable[int]) -> Range:
