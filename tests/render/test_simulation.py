@@ -12,7 +12,7 @@ from tests.support.simulated import budget, deployment, nodes, plan, pod, statef
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text, total_line
 from webhook.simulation.remedies import helping
-from webhook.simulation.results import Range, results
+from webhook.simulation.results import Range, Stuck, Waiting, results
 from webhook.simulation.run import run
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -172,6 +172,29 @@ def test_a_rollout_that_never_finishes():
     assert "    The rollout never finishes in every run: 1 of 3 Pods are new." in found
 
 
+@pytest.mark.parametrize(
+    ("stuck", "said"),
+    [
+        (Stuck(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are new."),
+        (Stuck(0.15, Range(3, 3, 3), Range(3, 3, 3)), "in 15 % of the runs: no old Pod is left, but not every new one"),
+    ],
+)
+def test_what_never_finishes_is_told_of_those_runs(stuck, said):
+    one = shown(EVEN, "rollout", 1)
+    result = one.results[-1]._replace(stuck=stuck, pending=Range(0, 0, 1), waiting=Waiting(0.15, Range(1, 1, 1)))
+    made = one._replace(results=[one.results[0], result])
+
+    assert f"    The rollout never finishes {said}" in text(made)
+    assert "    1 Pod waits in 15 % of the runs:" in text(made)
+    found = json.loads(as_json(made))["steps"][0]
+    assert {"share": 0.15, "updated": stuck.updated.most, "pods": stuck.pods.most} == {
+        name: value if name == "share" else value["most"] for name, value in found["stuckRollout"].items()
+    }
+    assert 0.15 == found["pending"]["share"]
+    assert "stuckRollout" not in json.loads(as_json(one))["steps"][0]
+    assert 0 == json.loads(as_json(one))["steps"][0]["pending"]["share"]
+
+
 def test_a_drain_that_never_finishes():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
@@ -240,7 +263,7 @@ def test_the_json_is_the_form_of_a_simulation():
         "outcomes": [{"domains": [{"pods": 2, "number": 1}, {"pods": 1, "number": 2}], "share": 1.0}],
         "exceedsMaxSkew": 0.0,
     } == step["constraints"][0]
-    assert {"least": 0, "mostLikely": 0, "most": 0, "reasons": {}} == step["pending"]
+    assert {"least": 0, "mostLikely": 0, "most": 0, "share": 0.0, "reasons": {}} == step["pending"]
     assert (0.0, [], {}) == (step["unfinished"], step["holding"], step["held"])
     assert {"constraints", "pending", "others", "updated", "pods"} <= found["now"].keys()
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.build import ZONE
 from tests.support.simulated import deployment, nodes, plan
 from webhook.simulation.disruption import BlockedEviction, Drained
-from webhook.simulation.results import OfDrain, Range, ranged, results
+from webhook.simulation.results import OfDrain, Range, Stuck, Waiting, ranged, results
 from webhook.simulation.run import StepOutcome
 
 
@@ -19,8 +19,26 @@ def test_a_range_is_the_least_the_most_likely_and_the_most(numbers, found):
     assert Range(*found) == ranged(numbers)
 
 
-def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, drained=None):
-    return StepOutcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, 2, 2, drained)
+def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, drained=None, new=2, old=0):
+    return StepOutcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, new, new + old, drained, old=old)
+
+
+def test_what_never_finishes_has_the_numbers_of_those_runs_alone():
+    """Most runs finish with 3 new Pods; to say that the others end with 3 of 3 would be no reason."""
+    made = plan([*nodes("a=1 b=1"), *deployment(replicas=3)], "rollout scale=4")
+    begun, done = outcome({}, new=3), outcome({}, new=3)
+    stuck = outcome({}, 1, new=1, old=3, complete=False)
+    waiting = outcome({}, 2, new=4, complete=False)  # It has finished, and two Pods wait for another cause.
+    runs = [(begun, stuck, stuck), *[(begun, done, waiting)] * 3]
+    _, rolled_out, scaled = results(made, runs)
+
+    assert Stuck(0.25, Range(1, 1, 1), Range(4, 4, 4)) == rolled_out.stuck == scaled.stuck
+    assert Waiting(0.25, Range(1, 1, 1)) == rolled_out.waiting
+    assert Waiting(1.0, Range(1, 2, 2)) == scaled.waiting
+    assert (0.25, 1.0) == (rolled_out.unfinished, scaled.unfinished)
+    new = outcome({}, 1, new=3, complete=False)
+    assert Stuck(0.5, Range(3, 3, 3), Range(3, 3, 3)) == results(made, [(begun, new, new), runs[1]])[1].stuck
+    assert (None, None) == (results(made, [runs[1]])[1].stuck, results(made, [runs[1]])[1].waiting)
 
 
 def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():

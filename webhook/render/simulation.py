@@ -11,7 +11,7 @@ from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
-from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult
+from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult, Stuck
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
 from webhook.simulation.ties import FIRST
@@ -177,9 +177,10 @@ def _percent(share: float) -> str:
 
 def waiting_lines(result: StepResult) -> Iterator[str]:
     """Yield what waits after a step, and why."""
-    if result.pending.most:
-        many = "Pod waits" if result.pending == (1, 1, 1) else "Pods wait"
-        yield f"{range_text(result.pending)} {many}:"
+    if result.waiting is not None:
+        waiting = result.waiting
+        many = "Pod waits" if waiting.pods == (1, 1, 1) else "Pods wait"
+        yield f"{range_text(waiting.pods)} {many}{'' if waiting.share >= 1 else f' {said_share(waiting.share)}'}:"
         for reason, share in list(result.reasons.items())[:MOST_REASONS]:
             yield f"  {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
         if len(result.reasons) > MOST_REASONS:
@@ -214,9 +215,12 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
     for budget, share in list(result.held.items())[:MOST_REASONS]:
         yield f"The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
-    if result.unfinished and result.updated != result.there:
-        new = f"{range_text(result.updated)} of {range_text(result.there)} Pods are new"
-        yield f"The rollout never finishes {said_share(result.unfinished)}: {new}."
+    if result.stuck is not None:
+        stuck = result.stuck
+        new = f"{range_text(stuck.updated)} of {range_text(stuck.pods)} Pods are new"
+        none_old = "no old Pod is left, but not every new one is available"
+        why = none_old if stuck.updated == stuck.pods else new
+        yield f"The rollout never finishes {said_share(stuck.share)}: {why}."
     if result.holding:
         yield f"{_holding(result)}."
 
@@ -253,7 +257,11 @@ def as_json(shown: Simulated) -> str:
 def _result(result: StepResult) -> dict[str, object]:
     return {
         "constraints": [_of_constraint(constraint) for constraint in result.constraints],
-        "pending": {**_numbers(result.pending), "reasons": dict(result.reasons)},
+        "pending": {
+            **_numbers(result.pending),
+            "share": result.waiting.share if result.waiting is not None else 0.0,
+            "reasons": dict(result.reasons),
+        },
         "others": _numbers(result.others),
         "unfinished": result.unfinished,
         "holding": [{"index": index, "share": share} for index, share in result.holding.items()],
@@ -261,8 +269,13 @@ def _result(result: StepResult) -> dict[str, object]:
         "pods": _numbers(result.there),
         "held": dict(result.held),
         "missing": _numbers(result.missing),
+        **({"stuckRollout": _of_stuck(result.stuck)} if result.stuck is not None else {}),
         **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }
+
+
+def _of_stuck(of: Stuck) -> dict[str, object]:
+    return {"share": of.share, "updated": _numbers(of.updated), "pods": _numbers(of.pods)}
 
 
 def _of_drain(of: OfDrain) -> dict[str, object]:

@@ -16,6 +16,7 @@ from webhook.scheduler.nodes import Nodes
 from webhook.simulation.disruption import BlockedEviction, Drained
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
+from webhook.simulation.step import ROLLOUT
 
 Value = TypeVar("Value", bound=Hashable)
 Layout = tuple[tuple[int, int], ...]  # Pods, and how many domains have so many: the most Pods first.
@@ -42,6 +43,21 @@ class OfConstraint(NamedTuple):
     exceeds: float
     total: Range
     together: Mapping[Layout, float]
+
+
+class Waiting(NamedTuple):
+    """The share of the runs in which any Pod waits, and how many do in these."""
+
+    share: float
+    pods: Range
+
+
+class Stuck(NamedTuple):
+    """The share of the runs in which a rollout never finishes, and in these the Pods that are new, and all of them."""
+
+    share: float
+    updated: Range
+    pods: Range
 
 
 class OfDrain(NamedTuple):
@@ -72,6 +88,8 @@ class StepResult(NamedTuple):
     held: Mapping[str, float]
     missing: Range
     leaving: Range
+    waiting: Waiting | None = None
+    stuck: Stuck | None = None
     drained: OfDrain | None = None
 
 
@@ -86,8 +104,24 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[Step
         drained = _drained(
             grounds[i - 1], grounds[i], [outcome.drained for outcome in at_step if outcome.drained is not None]
         )
-        step_results.append(_result(text, of_class.constraints, grounds[i].nodes, at_step)._replace(drained=drained))
+        result = _result(text, of_class.constraints, grounds[i].nodes, at_step)
+        stuck = _stuck(outcomes, i, begun=plan.steps[i - 1].action == ROLLOUT) if i else None
+        step_results.append(result._replace(stuck=stuck, drained=drained))
     return tuple(step_results)
+
+
+def _stuck(outcomes: Sequence[Sequence[StepOutcome]], i: int, *, begun: bool) -> Stuck | None:
+    """Return what comes of a rollout that has `begun` in step `i`, or before, where it does not finish."""
+    ends = [each[i] for each in outcomes if not each[i].complete and (begun or each[i - 1].old)]
+    if not ends:
+        return None
+    updated, there = (ranged(numbers) for numbers in zip(*((end.updated, end.there) for end in ends), strict=True))
+    return Stuck(len(ends) / len(outcomes), updated, there)
+
+
+def _waiting(outcomes: Sequence[StepOutcome]) -> Waiting | None:
+    numbers = [outcome.pending for outcome in outcomes if outcome.pending]
+    return Waiting(len(numbers) / len(outcomes), ranged(numbers)) if numbers else None
 
 
 def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrain | None:
@@ -120,6 +154,7 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         _shares([_held(outcome.drained) for outcome in outcomes]),
         ranged(outcome.missing for outcome in outcomes),
         ranged(outcome.leaving for outcome in outcomes),
+        _waiting(outcomes),
     )
 
 

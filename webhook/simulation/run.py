@@ -83,7 +83,8 @@ class StepOutcome(NamedTuple):
 
     `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
-    which a Pod that waits would not; `updated` Pods of all `there` have its template.  `drained` is of a drain.
+    which a Pod that waits would not; `updated` Pods of all `there` have its template, and `old` are to be replaced.
+    `drained` is of a drain.
     So many Pods are `missing` of those that it wants, and `leaving` are being deleted on nodes that nobody reaches.
     """
 
@@ -100,6 +101,7 @@ class StepOutcome(NamedTuple):
     missing: int = 0
     leaving: int = 0
     placements: int = 0
+    old: int = 0
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
@@ -342,6 +344,7 @@ class _Run:
             missing=max(0, workload.replicas - len(there)),
             leaving=sum(pod.terminating for pod in workload.pods),
             placements=state.placements,
+            old=len(workload.old),
         )
 
     def _why(self, pod: Pod) -> str:
