@@ -371,6 +371,19 @@ def test_a_rollout_that_waits_goes_on():
     assert {"a": (1, 2), "b": (1, 1), "c": (1, 2)} == ends(after)
 
 
+@pytest.mark.parametrize("applied", [False, True])
+@pytest.mark.parametrize(("zones", "said"), [("c=1", "1 of 3 nodes passes"), ("c=2", "2 of 4 nodes pass")])
+def test_a_pod_that_waits_though_nodes_pass_waits_for_its_next_try(applied, zones, said):
+    """It has not been tried since: also one of a Deployment in a file that the cluster has as well."""
+    waiting = pod("ReplicaSet/web-1", 2, None)
+    objects = [*nodes(f"a=1 b=1 {zones}"), *deployment(replicas=3, on=["a1", "b1"]), waiting]
+    made = plan(objects, "" if applied else "scale=4", applied=applied)
+    now, after = run(made, 1, 0)
+
+    assert (f"{said} at the next try",) == now.reasons
+    assert (1, 0) == (now.pending, after.pending)
+
+
 def test_a_drain_ends_where_pods_tolerate_all_and_come_back():
     objects = [*nodes("a=1"), *deployment(on=["a1"] * 3, tolerations=[{"operator": "Exists"}])]
     (result,) = simulated(objects, "drain=a1", runs=20)

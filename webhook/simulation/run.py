@@ -348,11 +348,15 @@ class _Run:
         )
 
     def _why(self, pod: Pod) -> str:
+        """Return why a Pod waits: before the first step perhaps only for kube-scheduler to try it again."""
         of_class = pod.of_class
         if of_class.waits:
             return of_class.waits
         framework = self.state.framework_of(pod)
-        return message(framework.cycle, framework.feasibility())
+        feasibility, nodes = framework.feasibility(), len(self.state.ground.nodes)
+        number = feasibility.feasible.bit_count()
+        passing = f"{number:,} of {nodes:,} nodes {'passes' if number == 1 else 'pass'} at the next try"
+        return message(framework.cycle, feasibility) or passing
 
     def _holding(self, pod: Pod) -> Iterator[int]:
         """Yield the hard constraints without each of which a Pod would find a node."""
