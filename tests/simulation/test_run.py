@@ -384,6 +384,15 @@ def test_a_pod_that_waits_though_nodes_pass_waits_for_its_next_try(applied, zone
     assert (1, 0) == (now.pending, after.pending)
 
 
+def test_a_scale_to_the_number_that_there_is_shows_what_happens_now():
+    """One that waits is tried, and one that is missing is made."""
+    objects = [*nodes("a=2 b=2"), *deployment(replicas=4, on=["a1", "b1", None])]
+    (result,) = simulated(objects, "scale=4")
+
+    assert {"a": (2, 2), "b": (2, 2)} == ends(result)
+    assert (0, 0.0) == (result.pending.most, result.unfinished)
+
+
 def test_a_drain_ends_where_pods_tolerate_all_and_come_back():
     objects = [*nodes("a=1"), *deployment(on=["a1"] * 3, tolerations=[{"operator": "Exists"}])]
     (result,) = simulated(objects, "drain=a1", runs=20)

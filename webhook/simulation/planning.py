@@ -186,15 +186,10 @@ def _changes(
     controllers: Controllers, named: Named, ground: Ground, steps: Sequence[Step]
 ) -> tuple[list[Ground], dict[int, Maker]]:
     """Return the nodes after each step, and what makes the Pods of each rollout."""
-    grounds, rollouts, replicas = list[Ground](), dict[int, Maker](), named.replicas
+    grounds, rollouts = list[Ground](), dict[int, Maker]()
     for i, step in enumerate(steps):
         ground = after(ground, step)
         grounds.append(ground)
-        if step.action == SCALE and step.number == replicas:
-            there = f"{controllers.ref} has {replicas} replicas already"
-            raise StepError(f"{step.text}: does nothing: {there}; leave the step out")
-        if step.action in (SCALE, APPLY):
-            replicas = step.number
         if step.action == ROLLOUT:
             _check_rollout(controllers.ref, named)
             rollouts[i] = controllers.next_maker(len(rollouts) + 1)
