@@ -14,6 +14,7 @@ from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
 from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, owned, pod, stateful
+from webhook.cli.simulate import COMES_ABOUT
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 
@@ -99,6 +100,29 @@ def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
     assert 0 == simulate("deployment/web -n shop scale=6 --fail-on pending").code
     lost = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
     assert 1 == simulate("statefulset/web -n shop lose=a1 --fail-on pending", cluster=lost).code
+
+
+BARE = pod("Node/x", 0, "a1", ownerReferences=[])
+FULL = [*nodes("a=1 b=1 c=1", pods="1"), *CLUSTER[3:]]
+LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "steps", "fails"),
+    [
+        (CLUSTER, "deployment/web -n shop scale=4", ""),
+        (FULL, "deployment/web -n shop rollout", "pending stuck"),
+        ([*CLUSTER, budget(minAvailable=3)], "deployment/web -n shop drain=a1 scale=3", "stuck"),
+        (CLUSTER, f"deployment/web -n shop scale=6 add=1,{ZONE}=d", "skew"),
+        (CLUSTER, f"deployment/web -n shop scale=6 add=1,{ZONE}=d scale=9", ""),
+        ([*CLUSTER, BARE], "deployment/web -n shop add=1 delete=a1 add=1", "lost"),
+        (LOST, "statefulset/web -n shop lose=a1", "pending lost"),
+    ],
+)
+def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
+    failing = [word for word in COMES_ABOUT if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
+
+    assert sorted(fails.split()) == sorted(failing)
 
 
 @pytest.mark.parametrize(

@@ -180,13 +180,16 @@ FORMS = {
         f" --compare {EXAMPLES}/report/old.yaml",
         f"report -A --cluster {EXAMPLES}/waiting/claims.yaml",
     ],
-    "Simulation": [f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1"],
+    "Simulation": [
+        f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1 rollout"
+    ],
 }
 BY_NAME = (
     "pinned",
     "nodes",
     "reasons",
     "held",
+    "lost",
     "others",
     "zones",
     "domains",

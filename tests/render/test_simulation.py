@@ -12,7 +12,7 @@ from tests.support.simulated import budget, deployment, nodes, plan, pod, statef
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text, total_line
 from webhook.simulation.remedies import helping
-from webhook.simulation.results import Range, Stuck, Waiting, results
+from webhook.simulation.results import Range, StuckRollout, WaitingPods, results
 from webhook.simulation.run import run
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -175,13 +175,16 @@ def test_a_rollout_that_never_finishes():
 @pytest.mark.parametrize(
     ("stuck", "said"),
     [
-        (Stuck(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are new."),
-        (Stuck(0.15, Range(3, 3, 3), Range(3, 3, 3)), "in 15 % of the runs: no old Pod is left, but not every new one"),
+        (StuckRollout(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are new."),
+        (
+            StuckRollout(0.15, Range(3, 3, 3), Range(3, 3, 3)),
+            "in 15 % of the runs: no old Pod is left, but not every new one",
+        ),
     ],
 )
 def test_what_never_finishes_is_told_of_those_runs(stuck, said):
     one = shown(EVEN, "rollout", 1)
-    result = one.results[-1]._replace(stuck=stuck, pending=Range(0, 0, 1), waiting=Waiting(0.15, Range(1, 1, 1)))
+    result = one.results[-1]._replace(stuck=stuck, pending=Range(0, 0, 1), waiting=WaitingPods(0.15, Range(1, 1, 1)))
     made = one._replace(results=[one.results[0], result])
 
     assert f"    The rollout never finishes {said}" in text(made)
@@ -193,6 +196,25 @@ def test_what_never_finishes_is_told_of_those_runs(stuck, said):
     assert 0.15 == found["pending"]["share"]
     assert "stuckRollout" not in json.loads(as_json(one))["steps"][0]
     assert 0 == json.loads(as_json(one))["steps"][0]["pending"]["share"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ({"Pod shop/x": 1.0}, "1 Pod is lost, which no controller replaces: shop/x."),
+        (
+            {f"Pod shop/x{i}": 1.0 if i else 0.5 for i in range(6)},
+            "6 Pods are lost, which no controller replaces: shop/x0 (in 50 % of the runs), shop/x1, shop/x2 and 3"
+            " more.",
+        ),
+    ],
+)
+def test_pods_that_are_lost_are_named(lost, said):
+    one = shown(EVEN, "drain=a1", 1)
+    made = one._replace(results=[one.results[0], one.results[-1]._replace(lost=lost)])
+
+    assert f"    {said}" in text(made).splitlines()
+    assert lost == json.loads(as_json(made))["steps"][0]["lost"]
 
 
 def test_a_drain_that_never_finishes():

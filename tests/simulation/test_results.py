@@ -7,7 +7,7 @@ import pytest
 from tests.support.build import ZONE
 from tests.support.simulated import deployment, nodes, plan
 from webhook.simulation.disruption import BlockedEviction, Drained
-from webhook.simulation.results import OfDrain, Range, Stuck, Waiting, ranged, results
+from webhook.simulation.results import OfDrain, Range, StuckRollout, WaitingPods, ranged, results
 from webhook.simulation.run import StepOutcome
 
 
@@ -32,12 +32,12 @@ def test_what_never_finishes_has_the_numbers_of_those_runs_alone():
     runs = [(begun, stuck, stuck), *[(begun, done, waiting)] * 3]
     _, rolled_out, scaled = results(made, runs)
 
-    assert Stuck(0.25, Range(1, 1, 1), Range(4, 4, 4)) == rolled_out.stuck == scaled.stuck
-    assert Waiting(0.25, Range(1, 1, 1)) == rolled_out.waiting
-    assert Waiting(1.0, Range(1, 2, 2)) == scaled.waiting
+    assert StuckRollout(0.25, Range(1, 1, 1), Range(4, 4, 4)) == rolled_out.stuck == scaled.stuck
+    assert WaitingPods(0.25, Range(1, 1, 1)) == rolled_out.waiting
+    assert WaitingPods(1.0, Range(1, 2, 2)) == scaled.waiting
     assert (0.25, 1.0) == (rolled_out.unfinished, scaled.unfinished)
     new = outcome({}, 1, new=3, complete=False)
-    assert Stuck(0.5, Range(3, 3, 3), Range(3, 3, 3)) == results(made, [(begun, new, new), runs[1]])[1].stuck
+    assert StuckRollout(0.5, Range(3, 3, 3), Range(3, 3, 3)) == results(made, [(begun, new, new), runs[1]])[1].stuck
     assert (None, None) == (results(made, [runs[1]])[1].stuck, results(made, [runs[1]])[1].waiting)
 
 

@@ -384,6 +384,17 @@ def test_a_pod_that_waits_though_nodes_pass_waits_for_its_next_try(applied, zone
     assert (1, 0) == (now.pending, after.pending)
 
 
+@pytest.mark.parametrize("step", ["drain=a1", "delete=a1", "lose=a1 delete=a1", "taint=a1,x=y:NoExecute"])
+def test_what_no_controller_replaces_is_lost(step):
+    """Each once; a Pod of a DaemonSet, and one of a workload, is not."""
+    there = [pod("Node/x", i, "a1", ownerReferences=[]) for i in range(2)]
+    objects = [*nodes(), *deployment(on=["a1"]), *there, pod("DaemonSet/log", 0, "a1"), pod("Job/one", 0, "a1")]
+    found = [result.lost for result in simulated(objects, f"cordon=b1 {step}", runs=5)]
+
+    assert [{}, {"Pod shop/x-0": 1.0, "Pod shop/x-1": 1.0}] == found[:2]
+    assert [] == [lost for lost in found[2:] if lost]
+
+
 def test_a_scale_to_the_number_that_there_is_shows_what_happens_now():
     """One that waits is tried, and one that is missing is made."""
     objects = [*nodes("a=2 b=2"), *deployment(replicas=4, on=["a1", "b1", None])]

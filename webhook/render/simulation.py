@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -11,7 +11,7 @@ from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
-from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult, Stuck
+from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
 from webhook.simulation.ties import FIRST
@@ -196,6 +196,19 @@ def _why_missing(result: StepResult) -> str:
     return "each is made only once those before it are ready"
 
 
+def _lost(named: tuple[str, float]) -> str:
+    """Return the name of a Pod that is lost, and in how many runs if not in all."""
+    name, share = named
+    return f"{name.removeprefix('Pod ')}{'' if share >= 1 else f' ({said_share(share)})'}"
+
+
+def _some(names: Iterable[str]) -> str:
+    """Return a few names, and how many there are more."""
+    shown = [one_line(name, LINE_LIMIT) for name in names]
+    more = f" and {len(shown) - MOST_REASONS:,} more" if len(shown) > MOST_REASONS else ""
+    return f"{', '.join(shown[:MOST_REASONS])}{more}"
+
+
 def _drain_of_nothing(drained: OfDrain) -> str:
     single, number = len(drained.nodes) == 1, len(drained.nodes)
     nodes = one_line(drained.nodes[0], 63) if single else f"all {number:,} nodes"
@@ -213,6 +226,9 @@ def ending_lines(result: StepResult) -> Iterator[str]:
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
         yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
+    if result.lost:
+        pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
+        yield f"{pods} lost, which no controller replaces: {_some(map(_lost, result.lost.items()))}."
     for budget, share in list(result.held.items())[:MOST_REASONS]:
         yield f"The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
     if result.stuck is not None:
@@ -269,12 +285,13 @@ def _result(result: StepResult) -> dict[str, object]:
         "pods": _numbers(result.there),
         "held": dict(result.held),
         "missing": _numbers(result.missing),
+        "lost": dict(result.lost),
         **({"stuckRollout": _of_stuck(result.stuck)} if result.stuck is not None else {}),
         **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }
 
 
-def _of_stuck(of: Stuck) -> dict[str, object]:
+def _of_stuck(of: StuckRollout) -> dict[str, object]:
     return {"share": of.share, "updated": _numbers(of.updated), "pods": _numbers(of.pods)}
 
 

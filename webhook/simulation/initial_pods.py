@@ -10,8 +10,9 @@ from webhook.objects.disruption_budget import DisruptionBudget, read_disruption_
 from webhook.objects.kinds import CORE
 from webhook.objects.pod_object import PodObject
 from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectKey
+from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload_object import read_workload_object
+from webhook.placement.subject import maker_of
 from webhook.scheduler.affinity import for_node
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, NO_REQUESTS, BoundPod, label_set
@@ -72,6 +73,7 @@ def initial_pod(
         bound.started if bound is not None else inf,
         bound.preempted if bound is not None else False,
         pod.nominated_node if bound is None else "",
+        str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
     )
 
 

@@ -63,6 +63,7 @@ class InitialPod:
     `maker` is None for a Pod that nothing makes anew, `revision` the number of the ReplicaSet, of those of the named
     workload, that has it, or -1.  `home` is the node on which a DaemonSet or the kubelet keeps it, "" for other Pods.
     It `started` so many seconds after 1970, at infinity if it has not yet.  `nominated` is the node that it waits for.
+    `source` names what has made it, or the Pod itself if nothing did.
     """
 
     namespace: str
@@ -87,6 +88,7 @@ class InitialPod:
     started: float = inf
     preempted: bool = False
     nominated: str = ""
+    source: str = ""
 
 
 class Pod:
@@ -101,7 +103,7 @@ class Pod:
     __slots__ = (
         *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
         *("ordinal", "ports", "ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating"),
-        *("home", "nominated", "preempted", "priority", "started", "tolerations"),
+        *("home", "nominated", "preempted", "priority", "source", "started", "tolerations"),
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -118,7 +120,7 @@ class Pod:
         self.serial, self.luck = serial, luck
         self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
         self.priority, self.started, self.preempted = initial.priority, initial.started, initial.preempted
-        self.nominated, self.home = initial.nominated, initial.home
+        self.nominated, self.home, self.source = initial.nominated, initial.home, initial.source
 
     @property
     def of_class(self) -> PodClass:

@@ -45,14 +45,14 @@ class OfConstraint(NamedTuple):
     together: Mapping[Layout, float]
 
 
-class Waiting(NamedTuple):
+class WaitingPods(NamedTuple):
     """The share of the runs in which any Pod waits, and how many do in these."""
 
     share: float
     pods: Range
 
 
-class Stuck(NamedTuple):
+class StuckRollout(NamedTuple):
     """The share of the runs in which a rollout never finishes, and in these the Pods that are new, and all of them."""
 
     share: float
@@ -73,7 +73,8 @@ class StepResult(NamedTuple):
     What a step has come to; `step` is "" for the situation before all.
 
     `reasons`, `holding` (constraints by their index) and `held` (what a drain waits for) come with the share of the
-    runs; `unfinished` is that in which not every Pod is in the end as the workload wants it.
+    runs, and so do Pods that are `lost`, as no controller makes them; `unfinished` is that in which not every Pod is in
+    the end as the workload wants it.
     """
 
     step: str
@@ -88,8 +89,9 @@ class StepResult(NamedTuple):
     held: Mapping[str, float]
     missing: Range
     leaving: Range
-    waiting: Waiting | None = None
-    stuck: Stuck | None = None
+    lost: Mapping[str, float]
+    waiting: WaitingPods | None = None
+    stuck: StuckRollout | None = None
     drained: OfDrain | None = None
 
 
@@ -110,18 +112,18 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[Step
     return tuple(step_results)
 
 
-def _stuck(outcomes: Sequence[Sequence[StepOutcome]], i: int, *, begun: bool) -> Stuck | None:
+def _stuck(outcomes: Sequence[Sequence[StepOutcome]], i: int, *, begun: bool) -> StuckRollout | None:
     """Return what comes of a rollout that has `begun` in step `i`, or before, where it does not finish."""
     ends = [each[i] for each in outcomes if not each[i].complete and (begun or each[i - 1].old)]
     if not ends:
         return None
     updated, there = (ranged(numbers) for numbers in zip(*((end.updated, end.there) for end in ends), strict=True))
-    return Stuck(len(ends) / len(outcomes), updated, there)
+    return StuckRollout(len(ends) / len(outcomes), updated, there)
 
 
-def _waiting(outcomes: Sequence[StepOutcome]) -> Waiting | None:
+def _waiting(outcomes: Sequence[StepOutcome]) -> WaitingPods | None:
     numbers = [outcome.pending for outcome in outcomes if outcome.pending]
-    return Waiting(len(numbers) / len(outcomes), ranged(numbers)) if numbers else None
+    return WaitingPods(len(numbers) / len(outcomes), ranged(numbers)) if numbers else None
 
 
 def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrain | None:
@@ -154,6 +156,7 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         _shares([_held(outcome.drained) for outcome in outcomes]),
         ranged(outcome.missing for outcome in outcomes),
         ranged(outcome.leaving for outcome in outcomes),
+        _shares([outcome.lost for outcome in outcomes]),
         _waiting(outcomes),
     )
 

@@ -84,7 +84,7 @@ class StepOutcome(NamedTuple):
     `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
     which a Pod that waits would not; `updated` Pods of all `there` have its template, and `old` are to be replaced.
-    `drained` is of a drain.
+    `drained` is of a drain, and `lost` are Pods that were deleted and that no controller makes anew.
     So many Pods are `missing` of those that it wants, and `leaving` are being deleted on nodes that nobody reaches.
     """
 
@@ -102,6 +102,7 @@ class StepOutcome(NamedTuple):
     leaving: int = 0
     placements: int = 0
     old: int = 0
+    lost: tuple[str, ...] = ()
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
@@ -151,6 +152,7 @@ class _Run:
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
         self._waited = self._others()
+        self._lost: list[str] = []
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
         soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
@@ -164,6 +166,7 @@ class _Run:
         """Take a step, and wait until nothing changes any more; return what a drain has done, None for other steps."""
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
+        self._lost.clear()
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
             self.workload.scale(step.number)
         if i in self.plan.makers:
@@ -252,8 +255,14 @@ class _Run:
     def evict(self, pod: Pod) -> None:
         """Delete a Pod on a node; its controller makes another: a StatefulSet and a DaemonSet once it is gone."""
         self.state.delete(pod)
+        self._lose(pod)
         if pod.revision < 0 and pod.maker is not None and not pod.maker.replaces:
             self.state.make(pod.maker, like=pod)
+
+    def _lose(self, pod: Pod) -> None:
+        """Note a Pod that is deleted, if neither a controller nor the kubelet makes it anew."""
+        if pod.maker is None and not pod.home:
+            self._lost.append(pod.source)
 
     def settle(self, whole: bool) -> None:
         """Let the cluster react: for a moment, or until nothing happens any more."""
@@ -299,7 +308,14 @@ class _Run:
         if pod.revision >= 0:
             self.workload.gone(pod)
             self._delete_claims(pod)
-        elif pod.maker is not None and (pod.maker.replaces or not made) and not self._is_homeless(pod):
+        elif not made:
+            self._lose(pod)
+        if (
+            pod.revision < 0
+            and pod.maker is not None
+            and (pod.maker.replaces or not made)
+            and not self._is_homeless(pod)
+        ):
             self.state.make(pod.maker, like=pod)
 
     def _is_homeless(self, pod: Pod) -> bool:
@@ -345,6 +361,7 @@ class _Run:
             leaving=sum(pod.terminating for pod in workload.pods),
             placements=state.placements,
             old=len(workload.old),
+            lost=tuple(self._lost),
         )
 
     def _why(self, pod: Pod) -> str:
