@@ -68,14 +68,21 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     for raw in made:
         if raw["kind"] == "Pod":
             raw["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
-    asked = "deployment/web -n shop -o json scale=4"
-    ungiven = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
+    asked, there = "deployment/web -n shop -o json scale=4", [*nodes("a=1 b=1 c=1"), service()]
+    ungiven = json.loads(simulate(asked, cluster=[*there, *made]).out)
+    own = "  It has no constraints; in force are kube-scheduler's own defaults."
+    assert own in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     for raw in made:
         if raw["kind"] == "Pod":
             raw["metadata"]["annotations"] = {"evenkeel.dev/defaulted-by": "policy"}
-    given = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
+    given = json.loads(simulate(asked, cluster=[*there, *made]).out)
 
-    assert [[3, 5], [2]] == [[one["maxSkew"] for one in found["now"]["constraints"]] for found in (ungiven, given)]
+    assert [[(3, "scheduler"), (5, "scheduler")], [(2, "policy")]] == [
+        [(one["maxSkew"], one["source"]) for one in found["now"]["constraints"]] for found in (ungiven, given)
+    ]
+    of_newest = "  It has no constraints; in force are those that evenkeel gave its newest Pod."
+    assert of_newest in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
+    assert "no constraints" not in simulate("deployment/web -n shop scale=4").out
 
 
 def without_constraints(raw):

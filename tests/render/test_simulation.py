@@ -280,6 +280,7 @@ def test_the_json_is_the_form_of_a_simulation():
         "maxSkew": 1,
         "hard": True,
         "selector": "app=web",
+        "source": "pod",
         "domains": [{"value": zone, "least": 1, "mostLikely": 1, "most": 2} for zone in "abc"],
         "total": {"least": 4, "mostLikely": 4, "most": 4},
         "outcomes": [{"domains": [{"pods": 2, "number": 1}, {"pods": 1, "number": 2}], "share": 1.0}],

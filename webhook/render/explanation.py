@@ -81,9 +81,8 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     yield headline(explained)
     for remark in (*subject.remarks, *nomination(explanation), *explained.notes):
         yield f"  {remark}"
-    if explanation.constraints and explained.source != FROM_POD:
-        of_newest = explained.source == POLICY and not explained.named
-        yield f"  It has no constraints; in force are {OF_NEWEST if of_newest else SOURCES[explained.source]}."
+    if explanation.constraints:
+        yield from (f"  {line}" for line in unwritten(explained.source, named=explained.named))
     for constraint in explanation.constraints:
         yield ""
         yield from _constraint(constraint, explanation)
@@ -101,6 +100,12 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
         yield ""
         yield from _preemption(explained)
         yield from _remedies(explained)
+
+
+def unwritten(source: str, *, named: bool = True) -> Iterator[str]:
+    """Yield where the constraints in force come from if not from the Pod itself; a policy may be `named`."""
+    if source != FROM_POD:
+        yield f"It has no constraints; in force are {OF_NEWEST if source == POLICY and not named else SOURCES[source]}."
 
 
 def _preemption(explained: Explained) -> Iterator[str]:

@@ -10,7 +10,8 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
-from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
+from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words, unwritten
+from webhook.simulation.pod import PodClass
 from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
@@ -71,9 +72,17 @@ def widest_of(shown: Simulated) -> int:
 def assumptions(shown: Simulated) -> Iterator[str]:
     """Yield what holds in every run, and what is not simulated."""
     yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once{_available(shown)}."
+    of_class = _newest(shown)
+    if of_class.constraints:
+        yield from unwritten(of_class.source, named=False)
     yield from shown.notes
     if shown.not_judged:
         yield f"Not simulated: {', '.join(shown.not_judged)}. They may refuse further nodes, or prefer others."
+
+
+def _newest(shown: Simulated) -> PodClass:
+    """Return what is common to the Pods that the workload makes now."""
+    return shown.plan.named.sets[-1].maker.of_class
 
 
 def _minor(shown: Simulated) -> int:
@@ -248,7 +257,7 @@ def _holding(result: StepResult) -> str:
 
 def as_json(shown: Simulated) -> str:
     """Return the form `Simulation`, for programs."""
-    start, *steps = shown.results
+    (start, *steps), source = shown.results, _newest(shown).source
     return json.dumps(
         {
             "apiVersion": OUTPUT_API_VERSION,
@@ -260,8 +269,8 @@ def as_json(shown: Simulated) -> str:
             "ties": shown.plan.start.ties,
             "seed": shown.seed,
             "runs": shown.runs,
-            "now": _result(start),
-            "steps": [{"step": step.step, **_result(step)} for step in steps],
+            "now": _result(start, source),
+            "steps": [{"step": step.step, **_result(step, source)} for step in steps],
             "remedies": [{"change": remedy.change, "where": remedy.where} for remedy in shown.remedies],
             "notJudged": list(shown.not_judged),
             "notes": list(shown.notes),
@@ -270,9 +279,9 @@ def as_json(shown: Simulated) -> str:
     )
 
 
-def _result(result: StepResult) -> dict[str, object]:
+def _result(result: StepResult, source: str) -> dict[str, object]:
     return {
-        "constraints": [_of_constraint(constraint) for constraint in result.constraints],
+        "constraints": [_of_constraint(constraint, source) for constraint in result.constraints],
         "pending": {
             **_numbers(result.pending),
             "share": result.waiting.share if result.waiting is not None else 0.0,
@@ -299,7 +308,7 @@ def _of_drain(of: OfDrain) -> dict[str, object]:
     return {"nodes": list(of.nodes), "cordoned": of.cordoned, "evicted": _numbers(of.evicted)}
 
 
-def _of_constraint(of: OfConstraint) -> dict[str, object]:
+def _of_constraint(of: OfConstraint, source: str) -> dict[str, object]:
     constraint = of.constraint
     return {
         "index": constraint.index,
@@ -307,6 +316,7 @@ def _of_constraint(of: OfConstraint) -> dict[str, object]:
         "maxSkew": constraint.max_skew,
         "hard": constraint.hard,
         "selector": str(constraint.selector),
+        "source": source,
         "domains": [{"value": name, **_numbers(bounds)} for name, bounds in of.domains.items()],
         "total": _numbers(of.total),
         "outcomes": [

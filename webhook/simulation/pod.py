@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
+from webhook.placement.subject import FROM_POD
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import NO_REQUESTS, BoundPod, LabelSet, PodInfo, Requests, label_set
 from webhook.scheduler.features import Features
@@ -25,7 +26,8 @@ class PodClass:
     Pods that are placed alike: what one asks of a node, and the constraints in force.
 
     `waits` says why kube-scheduler does not look at them, "" if it does.  `tolerations` are those of the Pod with the
-    time for which they hold.  `unmodelled` is what they use that is not computed.
+    time for which they hold.  `unmodelled` is what they use that is not computed, `source` where the constraints come
+    from.
     """
 
     pod: IncomingPod
@@ -35,6 +37,7 @@ class PodClass:
     waits: str = ""
     tolerations: LimitedTolerations = ()
     unmodelled: tuple[str, ...] = ()
+    source: str = FROM_POD
 
     def cycle(self, snapshot: Snapshot, features: Features) -> Cycle:
         """Return an attempt to place such a Pod."""
