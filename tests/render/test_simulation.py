@@ -12,7 +12,7 @@ from tests.support.simulated import budget, deployment, nodes, plan, pod, statef
 from webhook.objects.references import ObjectRef
 from webhook.render.simulation import Simulated, as_json, said_share, text, total_line
 from webhook.simulation.remedies import helping
-from webhook.simulation.results import Range, StuckRollout, WaitingPods, results
+from webhook.simulation.results import Range, StuckRollout, UncountedPods, WaitingPods, results
 from webhook.simulation.run import run
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -128,6 +128,50 @@ def test_pods_that_a_stateful_set_does_not_make_are_missed():
     assert not [line for line in lines(EVEN, "lose=a1") if "not there" in line]
     found = json.loads(as_json(shown(objects, "lose=c1")))
     assert {"least": 1, "mostLikely": 1, "most": 1} == found["steps"][0]["missing"]
+
+
+@pytest.mark.parametrize(
+    ("uncounted", "said"),
+    [
+        (
+            UncountedPods(Range(6, 6, 6), Range(6, 6, 6), Range(0, 0, 0)),
+            "6 Pods run, none is counted: the selector matches none",
+        ),
+        (
+            UncountedPods(Range(1, 1, 1), Range(1, 1, 1), Range(0, 0, 0)),
+            "1 Pod runs, none is counted: the selector matches none",
+        ),
+        (
+            UncountedPods(Range(6, 6, 6), Range(1, 2, 2), Range(0, 0, 0)),
+            "not counted: 2 (1 to 2) of 6 Pods that run, which",
+        ),
+        (
+            UncountedPods(Range(6, 6, 6), Range(0, 0, 0), Range(1, 1, 1)),
+            "not counted: 1 of 6 Pods that run, on nodes that do not count",
+        ),
+    ],
+)
+def test_pods_that_no_domain_counts_are_told(uncounted, said):
+    one = shown(EVEN, "scale=4", 1)
+    of = one.results[-1].constraints[0]._replace(uncounted=uncounted)
+    made = one._replace(results=[one.results[0], one.results[-1]._replace(constraints=(of,))])
+
+    assert [line for line in text(made).splitlines() if line.startswith(f"      {said}")]
+    found = json.loads(as_json(made))["steps"][0]["constraints"][0]
+    assert uncounted.unselected.most == found["uncounted"]["unselected"]["most"]
+    assert "not counted" not in text(one)
+
+
+def test_an_empty_selector_counts_none():
+    found = lines([*nodes("a=1"), *deployment(constraint(labelSelector={}), replicas=2, on=["a1", "a1"])], "scale=3")
+
+    assert "      2 Pods run, none is counted: an empty selector counts no Pod" in found
+
+
+def test_too_few_domains_for_min_domains_are_told_as_explain_does():
+    found = lines([*nodes("a=1 b=1"), *deployment(constraint(minDomains=3), replicas=2, on=["a1", "b1"])], "scale=4")
+
+    assert 2 == found.count("      2 eligible domains, fewer than minDomains 3: the minimum is 0")
 
 
 def test_pods_of_other_workloads_that_wait_are_counted():
@@ -285,6 +329,13 @@ def test_the_json_is_the_form_of_a_simulation():
         "total": {"least": 4, "mostLikely": 4, "most": 4},
         "outcomes": [{"domains": [{"pods": 2, "number": 1}, {"pods": 1, "number": 2}], "share": 1.0}],
         "exceedsMaxSkew": 0.0,
+        "minDomains": 1,
+        "eligibleDomains": 3,
+        "uncounted": {
+            "running": {"least": 4, "mostLikely": 4, "most": 4},
+            "unselected": {"least": 0, "mostLikely": 0, "most": 0},
+            "outside": {"least": 0, "mostLikely": 0, "most": 0},
+        },
     } == step["constraints"][0]
     assert {"least": 0, "mostLikely": 0, "most": 0, "share": 0.0, "reasons": {}} == step["pending"]
     assert (0.0, [], {}) == (step["unfinished"], step["holding"], step["held"])

@@ -8,7 +8,7 @@ from tests.support.build import ZONE
 from tests.support.simulated import deployment, nodes, plan
 from webhook.simulation.disruption import BlockedEviction, Drained
 from webhook.simulation.results import OfDrain, Range, StuckRollout, WaitingPods, ranged, results
-from webhook.simulation.run import StepOutcome
+from webhook.simulation.run import StepOutcome, Uncounted
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,22 @@ def test_a_range_is_the_least_the_most_likely_and_the_most(numbers, found):
 
 
 def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, drained=None, new=2, old=0):
-    return StepOutcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, new, new + old, drained, old=old)
+    running = new + old - pending
+    return StepOutcome(
+        (domains,),
+        (exceeds,),
+        pending,
+        reasons,
+        0,
+        complete,
+        holding,
+        new,
+        new + old,
+        drained,
+        old=old,
+        eligible=(2,),
+        uncounted=(Uncounted(running, old, pending),),
+    )
 
 
 def test_what_never_finishes_has_the_numbers_of_those_runs_alone():
@@ -57,6 +72,8 @@ def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     assert ("", "scale=3") == (now.step, scaled.step)
     assert {"a": (1, 2, 2), "b": (0, 0, 2), "gone": (0, 0, 1)} == scaled.constraints[0].domains
     assert (2, 3, 3) == scaled.constraints[0].total
+    uncounted = ((0, 1, 2), (0, 0, 0), (0, 1, 2))
+    assert (2, uncounted) == (scaled.constraints[0].eligible, scaled.constraints[0].uncounted)
     assert {
         ((2, 1), (1, 1), (0, 1)): 0.75,  # a and b, b and a, or a and another zone
         ((2, 1), (0, 2)): 0.25,

@@ -8,6 +8,7 @@ from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.placing import node, running
 from tests.support.simulated import (
+    HOUR_AGO,
     SOFT,
     budget,
     deployment,
@@ -23,7 +24,7 @@ from tests.support.simulated import (
     updating,
 )
 from webhook.scheduler.configured_profiles import read_profiles
-from webhook.simulation.run import run
+from webhook.simulation.run import Uncounted, run
 
 NINE = [f"{zone}{i}" for i in (1, 2, 3) for zone in "abc"]
 HONOR = {"nodeTaintsPolicy": "Honor"}
@@ -393,6 +394,25 @@ def test_what_no_controller_replaces_is_lost(step):
 
     assert [{}, {"Pod shop/x-0": 1.0, "Pod shop/x-1": 1.0}] == found[:2]
     assert [] == [lost for lost in found[2:] if lost]
+
+
+@pytest.mark.parametrize(
+    ("fields", "minor", "uncounted"),
+    [
+        ({}, 33, Uncounted(3, 0, 1)),
+        ({"labelSelector": {"matchLabels": {"app": "other"}}}, 33, Uncounted(3, 3, 0)),
+        ({"labelSelector": {"matchLabels": {"pod-template-hash": "1"}}}, 33, Uncounted(3, 0, 1)),
+        ({"labelSelector": {}}, 33, Uncounted(3, 3, 0)),
+        ({"labelSelector": {}}, 26, Uncounted(3, 0, 1)),
+    ],
+)
+def test_pods_that_run_and_that_a_constraint_does_not_count(fields, minor, uncounted):
+    """One runs on a node without the key; of those that wait, and those that are being deleted, nothing is said."""
+    leaving = pod("ReplicaSet/web-1", 9, "a1", deletionTimestamp=HOUR_AGO)
+    there = [*nodes("a=1 b=1"), node("x1"), *deployment(constraint(**fields), on=["a1", "b1", "x1", None]), leaving]
+    made = plan(there, "cordon=b1", minor=minor)
+
+    assert ((uncounted,), (2,)) == (run(made, 1, 0)[0].uncounted, run(made, 1, 0)[0].eligible)
 
 
 def test_a_scale_to_the_number_that_there_is_shows_what_happens_now():

@@ -263,15 +263,19 @@ def constraint_words(constraint: Constraint) -> Iterator[str]:
 def constraint_remarks(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
     """Yield what else is to be known of a constraint, besides its domains."""
     constraint = explained.constraint
-    eligible = sum(domain.eligible for domain in explained.domains)
-    if constraint.hard and eligible < constraint.min_domains:
-        few = f"{_many(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
-        yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
+    yield from too_few_domains(constraint, sum(domain.eligible for domain in explained.domains))
     if not constraint.selector.matches(explanation.cycle.pod.labels):
         yield "the selector does not match the Pod itself"
     if unlabelled := explained.unlabelled.bit_count():
         outcome = "refused (missing required label)" if constraint.hard else "least preferred"
         yield f"{_many(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
+
+
+def too_few_domains(constraint: Constraint, eligible: int) -> Iterator[str]:
+    """Yield that the minimum is 0, if there are fewer eligible domains than minDomains."""
+    if constraint.hard and eligible < constraint.min_domains:
+        few = f"{_many(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
+        yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
 
 
 def selector_text(selector: Selector) -> str:

@@ -10,7 +10,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
-from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words, unwritten
+from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words, too_few_domains, unwritten
 from webhook.simulation.pod import PodClass
 from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
 from webhook.simulation.run import Plan
@@ -108,10 +108,26 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     numbers = max((len(range_text(bounds)) for _, bounds in rows), default=0)
     for name, bounds in rows:
         yield f"      {name:<{width}}   {range_text(bounds):>{numbers}}   {_bar(bounds, widest)}".rstrip()
-    if rows:
-        yield f"      {total_line(of)}"
+    yield from (f"      {line}" for line in counting_lines(of))
     if of.exceeds:
         yield f"      {excess_line(of)}"
+
+
+def counting_lines(of: OfConstraint) -> Iterator[str]:
+    """Yield how many Pods a constraint counts, how many it does not and why, and whether it has domains enough."""
+    if of.domains:
+        yield total_line(of)
+    (running, unselected, outside), selector = of.uncounted, of.constraint.selector
+    of_all = f"of {range_text(running)} Pods that run"
+    if unselected == running and running.least:
+        pods = "1 Pod runs" if running == (1, 1, 1) else f"{range_text(running)} Pods run"
+        why = "an empty selector counts no Pod" if selector.empty else "the selector matches none"
+        yield f"{pods}, none is counted: {why}"
+    elif unselected.most:
+        yield f"not counted: {range_text(unselected)} {of_all}, which the selector does not match"
+    if outside.most:
+        yield f"not counted: {range_text(outside)} {of_all}, on nodes that do not count"
+    yield from too_few_domains(of.constraint, of.eligible)
 
 
 def total_line(of: OfConstraint) -> str:
@@ -324,6 +340,13 @@ def _of_constraint(of: OfConstraint, source: str) -> dict[str, object]:
             for layout, share in of.together.items()
         ],
         "exceedsMaxSkew": of.exceeds,
+        "minDomains": constraint.min_domains,
+        "eligibleDomains": of.eligible,
+        "uncounted": {
+            "running": _numbers(of.uncounted.running),
+            "unselected": _numbers(of.uncounted.unselected),
+            "outside": _numbers(of.uncounted.outside),
+        },
     }
 
 

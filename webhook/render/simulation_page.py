@@ -16,11 +16,11 @@ from webhook.render.simulation import (
     TITLES,
     Simulated,
     assumptions,
+    counting_lines,
     domain_rows,
     ending_lines,
     excess_line,
     range_text,
-    total_line,
     waiting_lines,
     widest_of,
 )
@@ -67,7 +67,7 @@ def _constraint(of: OfConstraint, widest: int) -> dict[str, object]:
     return {
         "words": ", ".join(lines(constraint_words(of.constraint))),
         "bars": [_bar(name, bounds, widest) for name, bounds in domain_rows(of)],
-        "total": total_line(of),
+        "counting": lines(counting_lines(of)),
         "exceeds": excess_line(of) if of.exceeds else "",
     }
 

@@ -132,12 +132,20 @@ class DomainCounts:
                 self._by_number[number] = self._by_number.get(number, 0) | self._nodes_of(domain)
         return self._by_number
 
-    def add(self, labels: LabelSet, node: str, number: int) -> None:
-        """Count `number` more Pods with these labels on a node, fewer if it is negative."""
+    def selects(self, labels: LabelSet) -> bool:
+        """Return whether Pods with these labels count, on nodes that do."""
         matches = self._matched.get(labels)
         if matches is None:
             matches = self._matched[labels] = self.countable and self.constraint.selector.matches(dict(labels))
-        domain = self._domain_of(node) if matches else None
+        return matches
+
+    def domain_of(self, node: str) -> str | None:
+        """Return the domain for which Pods on a node count; None if they do not."""
+        return self._domain_of(node)
+
+    def add(self, labels: LabelSet, node: str, number: int) -> None:
+        """Count `number` more Pods with these labels on a node, fewer if it is negative."""
+        domain = self.domain_of(node) if self.selects(labels) else None
         if domain is None:
             return
         before = self.counts.pop(domain, 0)

@@ -30,12 +30,20 @@ class Range(NamedTuple):
     most: int
 
 
+class UncountedPods(NamedTuple):
+    """Pods that a constraint does not count: see Uncounted."""
+
+    running: Range
+    unselected: Range
+    outside: Range
+
+
 class OfConstraint(NamedTuple):
     """
     A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew.
 
     `total` are the Pods that it counts in all domains, and `together` how they lie over these, with the share of the
-    runs: outcomes in which domains have only changed places are one.
+    runs: outcomes in which domains have only changed places are one.  So many domains are `eligible`.
     """
 
     constraint: Constraint
@@ -43,6 +51,8 @@ class OfConstraint(NamedTuple):
     exceeds: float
     total: Range
     together: Mapping[Layout, float]
+    eligible: int
+    uncounted: UncountedPods
 
 
 class WaitingPods(NamedTuple):
@@ -135,12 +145,7 @@ def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrai
 
 def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes: Sequence[StepOutcome]) -> StepResult:
     of_constraints = [
-        _of_constraint(
-            constraint,
-            nodes,
-            [outcome.domains[i] for outcome in outcomes],
-            [outcome.exceeds[i] for outcome in outcomes],
-        )
+        _of_constraint(i, constraint, nodes.domains(constraint.topology_key), outcomes)
         for i, constraint in enumerate(constraints)
     ]
     return StepResult(
@@ -172,17 +177,21 @@ def _beside(held: BlockedEviction) -> str:
 
 
 def _of_constraint(
-    constraint: Constraint, nodes: Nodes, counted: Sequence[Mapping[str, int]], exceeds: Sequence[bool]
+    i: int, constraint: Constraint, there: Iterable[str], outcomes: Sequence[StepOutcome]
 ) -> OfConstraint:
-    domains = set(nodes.domains(constraint.topology_key)).union(*counted)
+    """Return what has come of the constraint at `i`; `there` are the domains that have nodes."""
+    counted = [outcome.domains[i] for outcome in outcomes]
+    domains = set(there).union(*counted)
     by_domain = {domain: ranged(of_run.get(domain, 0) for of_run in counted) for domain in sorted(domains)}
     layouts = [tuple(sorted(Counter(of_run.get(domain, 0) for domain in domains).items())[::-1]) for of_run in counted]
     return OfConstraint(
         constraint,
         by_domain,
-        sum(exceeds) / len(exceeds),
+        sum(outcome.exceeds[i] for outcome in outcomes) / len(outcomes),
         ranged(sum(of_run.values()) for of_run in counted),
         _shares([[layout] for layout in layouts]),
+        outcomes[0].eligible[i],  # It depends on the nodes and the Pods' class, which are those of every run.
+        UncountedPods(*map(ranged, zip(*(outcome.uncounted[i] for outcome in outcomes), strict=True))),
     )
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.filtering import count_each
 from webhook.scheduler.framework import Framework, feasible_nodes, message
 from webhook.scheduler.profile import Cycle
@@ -77,9 +78,21 @@ class Plan:
     daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)
 
 
+class Uncounted(NamedTuple):
+    """
+    Of the Pods of the workload that are `running`, those that a constraint does not count: `unselected` ones, and those
+    `outside`, on nodes that do not count.
+    """
+
+    running: int
+    unselected: int
+    outside: int
+
+
 class StepOutcome(NamedTuple):
     """
-    What a step has come to: Pods per domain for each constraint, and whether their skew is larger than maxSkew.
+    What a step has come to: Pods per domain for each constraint, whether their skew is larger than maxSkew, the number
+    of `eligible` domains, and Pods that are `uncounted`.
 
     `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
@@ -103,6 +116,8 @@ class StepOutcome(NamedTuple):
     placements: int = 0
     old: int = 0
     lost: tuple[str, ...] = ()
+    eligible: tuple[int, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
@@ -362,6 +377,8 @@ class _Run:
             placements=state.placements,
             old=len(workload.old),
             lost=tuple(self._lost),
+            eligible=tuple(len(counts.eligible) for counts in counted),
+            uncounted=tuple(_uncounted(counts, [pod for pod in there if pod.node]) for counts in counted),
         )
 
     def _why(self, pod: Pod) -> str:
@@ -385,6 +402,12 @@ class _Run:
             rest: tuple[Constraint, ...] = tuple(other for other in of_class.constraints if other is not constraint)
             if constraint.hard and feasible_nodes(replace(cycle, constraints=rest)):
                 yield constraint.index
+
+
+def _uncounted(counts: DomainCounts, running: list[Pod]) -> Uncounted:
+    selected = [pod for pod in running if counts.selects(pod.labels)]
+    outside = sum(counts.domain_of(pod.node) is None for pod in selected)
+    return Uncounted(len(running), len(running) - len(selected), outside)
 
 
 def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
