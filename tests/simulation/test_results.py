@@ -26,7 +26,7 @@ def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=
         (exceeds,),
         pending,
         reasons,
-        0,
+        {},
         complete,
         holding,
         new,

@@ -260,6 +260,21 @@ def test_pods_of_other_workloads_move_and_may_wait():
     assert (1, 1) == (result.others.least, result.others.most)
 
 
+def test_a_workload_of_which_one_no_longer_waits_does_not_hide_another():
+    """The drain gives one of `api` no place, and `add` lets in one of `db`, which waited."""
+    api, db = (
+        owned("ReplicaSet", name, {"replicas": 1, "template": template(nodeSelector={"pool": name})})
+        for name in ("api", "db")
+    )
+    there = [*even(), node("x1", "a", labels={"pool": "api"})]
+    (drained, added) = simulated(
+        [*there, api, db, pod("ReplicaSet/api", 0, "x1"), pod("ReplicaSet/db", 0, None)], "drain=x1 add=1,pool=db"
+    )
+
+    assert {"ReplicaSet shop/api": (1, 1, 1)} == drained.waiting_others == added.waiting_others
+    assert ((1, 1, 1), {}) == (added.others, added.preempted)
+
+
 def test_a_pod_that_nothing_makes_is_gone():
     (result,) = simulated([*even(), running("a1", labels={"app": "bare"})], "drain=a1")
 
@@ -545,4 +560,4 @@ def test_the_pods_of_another_kind_with_claims_keep_those_that_they_have():
         there += [one, claim(f"data-{i}", f"pv-{i}"), volume(f"pv-{i}", "a1", key=HOSTNAME, of=f"data-{i}")]
     drained = run(plan([*there, clones, *deployment(replicas=0)], "drain=a1", minor=37), 1, 0)[-1]
 
-    assert 2 == drained.others
+    assert {"CloneSet shop/clone": 2} == drained.others

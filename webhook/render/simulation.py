@@ -212,7 +212,16 @@ def waiting_lines(result: StepResult) -> Iterator[str]:
             yield f"  and {len(result.reasons) - MOST_REASONS} more reasons"
     if result.others.most > 0:
         pods, wait = ("Pod", "waits") if result.others == (1, 1, 1) else ("Pods", "wait")
-        yield f"{range_text(result.others)} more {pods} of other workloads {wait} than before."
+        which = _some(map(_of_workload, result.waiting_others.items()))
+        yield f"{range_text(result.others)} more {pods} of other workloads {wait} than before: {which}."
+    if result.preempted:
+        yield f"kube-scheduler preempts {_some(map(_of_workload, result.preempted.items()))}."
+
+
+def _of_workload(of: tuple[str, Range]) -> str:
+    """Return how many Pods of a workload; one that nothing has made has only its name."""
+    name, number = of
+    return name if name.startswith("Pod ") and number == (1, 1, 1) else f"{range_text(number)} of {name}"
 
 
 def _why_missing(result: StepResult) -> str:
@@ -303,7 +312,8 @@ def _result(result: StepResult, source: str) -> dict[str, object]:
             "share": result.waiting.share if result.waiting is not None else 0.0,
             "reasons": dict(result.reasons),
         },
-        "others": _numbers(result.others),
+        "others": {**_numbers(result.others), "workloads": _workloads(result.waiting_others)},
+        "preempted": _workloads(result.preempted),
         "unfinished": result.unfinished,
         "holding": [{"index": index, "share": share} for index, share in result.holding.items()],
         "updated": _numbers(result.updated),
@@ -314,6 +324,10 @@ def _result(result: StepResult, source: str) -> dict[str, object]:
         **({"stuckRollout": _of_stuck(result.stuck)} if result.stuck is not None else {}),
         **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }
+
+
+def _workloads(numbers: Mapping[str, Range]) -> list[dict[str, object]]:
+    return [{"workload": name, **_numbers(bounds)} for name, bounds in numbers.items()]
 
 
 def _of_stuck(of: StuckRollout) -> dict[str, object]:

@@ -8,6 +8,7 @@ makes Pods from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.autoscalers import read_autoscaler
@@ -102,7 +103,7 @@ def planned(
         raw = with_new_template(raw)
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(controllers.of_sets())
-    named = _named(controllers, of_sets)
+    named = replace(_named(controllers, of_sets), name=str(controllers.ref))
     taken = [Step(APPLY, APPLY, named.replicas), *steps] if applied else list(steps)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")

@@ -82,6 +82,9 @@ class StepResult(NamedTuple):
     """
     What a step has come to; `step` is "" for the situation before all.
 
+    `others` are Pods of other workloads that wait now and did not, `waiting_others` the same of each workload, and
+    `preempted` those of each that had to go.
+
     `reasons`, `holding` (constraints by their index) and `held` (what a drain waits for) come with the share of the
     runs, and so do Pods that are `lost`, as no controller makes them; `unfinished` is that in which not every Pod is in
     the end as the workload wants it.
@@ -92,6 +95,8 @@ class StepResult(NamedTuple):
     pending: Range
     reasons: Mapping[str, float]
     others: Range
+    waiting_others: Mapping[str, Range]
+    preempted: Mapping[str, Range]
     unfinished: float
     holding: Mapping[int, float]
     updated: Range
@@ -153,7 +158,9 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         tuple(of_constraints),
         ranged(outcome.pending for outcome in outcomes),
         _shares([outcome.reasons for outcome in outcomes]),
-        ranged(outcome.others for outcome in outcomes),
+        ranged(sum(outcome.others.values()) for outcome in outcomes),
+        _of_each([outcome.others for outcome in outcomes]),
+        _of_each([outcome.preempted for outcome in outcomes]),
         sum(not outcome.complete for outcome in outcomes) / len(outcomes),
         _shares([outcome.holding for outcome in outcomes]),
         ranged(outcome.updated for outcome in outcomes),
@@ -200,6 +207,13 @@ def ranged(numbers: Iterable[int]) -> Range:
     counted = Counter(numbers)
     likely = min(counted, key=lambda number: (-counted[number], number))
     return Range(min(counted), likely, max(counted))
+
+
+def _of_each(by_workload: Sequence[Mapping[str, int]]) -> dict[str, Range]:
+    """Return the numbers of each workload in all runs, the largest first."""
+    names = {name for of_run in by_workload for name in of_run}
+    numbers = {name: ranged(of_run.get(name, 0) for of_run in by_workload) for name in names}
+    return dict(sorted(numbers.items(), key=lambda named: (-named[1].most, -named[1].most_likely, named[0])))
 
 
 def _shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:

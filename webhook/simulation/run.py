@@ -6,7 +6,7 @@ One run: the steps one after the other, each until nothing happens any more.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -60,6 +60,7 @@ class Named:
     update: StatefulSetUpdate | None = None
     controlled: bool = True
     paused: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class StepOutcome(NamedTuple):
     What a step has come to: Pods per domain for each constraint, whether their skew is larger than maxSkew, the number
     of `eligible` domains, and Pods that are `uncounted`.
 
-    `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
+    `pending` Pods of the workload wait for `reasons`; by workload, `others` are Pods of other ones that wait now and
+    did not, and `preempted` those that had to go.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
     which a Pod that waits would not; `updated` Pods of all `there` have its template, and `old` are to be replaced.
     `drained` is of a drain, and `lost` are Pods that were deleted and that no controller makes anew.
@@ -105,7 +107,7 @@ class StepOutcome(NamedTuple):
     exceeds: tuple[bool, ...]
     pending: int
     reasons: tuple[str, ...]
-    others: int
+    others: Mapping[str, int]
     complete: bool
     holding: tuple[int, ...]
     updated: int
@@ -118,6 +120,7 @@ class StepOutcome(NamedTuple):
     lost: tuple[str, ...] = ()
     eligible: tuple[int, ...] = ()
     uncounted: tuple[Uncounted, ...] = ()
+    preempted: Mapping[str, int] = {}
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
@@ -167,7 +170,7 @@ class _Run:
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
         self._waited = self._others()
-        self._lost: list[str] = []
+        self._lost, self._preempted = list[str](), Counter[str]()
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
         soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
@@ -182,6 +185,7 @@ class _Run:
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
         self._lost.clear()
+        self._preempted.clear()
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
             self.workload.scale(step.number)
         if i in self.plan.makers:
@@ -265,6 +269,7 @@ class _Run:
         victims = make_room(pod, framework, self.plan.budgets, self.workload.replicas, self.state)
         for victim in victims:
             self.evict(victim)
+            self._preempted[victim.source if victim.revision < 0 else self.plan.named.name] += 1
         return bool(victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
@@ -349,8 +354,8 @@ class _Run:
         if pod.ordinal not in range(update.first, update.first + self.workload.replicas):
             state.storage = without_claims(state.storage, pod.maker.volumes.of_set(pod.ordinal))
 
-    def _others(self) -> int:
-        return sum(pod.revision < 0 for _, _, pod in self.state.waiting)
+    def _others(self) -> Counter[str]:
+        return Counter(pod.source for _, _, pod in self.state.waiting if pod.revision < 0)
 
     def outcome(self) -> StepOutcome:
         """Return where the Pods are now, and why some wait."""
@@ -378,6 +383,7 @@ class _Run:
             old=len(workload.old),
             lost=tuple(self._lost),
             eligible=tuple(len(counts.eligible) for counts in counted),
+            preempted=dict(self._preempted),
             uncounted=tuple(_uncounted(counts, [pod for pod in there if pod.node]) for counts in counted),
         )
 
