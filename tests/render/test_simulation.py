@@ -32,8 +32,8 @@ def lines(*args, **fields):
 def test_a_bar_for_each_domain_before_and_after():
     assert [
         "Deployment shop/web, 20 runs with seed 1, Kubernetes 1.33.",
-        "  Of several best nodes any is taken, each as likely. A Pod that is bound is ready at once.",
-        "  Pods of a domain: # in every run, + most likely, . at most. A total has the fullest domain first.",
+        "  Ties between nodes are broken at random. Pods are ready as soon as they are bound.",
+        "  Pods in each domain: # in every run, + most likely, . at most. Totals have the fullest domain first.",
         "  now",
         "    constraint 0   topology.kubernetes.io/zone   maxSkew 1   DoNotSchedule   app=web",
         "      a   1   #",
@@ -78,7 +78,7 @@ def test_outcomes_are_those_of_all_domains_together(together, total, said):
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ("drain=b1 drain=b1", "The drain does nothing: b1 is cordoned already, and has no Pod that it evicts."),
+        ("drain=b1 drain=b1", "The drain does nothing: b1 is cordoned already, and has no Pod to evict."),
         ("drain=b2", "The drain evicts no Pod, and cordons b2."),
         (f"drain=b2 drain={ZONE}=b", "The drain evicts no Pod, and cordons 1 of 2 nodes."),
         (f"cordon={ZONE}=b drain={ZONE}=b", "The drain does nothing: all 2 nodes are cordoned already, and have no"),
@@ -104,7 +104,7 @@ def test_a_drain_is_counted():
 def test_a_drain_that_a_budget_holds_says_that_alone():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert ["The drain never finishes in every run: PodDisruptionBudget web, which keeps a Pod on a1."] == [
+    assert ["The drain never finishes: PodDisruptionBudget web, which keeps a Pod on a1."] == [
         line.strip() for line in found if "The drain" in line
     ]
 
@@ -112,20 +112,20 @@ def test_a_drain_that_a_budget_holds_says_that_alone():
 def test_min_ready_seconds_are_named():
     said = lines([*nodes("a=1"), *deployment(replicas=1, on=["a1"], min_ready=30)], "rollout")[1]
 
-    assert said.endswith("A Pod that is bound is ready at once, and available after minReadySeconds: 30.")
+    assert said.endswith("Pods are ready as soon as they are bound, and available after 30 minReadySeconds.")
 
 
 def test_pods_that_a_stateful_set_does_not_make_are_missed():
     """One is being deleted with its zone for ever; one that waits keeps the two after it from being made."""
     objects = [*nodes("a=1 b=1 c=1"), *stateful(replicas=3, on=["a1", "b1", "c1"])]
-    why = "what they are to replace is being deleted on nodes that nobody reaches, and is never gone"
+    why = "the Pods to replace stay Terminating, on unreachable nodes"
     lost = lines(objects, "lose=c1")
 
-    assert f"    1 Pod is not there: {why}." in lost
-    assert not [line for line in lost[: lost.index("  lose=c1")] if "not there" in line]
+    assert f"    1 Pod is missing: {why}." in lost
+    assert not [line for line in lost[: lost.index("  lose=c1")] if "missing:" in line]
     full = [*nodes("a=1 b=1"), node("c1", "c", pods="0"), *stateful(replicas=2, on=["a1", "b1"])]
-    assert [line for line in lines(full, "scale=6") if "each is made only once those before it are ready" in line]
-    assert not [line for line in lines(EVEN, "lose=a1") if "not there" in line]
+    assert [line for line in lines(full, "scale=6") if "each is created only once those before it are ready" in line]
+    assert not [line for line in lines(EVEN, "lose=a1") if "missing:" in line]
     found = json.loads(as_json(shown(objects, "lose=c1")))
     assert {"least": 1, "mostLikely": 1, "most": 1} == found["steps"][0]["missing"]
 
@@ -212,7 +212,7 @@ def test_workloads_whose_pods_wait_or_are_preempted_are_named():
 def test_the_way_of_breaking_ties_what_is_not_simulated_and_notes_are_said():
     found = lines(EVEN, "scale=4", minor=37, not_judged=["volumes"], notes=["A note."])
 
-    assert "  Of several best nodes the first in kube-scheduler's heap is taken, but for a race." in found[1]
+    assert "  Ties between nodes mostly go to the first that kube-scheduler looks at." in found[1]
     assert ["  A note.", "  Not simulated: volumes. They may refuse further nodes, or prefer others."] == found[2:4]
 
 
@@ -223,7 +223,7 @@ def test_what_waits_and_why_and_the_constraint_that_holds_it():
         "    4 Pods wait:",
         "      in every run: 0/3 nodes are available: 1 Too many pods, 2 node(s) didn't match pod topology spread"
         " constraints.",
-        "    Without constraint 0 a Pod that waits would find a node.",
+        "    Without constraint 0, a Pod that waits would find a node.",
     ] == found[-3:]
 
 
@@ -231,16 +231,16 @@ def test_a_rollout_that_never_finishes():
     tainted = [node("c1", "c", taints=[{"key": "x", "value": "", "effect": "NoSchedule"}])]
     found = lines([*nodes("a=1 b=1"), *tainted, *deployment(replicas=2, on=["a1", "b1"])], "rollout")
 
-    assert "    The rollout never finishes in every run: 1 of 3 Pods are new." in found
+    assert "    The rollout never finishes: 1 of 3 Pods are updated." in found
 
 
 @pytest.mark.parametrize(
     ("stuck", "said"),
     [
-        (StuckRollout(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are new."),
+        (StuckRollout(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are updated."),
         (
             StuckRollout(0.15, Range(3, 3, 3), Range(3, 3, 3)),
-            "in 15 % of the runs: no old Pod is left, but not every new one",
+            "in 15 % of the runs: all Pods are updated, but not all are available.",
         ),
     ],
 )
@@ -263,11 +263,10 @@ def test_what_never_finishes_is_told_of_those_runs(stuck, said):
 @pytest.mark.parametrize(
     ("lost", "said"),
     [
-        ({"Pod shop/x": 1.0}, "1 Pod is lost, which no controller replaces: shop/x."),
+        ({"Pod shop/x": 1.0}, "1 Pod is deleted that no controller replaces: shop/x."),
         (
             {f"Pod shop/x{i}": 1.0 if i else 0.5 for i in range(6)},
-            "6 Pods are lost, which no controller replaces: shop/x0 (in 50 % of the runs), shop/x1, shop/x2 and 3"
-            " more.",
+            "6 Pods are deleted that no controller replaces: shop/x0 in 50 % of the runs, shop/x1, shop/x2 and 3 more.",
         ),
     ],
 )
@@ -282,11 +281,11 @@ def test_pods_that_are_lost_are_named(lost, said):
 def test_a_drain_that_never_finishes():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert "    The drain never finishes in every run: PodDisruptionBudget web, which keeps a Pod on a1." == found[-1]
+    assert "    The drain never finishes: PodDisruptionBudget web, which keeps a Pod on a1." == found[-1]
 
 
 def test_a_skew_that_is_larger_than_allowed():
-    assert "      skew larger than 1: in every run" == lines(EVEN, f"scale=6 add=1,{ZONE}=d")[-1]
+    assert "      skew larger than maxSkew 1 in every run" == lines(EVEN, f"scale=6 add=1,{ZONE}=d")[-1]
 
 
 def test_many_domains_are_summed_up():
@@ -311,7 +310,7 @@ def test_what_would_help_stands_at_the_end():
     helps = helping(one.plan, 1, [run(one.plan, 1, 0)])
     found = text(one._replace(remedies=helps)).splitlines()
 
-    assert "  What would let one of those in that wait in the end (each was tried, on one run):" in found
+    assert "  What would let a Pod that waits in the end find a node (each was tried on one run):" in found
     assert "    now: a node more in zone c" in found
     assert "    in the template: maxSkew: 2 on constraint 0" in found
     changed = json.loads(as_json(one._replace(remedies=helps)))["remedies"]

@@ -47,7 +47,7 @@ def _lines(shown: Simulated) -> Iterator[str]:
     yield f"{one_line(str(shown.ref), LINE_LIMIT)}, {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
     yield from (f"  {line}" for line in assumptions(shown))
     marks = f"{AT_LEAST_MARK} in every run, {LIKELY_MARK} most likely, {AT_MOST_MARK} at most"
-    yield f"  Pods of a domain: {marks}. A total has the fullest domain first."
+    yield f"  Pods in each domain: {marks}. Totals have the fullest domain first."
     widest = widest_of(shown)
     for i, result in enumerate(shown.results):
         yield ""
@@ -59,7 +59,7 @@ def _lines(shown: Simulated) -> Iterator[str]:
             yield from (f"    {line}" for line in ending_lines(result))
     if shown.remedies:
         yield ""
-        yield "  What would let one of those in that wait in the end (each was tried, on one run):"
+        yield "  What would let a Pod that waits in the end find a node (each was tried on one run):"
         yield from (f"    {TITLES[remedy.where]}: {remedy.change}" for remedy in shown.remedies)
 
 
@@ -71,7 +71,7 @@ def widest_of(shown: Simulated) -> int:
 
 def assumptions(shown: Simulated) -> Iterator[str]:
     """Yield what holds in every run, and what is not simulated."""
-    yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once{_available(shown)}."
+    yield f"Ties between nodes {_ties(shown)}. Pods are ready as soon as they are bound{_available(shown)}."
     of_class = _newest(shown)
     if of_class.constraints:
         yield from unwritten(of_class.source, named=False)
@@ -91,13 +91,13 @@ def _minor(shown: Simulated) -> int:
 
 def _available(shown: Simulated) -> str:
     seconds = shown.plan.named.sets[-1].maker.min_ready_seconds
-    return f", and available after minReadySeconds: {seconds}" if seconds else ""
+    return f", and available after {seconds} minReadySeconds" if seconds else ""
 
 
 def _ties(shown: Simulated) -> str:
     if shown.plan.start.ties == FIRST:
-        return "the first in kube-scheduler's heap is taken, but for a race"
-    return "any is taken, each as likely"
+        return "mostly go to the first that kube-scheduler looks at"
+    return "are broken at random"
 
 
 def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
@@ -155,7 +155,7 @@ def _layout(layout: Layout) -> str:
 
 def excess_line(of: OfConstraint) -> str:
     """Return how often the skew exceeds maxSkew."""
-    return f"skew larger than {of.constraint.max_skew}: {said_share(of.exceeds)}"
+    return f"skew larger than maxSkew {of.constraint.max_skew} {said_share(of.exceeds)}"
 
 
 def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
@@ -200,12 +200,17 @@ def _percent(share: float) -> str:
     return f"{min(max(share * 100, 0.1), 99.9):.{0 if 0.01 <= share < 0.995 else 1}f} %"
 
 
+def _but_in_all(share: float) -> str:
+    """Return in how many runs, nothing where that is in every one."""
+    return "" if share >= 1 else f" {said_share(share)}"
+
+
 def waiting_lines(result: StepResult) -> Iterator[str]:
     """Yield what waits after a step, and why."""
     if result.waiting is not None:
         waiting = result.waiting
         many = "Pod waits" if waiting.pods == (1, 1, 1) else "Pods wait"
-        yield f"{range_text(waiting.pods)} {many}{'' if waiting.share >= 1 else f' {said_share(waiting.share)}'}:"
+        yield f"{range_text(waiting.pods)} {many}{_but_in_all(waiting.share)}:"
         for reason, share in list(result.reasons.items())[:MOST_REASONS]:
             yield f"  {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
         if len(result.reasons) > MOST_REASONS:
@@ -226,14 +231,14 @@ def _of_workload(of: tuple[str, Range]) -> str:
 
 def _why_missing(result: StepResult) -> str:
     if result.leaving.most:
-        return "what they are to replace is being deleted on nodes that nobody reaches, and is never gone"
-    return "each is made only once those before it are ready"
+        return "the Pods to replace stay Terminating, on unreachable nodes"
+    return "each is created only once those before it are ready"
 
 
 def _lost(named: tuple[str, float]) -> str:
     """Return the name of a Pod that is lost, and in how many runs if not in all."""
     name, share = named
-    return f"{name.removeprefix('Pod ')}{'' if share >= 1 else f' ({said_share(share)})'}"
+    return f"{name.removeprefix('Pod ')}{_but_in_all(share)}"
 
 
 def _some(names: Iterable[str]) -> str:
@@ -248,7 +253,7 @@ def _drain_of_nothing(drained: OfDrain) -> str:
     nodes = one_line(drained.nodes[0], 63) if single else f"all {number:,} nodes"
     if not drained.cordoned:
         why = "is cordoned already, and has" if single else "are cordoned already, and have"
-        return f"The {DRAIN} does nothing: {nodes} {why} no Pod that it evicts."
+        return f"The {DRAIN} does nothing: {nodes} {why} no Pod to evict."
     cordons = nodes if drained.cordoned == number else f"{drained.cordoned:,} of {number:,} nodes"
     return f"The {DRAIN} evicts no Pod, and cordons {cordons}."
 
@@ -259,25 +264,25 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         yield _drain_of_nothing(result.drained)
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
-        yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
+        yield f"{range_text(result.missing)} {pods} missing: {_why_missing(result)}."
     if result.lost:
         pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
-        yield f"{pods} lost, which no controller replaces: {_some(map(_lost, result.lost.items()))}."
+        yield f"{pods} deleted that no controller replaces: {_some(map(_lost, result.lost.items()))}."
     for budget, share in list(result.held.items())[:MOST_REASONS]:
-        yield f"The {DRAIN} never finishes {said_share(share)}: PodDisruptionBudget {budget}."
+        yield f"The {DRAIN} never finishes{_but_in_all(share)}: PodDisruptionBudget {budget}."
     if result.stuck is not None:
         stuck = result.stuck
-        new = f"{range_text(stuck.updated)} of {range_text(stuck.pods)} Pods are new"
-        none_old = "no old Pod is left, but not every new one is available"
-        why = none_old if stuck.updated == stuck.pods else new
-        yield f"The rollout never finishes {said_share(stuck.share)}: {why}."
+        new = f"{range_text(stuck.updated)} of {range_text(stuck.pods)} Pods are updated"
+        all_new = "all Pods are updated, but not all are available"
+        why = all_new if stuck.updated == stuck.pods else new
+        yield f"The rollout never finishes{_but_in_all(stuck.share)}: {why}."
     if result.holding:
         yield f"{_holding(result)}."
 
 
 def _holding(result: StepResult) -> str:
     named = " or ".join(f"constraint {index}" for index in result.holding)
-    return f"Without {named} a Pod that waits would find a node"
+    return f"Without {named}, a Pod that waits would find a node"
 
 
 def as_json(shown: Simulated) -> str:
