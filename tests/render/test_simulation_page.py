@@ -20,7 +20,7 @@ def test_a_picture_for_each_constraint_before_and_after_each_step():
 
     assert [
         "Pods per domain: a 1; b 1; c 1",
-        "Pods per domain: a 1 (1 to 2); b 1 (1 to 2); c 1 (1 to 2)",
+        "Pods per domain: a 1 to 2; b 1 to 2; c 1 to 2",
     ] == found.pictures()
     assert "total 4: 2+1+1 in every run" in found.text
     assert "What happens to Deployment shop/web dump, 2026-01-31 10:00 UTC, Kubernetes 1.37" in found.text

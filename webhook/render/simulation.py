@@ -105,9 +105,9 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     yield f"    {'   '.join(constraint_words(constraint))}"
     rows = list(domain_rows(of))
     width = max((len(name) for name, _ in rows), default=0)
-    numbers = max((len(range_text(bounds)) for _, bounds in rows), default=0)
+    numbers = max((len(ends_text(bounds)) for _, bounds in rows), default=0)
     for name, bounds in rows:
-        yield f"      {name:<{width}}   {range_text(bounds):>{numbers}}   {_bar(bounds, widest)}".rstrip()
+        yield f"      {name:<{width}}   {ends_text(bounds):>{numbers}}   {_bar(bounds, widest)}".rstrip()
     yield from (f"      {line}" for line in counting_lines(of))
     if of.exceeds:
         yield f"      {excess_line(of)}"
@@ -174,6 +174,11 @@ def domain_rows(of: OfConstraint) -> Iterator[tuple[str, Range]]:
         rest = [bounds for bounds, names in ordered[MOST_ROWS:] for _ in names]
         least, most = min(bounds.least for bounds in rest), max(bounds.most for bounds in rest)
         yield f"{len(rest):,} more", Range(least, rest[0].most_likely, most)
+
+
+def ends_text(bounds: Range) -> str:
+    """Return the Pods of one domain, such as `3` or `2 to 5`: what is most likely of each by itself does not add up."""
+    return f"{bounds.least}" if bounds.least == bounds.most else f"{bounds.least} to {bounds.most}"
 
 
 def range_text(bounds: Range) -> str:
@@ -273,8 +278,8 @@ def ending_lines(result: StepResult) -> Iterator[str]:
     if result.stuck is not None:
         stuck = result.stuck
         new = f"{range_text(stuck.updated)} of {range_text(stuck.pods)} Pods are updated"
-        all_new = "all Pods are updated, but not all are available"
-        why = all_new if stuck.updated == stuck.pods else new
+        unavailable = "not all updated Pods are available"
+        why = unavailable if stuck.updated == stuck.pods else new
         yield f"The rollout never finishes{_but_in_all(stuck.share)}: {why}."
     if result.holding:
         yield f"{_holding(result)}."

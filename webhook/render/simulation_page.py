@@ -19,8 +19,8 @@ from webhook.render.simulation import (
     counting_lines,
     domain_rows,
     ending_lines,
+    ends_text,
     excess_line,
-    range_text,
     waiting_lines,
     widest_of,
 )
@@ -74,4 +74,4 @@ def _constraint(of: OfConstraint, widest: int) -> dict[str, object]:
 
 def _bar(name: str, bounds: Range, widest: int) -> RangeBar:
     least, likely, most = (scaled(number, widest, WIDE_SIMULATION) for number in bounds)
-    return RangeBar(name, range_text(bounds), least, likely, most)
+    return RangeBar(name, ends_text(bounds), least, likely, most)
