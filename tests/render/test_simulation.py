@@ -118,7 +118,7 @@ def test_min_ready_seconds_are_named():
 def test_pods_that_a_stateful_set_does_not_make_are_missed():
     """One is being deleted with its zone for ever; one that waits keeps the two after it from being made."""
     objects = [*nodes("a=1 b=1 c=1"), *stateful(replicas=3, on=["a1", "b1", "c1"])]
-    why = "the Pods to replace stay Terminating, on unreachable nodes"
+    why = "the Pod that it replaces stays Terminating, on an unreachable node"
     lost = lines(objects, "lose=c1")
 
     assert f"    1 Pod is missing: {why}." in lost
@@ -143,11 +143,16 @@ def test_pods_that_a_stateful_set_does_not_make_are_missed():
         ),
         (
             UncountedPods(Range(6, 6, 6), Range(1, 2, 2), Range(0, 0, 0)),
-            "not counted: 2 (1 to 2) of 6 Pods that run, which",
+            "2 (1 to 2) of 6 Pods that run are not counted: the selector does not match",
         ),
         (
             UncountedPods(Range(6, 6, 6), Range(0, 0, 0), Range(1, 1, 1)),
-            "not counted: 1 of 6 Pods that run, on nodes that do not count",
+            "1 of 6 Pods that run is not counted: on nodes that lack a topologyKey, or that nodeAffinityPolicy or"
+            " nodeTaintsPolicy leaves out",
+        ),
+        (
+            UncountedPods(Range(6, 6, 6), Range(0, 0, 0), Range(6, 6, 6)),
+            "6 Pods run, none is counted: on nodes that lack a topologyKey, or",
         ),
     ],
 )

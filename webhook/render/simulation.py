@@ -21,6 +21,7 @@ BAR_WIDTH = 40  # of the longest bar
 MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK = "#", "+", "."
 BEFORE = "now"
+LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy leaves out"
 TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
 
@@ -118,16 +119,20 @@ def counting_lines(of: OfConstraint) -> Iterator[str]:
     if of.domains:
         yield total_line(of)
     (running, unselected, outside), selector = of.uncounted, of.constraint.selector
-    of_all = f"of {range_text(running)} Pods that run"
-    if unselected == running and running.least:
-        pods = "1 Pod runs" if running == (1, 1, 1) else f"{range_text(running)} Pods run"
-        why = "an empty selector counts no Pod" if selector.empty else "the selector matches none"
-        yield f"{pods}, none is counted: {why}"
-    elif unselected.most:
-        yield f"not counted: {range_text(unselected)} {of_all}, which the selector does not match"
-    if outside.most:
-        yield f"not counted: {range_text(outside)} {of_all}, on nodes that do not count"
+    all_unselected = "an empty selector counts no Pod" if selector.empty else "the selector matches none"
+    yield from _uncounted(
+        unselected, running, all_unselected if unselected == running else "the selector does not match"
+    )
+    yield from _uncounted(outside, running, LEFT_OUT)
     yield from too_few_domains(of.constraint, of.eligible)
+
+
+def _uncounted(number: Range, running: Range, why: str) -> Iterator[str]:
+    if number.most and number == running:
+        yield f"{'1 Pod runs' if running == (1, 1, 1) else f'{range_text(running)} Pods run'}, none is counted: {why}"
+    elif number.most:
+        are = "is" if number == (1, 1, 1) else "are"
+        yield f"{range_text(number)} of {range_text(running)} Pods that run {are} not counted: {why}"
 
 
 def total_line(of: OfConstraint) -> str:
@@ -236,7 +241,9 @@ def _of_workload(of: tuple[str, Range]) -> str:
 
 def _why_missing(result: StepResult) -> str:
     if result.leaving.most:
-        return "the Pods to replace stay Terminating, on unreachable nodes"
+        single = result.missing == (1, 1, 1)
+        replaced = "the Pod that it replaces stays" if single else "the Pods that they replace stay"
+        return f"{replaced} Terminating, on {'an unreachable node' if single else 'unreachable nodes'}"
     return "each is created only once those before it are ready"
 
 
