@@ -328,15 +328,10 @@ class _Run:
         if pod.revision >= 0:
             self.workload.gone(pod)
             self._delete_claims(pod)
+        elif pod.maker is not None and (pod.maker.replaces or not made) and not self._is_homeless(pod):
+            self.state.make(pod.maker, like=pod)
         elif not made:
             self._lose(pod)
-        if (
-            pod.revision < 0
-            and pod.maker is not None
-            and (pod.maker.replaces or not made)
-            and not self._is_homeless(pod)
-        ):
-            self.state.make(pod.maker, like=pod)
 
     def _is_homeless(self, pod: Pod) -> bool:
         """Return whether the node is deleted on which its DaemonSet keeps a Pod."""
