@@ -14,6 +14,7 @@ from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
 from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, owned, pod, stateful
+from webhook.cli.simulate import COMES_ABOUT
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 
@@ -76,14 +77,21 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     for raw in made:
         if raw["kind"] == "Pod":
             raw["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
-    asked = "deployment/web -n shop -o json scale=4"
-    ungiven = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
+    asked, there = "deployment/web -n shop -o json scale=4", [*nodes("a=1 b=1 c=1"), service()]
+    ungiven = json.loads(simulate(asked, cluster=[*there, *made]).out)
+    own = "  It has no constraints; in force are kube-scheduler's own defaults."
+    assert own in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     for raw in made:
         if raw["kind"] == "Pod":
             raw["metadata"]["annotations"] = {"evenkeel.dev/defaulted-by": "policy"}
-    given = json.loads(simulate(asked, cluster=[*nodes("a=1 b=1 c=1"), service(), *made]).out)
+    given = json.loads(simulate(asked, cluster=[*there, *made]).out)
 
-    assert [[3, 5], [2]] == [[one["maxSkew"] for one in found["now"]["constraints"]] for found in (ungiven, given)]
+    assert [[(3, "scheduler"), (5, "scheduler")], [(2, "policy")]] == [
+        [(one["maxSkew"], one["source"]) for one in found["now"]["constraints"]] for found in (ungiven, given)
+    ]
+    of_newest = "  It has no constraints; in force are those that evenkeel gave its newest Pod."
+    assert of_newest in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
+    assert "no constraints" not in simulate("deployment/web -n shop scale=4").out
 
 
 def without_constraints(raw):
@@ -108,6 +116,29 @@ def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
     assert 0 == simulate("deployment/web -n shop scale=6 --fail-on pending").code
     lost = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
     assert 1 == simulate("statefulset/web -n shop lose=a1 --fail-on pending", cluster=lost).code
+
+
+BARE = pod("Node/x", 0, "a1", ownerReferences=[])
+FULL = [*nodes("a=1 b=1 c=1", pods="1"), *CLUSTER[3:]]
+LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "steps", "fails"),
+    [
+        (CLUSTER, "deployment/web -n shop scale=4", ""),
+        (FULL, "deployment/web -n shop rollout", "pending stuck"),
+        ([*CLUSTER, budget(minAvailable=3)], "deployment/web -n shop drain=a1 scale=3", "stuck"),
+        (CLUSTER, f"deployment/web -n shop scale=6 add=1,{ZONE}=d", "skew"),
+        (CLUSTER, f"deployment/web -n shop scale=6 add=1,{ZONE}=d scale=9", ""),
+        ([*CLUSTER, BARE], "deployment/web -n shop add=1 delete=a1 add=1", "lost"),
+        (LOST, "statefulset/web -n shop lose=a1", "pending lost"),
+    ],
+)
+def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
+    failing = [word for word in COMES_ABOUT if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
+
+    assert sorted(fails.split()) == sorted(failing)
 
 
 @pytest.mark.parametrize(

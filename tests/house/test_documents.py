@@ -180,7 +180,9 @@ FORMS = {
         f" --compare {EXAMPLES}/report/old.yaml",
         f"report -A --cluster {EXAMPLES}/waiting/claims.yaml",
     ],
-    "Simulation": [f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1"],
+    "Simulation": [
+        f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1 rollout"
+    ],
 }
 BY_NAME = (
     "pinned",
@@ -188,6 +190,7 @@ BY_NAME = (
     "reasons",
     "held",
     "violated",
+    "lost",
     "others",
     "zones",
     "domains",

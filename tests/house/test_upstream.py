@@ -21,7 +21,8 @@ counts.Demands.add counts.Demands.terminating counts.NodeUsage.add counts.NodeUs
 counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove counts.in_order counts.label_set
 domain_counts.DomainCounts.add domain_counts.DomainCounts.copy domain_counts.DomainCounts.largest_skew
 domain_counts.DomainCounts.match_num domain_counts.DomainCounts.nodes_by_number domain_counts.DomainCounts.refused
-domain_counts.DomainCounts.refused_nodes domain_counts.DomainCounts.skew domain_counts.counted_by domains.Reach.affine
+domain_counts.DomainCounts.refused_nodes domain_counts.DomainCounts.selects domain_counts.DomainCounts.skew
+domain_counts.counted_by domains.Reach.affine
 domains.Reach.cordoned domains.Reach.open domains.Reach.tolerated domains.Reach.untolerated domains.Reach.usable
 domains.is_confined domains.leaves_one_domain features.features features.parse_version features.unknown
 filtering.HardConstraints.copy filtering.HardConstraints.of filtering.HardConstraints.passing

@@ -10,10 +10,10 @@ from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
 from webhook.objects.references import ObjectRef
-from webhook.render.simulation import Simulated, as_json, said_share, text
+from webhook.render.simulation import Simulated, as_json, said_share, text, total_line
 from webhook.simulation.disruption import MORE_THAN_ONE
 from webhook.simulation.remedies import helping
-from webhook.simulation.results import Range, results
+from webhook.simulation.results import Range, StuckRollout, UncountedPods, WaitingPods, results
 from webhook.simulation.run import run
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -33,25 +33,53 @@ def lines(*args, **fields):
 def test_a_bar_for_each_domain_before_and_after():
     assert [
         "Deployment shop/web, 20 runs with seed 1, Kubernetes 1.33.",
-        "  Of several best nodes any is taken, each as likely. A Pod that is bound is ready at once.",
-        "  Pods of a domain: # in every run, + most likely, . at most.",
+        "  Ties between nodes are broken at random. Pods are ready as soon as they are bound.",
+        "  Pods in each domain: # in every run, + most likely, . at most. Totals have the fullest domain first.",
         "  now",
         "    constraint 0   topology.kubernetes.io/zone   maxSkew 1   DoNotSchedule   app=web",
         "      a   1   #",
         "      b   1   #",
         "      c   1   #",
+        "      total 3",
         "  scale=4",
         "    constraint 0   topology.kubernetes.io/zone   maxSkew 1   DoNotSchedule   app=web",
-        "      a   1 (1 to 2)   #.",
-        "      b   1 (1 to 2)   #.",
-        "      c   1 (1 to 2)   #.",
+        "      a   1 to 2   #.",
+        "      b   1 to 2   #.",
+        "      c   1 to 2   #.",
+        "      total 4: 2+1+1 in every run",
     ] == lines(EVEN, "scale=4")
+
+
+@pytest.mark.parametrize(
+    ("together", "total", "said"),
+    [
+        ({((2, 2), (1, 1)): 1.0}, Range(5, 5, 5), "total 5: 2+2+1 in every run"),
+        (
+            {((2, 2), (1, 1)): 0.65, ((3, 1), (2, 1), (0, 1)): 0.35},
+            Range(5, 5, 5),
+            "total 5: 2+2+1 in 65 %, 3+2+0 in 35 % of the runs",
+        ),
+        (
+            {((1, 1), (0, 2)): 0.4, ((2, 1), (0, 2)): 0.3, ((3, 1), (0, 2)): 0.2, ((4, 1), (0, 2)): 0.05, (): 0.05},
+            Range(1, 1, 4),
+            "total 1 (1 to 4): 1+0+0 in 40 %, 2+0+0 in 30 %, 3+0+0 in 20 %, 2 others in 10 % of the runs",
+        ),
+        ({((2, 5), (1, 35)): 1.0}, Range(45, 45, 45), "total 45: 5 domains with 2 and 35 with 1 in every run"),
+    ],
+)
+def test_outcomes_are_those_of_all_domains_together(together, total, said):
+    """The ranges of single domains do not add up: 2, 2 and 2 are most likely for 5 Pods in 3 zones."""
+    of = shown(EVEN, "scale=4", 1).results[-1].constraints[0]
+    domains = {"a": Range(0, 1, 3)}
+
+    assert said == total_line(of._replace(domains=domains, total=total, together=together))
+    assert "total 3" == total_line(of._replace(domains={"a": Range(3, 3, 3)}, total=Range(3, 3, 3)))
 
 
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        ("drain=b1 drain=b1", "The drain does nothing: b1 is cordoned already, and has no Pod that it evicts."),
+        ("drain=b1 drain=b1", "The drain does nothing: b1 is cordoned already, and has no Pod to evict."),
         ("drain=b2", "The drain evicts no Pod, and cordons b2."),
         (f"drain=b2 drain={ZONE}=b", "The drain evicts no Pod, and cordons 1 of 2 nodes."),
         (f"cordon={ZONE}=b drain={ZONE}=b", "The drain does nothing: all 2 nodes are cordoned already, and have no"),
@@ -77,7 +105,7 @@ def test_a_drain_is_counted():
 def test_a_drain_that_a_budget_holds_says_that_alone():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert ["The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1."] == [
+    assert ["The drain never finishes: PodDisruptionBudget shop/web, which keeps a Pod on a1."] == [
         line.strip() for line in found if "The drain" in line
     ]
 
@@ -92,8 +120,8 @@ def test_two_budgets_that_hold_a_drain_are_both_named_in_every_run():
     found = lines([*EVEN, api, budget(minAvailable=3), named_budget("api", "api")], "drain=a1")
 
     assert [
-        "The drain never finishes in every run: PodDisruptionBudget shop/api, which keeps a Pod on a1.",
-        "The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1.",
+        "The drain never finishes: PodDisruptionBudget shop/api, which keeps a Pod on a1.",
+        "The drain never finishes: PodDisruptionBudget shop/web, which keeps a Pod on a1.",
     ] == [line.strip() for line in found if "The drain" in line]
 
 
@@ -110,7 +138,7 @@ def test_several_budgets_over_one_pod_are_told_from_one_that_allows_nothing(name
     (held,) = [line.strip() for line in lines([*EVEN, *over], "drain=a1") if "The drain" in line]
     rule = f'kube-apiserver says "{MORE_THAN_ONE}"'
 
-    assert held.startswith(f"The drain fails in every run: PodDisruptionBudgets {said.format(rule)}")
+    assert held.startswith(f"The drain fails: PodDisruptionBudgets {said.format(rule)}")
 
 
 def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
@@ -126,22 +154,71 @@ def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
 def test_min_ready_seconds_are_named():
     said = lines([*nodes("a=1"), *deployment(replicas=1, on=["a1"], min_ready=30)], "rollout")[1]
 
-    assert said.endswith("A Pod that is bound is ready at once, and available after minReadySeconds: 30.")
+    assert said.endswith("Pods are ready as soon as they are bound, and available after 30 minReadySeconds.")
 
 
 def test_pods_that_a_stateful_set_does_not_make_are_missed():
     """One is being deleted with its zone for ever; one that waits keeps the two after it from being made."""
     objects = [*nodes("a=1 b=1 c=1"), *stateful(replicas=3, on=["a1", "b1", "c1"])]
-    why = "what they are to replace is being deleted on nodes that nobody reaches, and is never gone"
+    why = "the Pod that it replaces stays Terminating, on an unreachable node"
     lost = lines(objects, "lose=c1")
 
-    assert f"    1 Pod is not there: {why}." in lost
-    assert not [line for line in lost[: lost.index("  lose=c1")] if "not there" in line]
+    assert f"    1 Pod is missing: {why}." in lost
+    assert not [line for line in lost[: lost.index("  lose=c1")] if "missing:" in line]
     full = [*nodes("a=1 b=1"), node("c1", "c", pods="0"), *stateful(replicas=2, on=["a1", "b1"])]
-    assert [line for line in lines(full, "scale=6") if "each is made only once those before it are ready" in line]
-    assert not [line for line in lines(EVEN, "lose=a1") if "not there" in line]
+    assert [line for line in lines(full, "scale=6") if "each is created only once those before it are ready" in line]
+    assert not [line for line in lines(EVEN, "lose=a1") if "missing:" in line]
     found = json.loads(as_json(shown(objects, "lose=c1")))
     assert {"least": 1, "mostLikely": 1, "most": 1} == found["steps"][0]["missing"]
+
+
+@pytest.mark.parametrize(
+    ("uncounted", "said"),
+    [
+        (
+            UncountedPods(Range(6, 6, 6), Range(6, 6, 6), Range(0, 0, 0)),
+            "6 Pods run, none is counted: the selector matches none",
+        ),
+        (
+            UncountedPods(Range(1, 1, 1), Range(1, 1, 1), Range(0, 0, 0)),
+            "1 Pod runs, none is counted: the selector matches none",
+        ),
+        (
+            UncountedPods(Range(6, 6, 6), Range(1, 2, 2), Range(0, 0, 0)),
+            "2 (1 to 2) of 6 Pods that run are not counted: the selector does not match",
+        ),
+        (
+            UncountedPods(Range(6, 6, 6), Range(0, 0, 0), Range(1, 1, 1)),
+            "1 of 6 Pods that run is not counted: on nodes that lack a topologyKey, or that nodeAffinityPolicy or"
+            " nodeTaintsPolicy leaves out",
+        ),
+        (
+            UncountedPods(Range(6, 6, 6), Range(0, 0, 0), Range(6, 6, 6)),
+            "6 Pods run, none is counted: on nodes that lack a topologyKey, or",
+        ),
+    ],
+)
+def test_pods_that_no_domain_counts_are_told(uncounted, said):
+    one = shown(EVEN, "scale=4", 1)
+    of = one.results[-1].constraints[0]._replace(uncounted=uncounted)
+    made = one._replace(results=[one.results[0], one.results[-1]._replace(constraints=(of,))])
+
+    assert [line for line in text(made).splitlines() if line.startswith(f"      {said}")]
+    found = json.loads(as_json(made))["steps"][0]["constraints"][0]
+    assert uncounted.unselected.most == found["uncounted"]["unselected"]["most"]
+    assert "not counted" not in text(one)
+
+
+def test_an_empty_selector_counts_none():
+    found = lines([*nodes("a=1"), *deployment(constraint(labelSelector={}), replicas=2, on=["a1", "a1"])], "scale=3")
+
+    assert "      2 Pods run, none is counted: an empty selector counts no Pod" in found
+
+
+def test_too_few_domains_for_min_domains_are_told_as_explain_does():
+    found = lines([*nodes("a=1 b=1"), *deployment(constraint(minDomains=3), replicas=2, on=["a1", "b1"])], "scale=4")
+
+    assert 2 == found.count("      2 eligible domains, fewer than minDomains 3: the minimum is 0")
 
 
 def test_pods_of_other_workloads_that_wait_are_counted():
@@ -150,21 +227,39 @@ def test_pods_of_other_workloads_that_wait_are_counted():
         line
         for others in ((1, 1, 1), (1, 1, 2), (0, 0, 0))
         for line in text(
-            shown(EVEN, "scale=4", 1)._replace(results=[result, result._replace(others=Range(*others))])
+            shown(EVEN, "scale=4", 1)._replace(
+                results=[result, result._replace(others=Range(*others), waiting_others={"Job a/b": Range(*others)})]
+            )
         ).splitlines()
         if "other workloads" in line
     ]
 
     assert [
-        "    1 more Pod of other workloads waits than before.",
-        "    1 (1 to 2) more Pods of other workloads wait than before.",
+        "    1 more Pod of other workloads waits than before: 1 of Job a/b.",
+        "    1 (1 to 2) more Pods of other workloads wait than before: 1 (1 to 2) of Job a/b.",
     ] == said
+
+
+def test_workloads_whose_pods_wait_or_are_preempted_are_named():
+    one = shown(EVEN, "scale=4", 1)
+    of = {f"Deployment pay/a{i}": Range(0, 3 - i // 2, 3) for i in range(5)}
+    result = one.results[-1]._replace(others=Range(7, 9, 9), waiting_others=of, preempted={"Pod pay/x": Range(1, 1, 1)})
+    made = one._replace(results=[one.results[0], result])
+    several = "3 (0 to 3) of Deployment pay/a0, 3 (0 to 3) of Deployment pay/a1, 2 (0 to 3) of Deployment pay/a2"
+
+    assert [
+        f"    9 (7 to 9) more Pods of other workloads wait than before: {several} and 2 more.",
+        "    kube-scheduler preempts Pod pay/x.",
+    ] == text(made).splitlines()[-2:]
+    step = json.loads(as_json(made))["steps"][0]
+    assert [{"workload": "Pod pay/x", "least": 1, "mostLikely": 1, "most": 1}] == step["preempted"]
+    assert ([*of], 9) == ([other["workload"] for other in step["others"]["workloads"]], step["others"]["most"])
 
 
 def test_the_way_of_breaking_ties_what_is_not_simulated_and_notes_are_said():
     found = lines(EVEN, "scale=4", minor=37, not_judged=["volumes"], notes=["A note."])
 
-    assert "  Of several best nodes the first in kube-scheduler's heap is taken, but for a race." in found[1]
+    assert "  Ties between nodes mostly go to the first that kube-scheduler looks at." in found[1]
     assert ["  A note.", "  Not simulated: volumes. They may refuse further nodes, or prefer others."] == found[2:4]
 
 
@@ -194,7 +289,7 @@ def test_what_waits_and_why_and_the_constraint_that_holds_it():
         "    4 Pods wait:",
         "      in every run: 0/3 nodes are available: 1 Too many pods, 2 node(s) didn't match pod topology spread"
         " constraints.",
-        "    Without constraint 0 a Pod that waits would find a node.",
+        "    Without constraint 0, a Pod that waits would find a node.",
     ] == found[-3:]
 
 
@@ -202,31 +297,77 @@ def test_a_rollout_that_never_finishes():
     tainted = [node("c1", "c", taints=[{"key": "x", "value": "", "effect": "NoSchedule"}])]
     found = lines([*nodes("a=1 b=1"), *tainted, *deployment(replicas=2, on=["a1", "b1"])], "rollout")
 
-    assert "    The rollout never finishes in every run: 1 of 3 Pods are new." in found
+    assert "    The rollout never finishes: 1 of 3 Pods are updated." in found
+
+
+@pytest.mark.parametrize(
+    ("stuck", "said"),
+    [
+        (StuckRollout(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are updated."),
+        (
+            StuckRollout(0.15, Range(3, 3, 3), Range(3, 3, 3)),
+            "in 15 % of the runs: not all updated Pods are available.",
+        ),
+    ],
+)
+def test_what_never_finishes_is_told_of_those_runs(stuck, said):
+    one = shown(EVEN, "rollout", 1)
+    result = one.results[-1]._replace(stuck=stuck, pending=Range(0, 0, 1), waiting=WaitingPods(0.15, Range(1, 1, 1)))
+    made = one._replace(results=[one.results[0], result])
+
+    assert f"    The rollout never finishes {said}" in text(made)
+    assert "    1 Pod waits in 15 % of the runs:" in text(made)
+    found = json.loads(as_json(made))["steps"][0]
+    assert {"share": 0.15, "updated": stuck.updated.most, "pods": stuck.pods.most} == {
+        name: value if name == "share" else value["most"] for name, value in found["stuckRollout"].items()
+    }
+    assert 0.15 == found["pending"]["share"]
+    assert "stuckRollout" not in json.loads(as_json(one))["steps"][0]
+    assert 0 == json.loads(as_json(one))["steps"][0]["pending"]["share"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ({"Pod shop/x": 1.0}, "1 Pod is deleted that no controller replaces: shop/x."),
+        (
+            {f"Pod shop/x{i}": 1.0 if i else 0.5 for i in range(6)},
+            "6 Pods are deleted that no controller replaces: shop/x0 in 50 % of the runs, shop/x1, shop/x2 and 3 more.",
+        ),
+    ],
+)
+def test_pods_that_are_lost_are_named(lost, said):
+    one = shown(EVEN, "drain=a1", 1)
+    made = one._replace(results=[one.results[0], one.results[-1]._replace(lost=lost)])
+
+    assert f"    {said}" in text(made).splitlines()
+    assert lost == json.loads(as_json(made))["steps"][0]["lost"]
 
 
 def test_a_drain_that_never_finishes():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert (
-        "    The drain never finishes in every run: PodDisruptionBudget shop/web, which keeps a Pod on a1." == found[-1]
-    )
+    assert "    The drain never finishes: PodDisruptionBudget shop/web, which keeps a Pod on a1." == found[-1]
 
 
 def test_a_skew_that_is_larger_than_allowed():
-    assert "      skew larger than 1: in every run" == lines(EVEN, f"scale=6 add=1,{ZONE}=d")[-1]
+    assert "      skew larger than maxSkew 1 in every run" == lines(EVEN, f"scale=6 add=1,{ZONE}=d")[-1]
 
 
 def test_many_domains_are_summed_up():
     found = lines([*nodes("a=40"), *deployment(constraint(topologyKey=HOSTNAME), replicas=0)], "scale=45")
 
-    assert ["      a1, a10 and 35 more   1 (1 to 2)   #.", "      a15, a17 and 1 more            1   #"] == found[-2:]
+    assert [
+        "      a1, a10 and 35 more   1 to 2   #.",
+        "      a15, a17 and 1 more        1   #",
+        "      total 45: 5 domains with 2 and 35 with 1 in every run",
+    ] == found[-3:]
 
 
 def test_long_bars_are_cut():
     found = lines([*nodes("a=1", pods="500"), *deployment(replicas=1, on=["a1"])], "scale=80")
 
-    assert f"      a   80   {'#' * 40}" == found[-1]
+    assert f"      a   80   {'#' * 40}" == found[-2]
 
 
 FOR_EVER = [{"key": "node.kubernetes.io/unreachable", "operator": "Exists"}]
@@ -238,10 +379,11 @@ def test_pods_on_nodes_that_nobody_reaches_are_drawn_apart():
     for one in LOST[-4:]:
         one["spec"]["tolerations"] = FOR_EVER
     made = shown(LOST, "lose=a1")
-    *_, a, b, c = [line for line in text(made).splitlines() if line]
+    *_, a, b, c, total = [line for line in text(made).splitlines() if line]
     lost = json.loads(as_json(made))["steps"][0]["constraints"][0]["domains"]
 
     assert ("      a   2   x#   1 on nodes that nobody reaches", "      b   1   #", "      c   1   #") == (a, b, c)
+    assert "      total 4" == total
     once = {"least": 1, "mostLikely": 1, "most": 1}
     assert [once, None, None] == [domain.get("unreachable") for domain in lost]
     assert "nobody reaches" not in text(shown(LOST, "scale=5"))
@@ -263,7 +405,7 @@ def test_what_would_help_stands_at_the_end():
     helps = helping(one.plan, 1, [run(one.plan, 1, 0)])
     found = text(one._replace(remedies=helps)).splitlines()
 
-    assert "  What would let one of those in that wait in the end (each was tried, on one run):" in found
+    assert "  What would let a Pod that waits in the end find a node (each was tried on one run):" in found
     assert "    now: add a node (such as c1) to zone c" in found
     assert "    in the template: maxSkew: 2 on constraint 0" in found
     changed = json.loads(as_json(one._replace(remedies=helps)))["remedies"]
@@ -294,14 +436,33 @@ def test_the_json_is_the_form_of_a_simulation():
         "maxSkew": 1,
         "hard": True,
         "selector": "app=web",
+        "source": "pod",
         "domains": [{"value": zone, "least": 1, "mostLikely": 1, "most": 2} for zone in "abc"],
+        "total": {"least": 4, "mostLikely": 4, "most": 4},
+        "outcomes": [{"domains": [{"pods": 2, "number": 1}, {"pods": 1, "number": 2}], "share": 1.0}],
         "exceedsMaxSkew": 0.0,
+        "minDomains": 1,
+        "eligibleDomains": 3,
+        "uncounted": {
+            "running": {"least": 4, "mostLikely": 4, "most": 4},
+            "unselected": {"least": 0, "mostLikely": 0, "most": 0},
+            "outside": {"least": 0, "mostLikely": 0, "most": 0},
+        },
     } == step["constraints"][0]
-    assert {"least": 0, "mostLikely": 0, "most": 0, "reasons": {}} == step["pending"]
+    assert {"least": 0, "mostLikely": 0, "most": 0, "share": 0.0, "reasons": {}} == step["pending"]
     assert (0.0, [], {}) == (step["unfinished"], step["holding"], step["held"])
     assert {"constraints", "pending", "others", "updated", "pods"} <= found["now"].keys()
 
 
-@pytest.mark.parametrize(("share", "said"), [(1.0, "in every run"), (0.5, "in 50 % of the runs"), (0.004, "in 0.4 %")])
-def test_a_share_is_never_told_as_0(share, said):
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (1.0, "in every run"),
+        (0.5, "in 50 % of the runs"),
+        (0.004, "in 0.4 %"),
+        (0.0001, "0.1 %"),
+        (0.9999, "in 99.9 %"),
+    ],
+)
+def test_a_share_is_never_told_as_0_nor_as_all(share, said):
     assert said in said_share(share)

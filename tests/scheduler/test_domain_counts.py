@@ -53,6 +53,8 @@ def test_what_the_selector_does_not_match_and_what_is_on_no_counted_node_does_no
     found.add(WEB, "elsewhere", 1)
 
     assert {} == found.counts
+    assert (False, True, "a") == (found.selects(DB), found.selects(WEB), found.domain_of("n1"))
+    assert found.domain_of("elsewhere") is None
 
 
 def test_with_fewer_domains_than_min_domains_the_minimum_is_0():

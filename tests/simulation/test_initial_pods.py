@@ -55,6 +55,18 @@ def test_pods_of_a_daemon_set_and_of_the_kubelet_are_kept_on_their_node():
     assert ["a1", "a1"] == [one.home for one in found]
 
 
+def test_a_pod_is_known_by_what_has_made_it_or_by_its_own_name():
+    made = [
+        *nodes(),
+        *deployment(on=["a1"]),
+        pod("ReplicaSet/gone", 0, "a1"),
+        pod("Node/x", 0, "a1", ownerReferences=[]),
+    ]
+    found = plan(made, "cordon=a1").start.by_node["a1"]
+
+    assert ["Deployment shop/web", "Pod shop/x-0", "ReplicaSet shop/gone"] == sorted(one.source for one in found)
+
+
 def test_budgets_know_what_their_workloads_want():
     other = owned("ReplicaSet", "api", {"replicas": 4, "template": template()})
     objects = [*nodes(), *deployment(on=["a1"]), other, pod("ReplicaSet/api", 0, "b1"), budget(maxUnavailable="10%")]

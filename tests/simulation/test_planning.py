@@ -59,12 +59,6 @@ def test_only_pods_that_may_move_are_kept():
     ("steps", "objects", "said"),
     [
         (
-            "scale=3",
-            deployment(),
-            "scale=3: does nothing: Deployment shop/web has 3 replicas already; leave the step out",
-        ),
-        ("scale=4 scale=4", deployment(), "scale=4: does nothing: Deployment shop/web has 4 replicas already"),
-        (
             "rollout",
             stateful(updateStrategy={"type": "OnDelete"}),
             "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete",

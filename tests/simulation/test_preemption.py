@@ -55,6 +55,16 @@ def test_a_pod_of_lower_priority_makes_way_and_what_made_it_makes_another_that_w
     result = only([small("n1"), small("n2"), *web(1, "n1"), *placeholder("n2")], "scale=2")
 
     assert (Range(0, 0, 0), Range(2, 2, 2), Range(1, 1, 1)) == (result.pending, result.there, result.others)
+    assert {"ReplicaSet shop/low-1": Range(1, 1, 1)} == result.waiting_others == result.preempted
+
+
+def test_old_pods_of_the_workload_make_way_for_new_ones_of_higher_priority():
+    old = deployment(replicas=1, on=["n1"], priority=-10)
+    old[2]["spec"]["priority"] = -10
+    new, *_ = deployment(replicas=1, priority=0)
+    result = only([small("n1"), *old], "", raw=new, applied=True)
+
+    assert ({"Deployment shop/web": Range(1, 1, 1)}, {}) == (result.preempted, result.waiting_others)
 
 
 def test_where_there_is_room_elsewhere_it_finds_that():
@@ -107,7 +117,9 @@ def test_budgets_are_counted_and_violated_where_there_is_no_other_way():
     objects = [small("n1"), small("n2"), *web(1, "n1"), *guarded, kept]
 
     assert Range(1, 1, 1) == only(objects, "scale=2").others
-    assert Range(0, 0, 0) == only([*objects, small("n3"), bare], "scale=2").others
+    unguarded = only([*objects, small("n3"), bare], "scale=2")
+    assert (Range(0, 0, 0), {}) == (unguarded.others, unguarded.waiting_others)
+    assert ({"Pod shop/bare": Range(1, 1, 1)}, {"Pod shop/bare": 1.0}) == (unguarded.preempted, unguarded.lost)
 
 
 def test_the_pod_of_a_daemon_set_comes_back_for_its_own_node_only():

@@ -7,8 +7,8 @@ import pytest
 from tests.support.build import ZONE
 from tests.support.simulated import deployment, nodes, plan
 from webhook.simulation.disruption import BlockedEviction, Drained
-from webhook.simulation.results import OfDrain, Range, ranged, results
-from webhook.simulation.run import StepOutcome
+from webhook.simulation.results import OfDrain, Range, StuckRollout, WaitingPods, ranged, results
+from webhook.simulation.run import StepOutcome, Uncounted
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,41 @@ def test_a_range_is_the_least_the_most_likely_and_the_most(numbers, found):
     assert Range(*found) == ranged(numbers)
 
 
-def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, drained=None):
-    return StepOutcome((domains,), (exceeds,), pending, reasons, 0, complete, holding, 2, 2, drained)
+def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=True, drained=None, new=2, old=0):
+    running = new + old - pending
+    return StepOutcome(
+        (domains,),
+        (exceeds,),
+        pending,
+        reasons,
+        {},
+        complete,
+        holding,
+        new,
+        new + old,
+        drained,
+        old=old,
+        eligible=(2,),
+        uncounted=(Uncounted(running, old, pending),),
+    )
+
+
+def test_what_never_finishes_has_the_numbers_of_those_runs_alone():
+    """Most runs finish with 3 new Pods; to say that the others end with 3 of 3 would be no reason."""
+    made = plan([*nodes("a=1 b=1"), *deployment(replicas=3)], "rollout scale=4")
+    begun, done = outcome({}, new=3), outcome({}, new=3)
+    stuck = outcome({}, 1, new=1, old=3, complete=False)
+    waiting = outcome({}, 2, new=4, complete=False)  # It has finished, and two Pods wait for another cause.
+    runs = [(begun, stuck, stuck), *[(begun, done, waiting)] * 3]
+    _, rolled_out, scaled = results(made, runs)
+
+    assert StuckRollout(0.25, Range(1, 1, 1), Range(4, 4, 4)) == rolled_out.stuck == scaled.stuck
+    assert WaitingPods(0.25, Range(1, 1, 1)) == rolled_out.waiting
+    assert WaitingPods(1.0, Range(1, 2, 2)) == scaled.waiting
+    assert (0.25, 1.0) == (rolled_out.unfinished, scaled.unfinished)
+    new = outcome({}, 1, new=3, complete=False)
+    assert StuckRollout(0.5, Range(3, 3, 3), Range(3, 3, 3)) == results(made, [(begun, new, new), runs[1]])[1].stuck
+    assert (None, None) == (results(made, [runs[1]])[1].stuck, results(made, [runs[1]])[1].waiting)
 
 
 def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
@@ -37,6 +70,13 @@ def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
 
     assert ("", "scale=3") == (now.step, scaled.step)
     assert {"a": (1, 2, 2), "b": (0, 0, 2), "gone": (0, 0, 1)} == scaled.constraints[0].domains
+    assert (2, 3, 3) == scaled.constraints[0].total
+    uncounted = ((0, 1, 2), (0, 0, 0), (0, 1, 2))
+    assert (2, uncounted) == (scaled.constraints[0].eligible, scaled.constraints[0].uncounted)
+    assert {
+        ((2, 1), (1, 1), (0, 1)): 0.75,  # a and b, b and a, or a and another zone
+        ((2, 1), (0, 2)): 0.25,
+    } == scaled.constraints[0].together
     assert (0.25, (0, 1, 2), 0.25) == (scaled.constraints[0].exceeds, scaled.pending, scaled.unfinished)
     assert [("full", 0.75), ("uneven", 0.25)] == list(scaled.reasons.items())
     assert ({0: 0.25}, dict.fromkeys(held, 0.25)) == (scaled.holding, scaled.held)

@@ -8,6 +8,7 @@ from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.placing import node, running
 from tests.support.simulated import (
+    HOUR_AGO,
     SOFT,
     budget,
     deployment,
@@ -24,7 +25,7 @@ from tests.support.simulated import (
 )
 from webhook.scheduler.configured_profiles import read_profiles
 from webhook.simulation.disruption import BlockedEviction
-from webhook.simulation.run import run
+from webhook.simulation.run import Uncounted, run
 
 NINE = [f"{zone}{i}" for i in (1, 2, 3) for zone in "abc"]
 HONOR = {"nodeTaintsPolicy": "Honor"}
@@ -260,6 +261,21 @@ def test_pods_of_other_workloads_move_and_may_wait():
     assert (1, 1) == (result.others.least, result.others.most)
 
 
+def test_a_workload_of_which_one_no_longer_waits_does_not_hide_another():
+    """The drain gives one of `api` no place, and `add` lets in one of `db`, which waited."""
+    api, db = (
+        owned("ReplicaSet", name, {"replicas": 1, "template": template(nodeSelector={"pool": name})})
+        for name in ("api", "db")
+    )
+    there = [*even(), node("x1", "a", labels={"pool": "api"})]
+    (drained, added) = simulated(
+        [*there, api, db, pod("ReplicaSet/api", 0, "x1"), pod("ReplicaSet/db", 0, None)], "drain=x1 add=1,pool=db"
+    )
+
+    assert {"ReplicaSet shop/api": (1, 1, 1)} == drained.waiting_others == added.waiting_others
+    assert ((1, 1, 1), {}) == (added.others, added.preempted)
+
+
 def test_a_pod_that_nothing_makes_is_gone():
     (result,) = simulated([*even(), running("a1", labels={"app": "bare"})], "drain=a1")
 
@@ -370,6 +386,58 @@ def test_a_rollout_that_waits_goes_on():
     assert (1, (3, 3, 3)) == (before.pending.least, before.updated)
     assert (0, (4, 4, 4), 0.0) == (after.pending.most, after.updated, after.unfinished)
     assert {"a": (1, 2), "b": (1, 1), "c": (1, 2)} == ends(after)
+
+
+@pytest.mark.parametrize("applied", [False, True])
+@pytest.mark.parametrize(("zones", "said"), [("c=1", "1 of 3 nodes passes"), ("c=2", "2 of 4 nodes pass")])
+def test_a_pod_that_waits_though_nodes_pass_waits_for_its_next_try(applied, zones, said):
+    """It has not been tried since: also one of a Deployment in a file that the cluster has as well."""
+    waiting = pod("ReplicaSet/web-1", 2, None)
+    objects = [*nodes(f"a=1 b=1 {zones}"), *deployment(replicas=3, on=["a1", "b1"]), waiting]
+    made = plan(objects, "" if applied else "scale=4", applied=applied)
+    now, after = run(made, 1, 0)
+
+    assert (f"{said} at the next try",) == now.reasons
+    assert (1, 0) == (now.pending, after.pending)
+
+
+@pytest.mark.parametrize("step", ["drain=a1", "delete=a1", "lose=a1 delete=a1", "taint=a1,x=y:NoExecute"])
+def test_what_no_controller_replaces_is_lost(step):
+    """Each once; a Pod of a DaemonSet, and one of a workload, is not."""
+    there = [pod("Node/x", i, "a1", ownerReferences=[]) for i in range(2)]
+    objects = [*nodes(), *deployment(on=["a1"]), *there, pod("DaemonSet/log", 0, "a1"), pod("Job/one", 0, "a1")]
+    found = [result.lost for result in simulated(objects, f"cordon=b1 {step}", runs=5)]
+
+    assert [{}, {"Pod shop/x-0": 1.0, "Pod shop/x-1": 1.0}] == found[:2]
+    assert [] == [lost for lost in found[2:] if lost]
+
+
+@pytest.mark.parametrize(
+    ("fields", "minor", "uncounted"),
+    [
+        ({}, 33, Uncounted(3, 0, 1)),
+        ({"labelSelector": {"matchLabels": {"app": "other"}}}, 33, Uncounted(3, 3, 0)),
+        ({"labelSelector": {"matchLabels": {"pod-template-hash": "1"}}}, 33, Uncounted(3, 0, 1)),
+        ({"labelSelector": {}}, 33, Uncounted(3, 3, 0)),
+        ({"labelSelector": {}}, 26, Uncounted(3, 0, 1)),
+    ],
+)
+def test_pods_that_run_and_that_a_constraint_does_not_count(fields, minor, uncounted):
+    """One runs on a node without the key; of those that wait, and those that are being deleted, nothing is said."""
+    leaving = pod("ReplicaSet/web-1", 9, "a1", deletionTimestamp=HOUR_AGO)
+    there = [*nodes("a=1 b=1"), node("x1"), *deployment(constraint(**fields), on=["a1", "b1", "x1", None]), leaving]
+    made = plan(there, "cordon=b1", minor=minor)
+
+    assert ((uncounted,), (2,)) == (run(made, 1, 0)[0].uncounted, run(made, 1, 0)[0].eligible)
+
+
+def test_a_scale_to_the_number_that_there_is_shows_what_happens_now():
+    """One that waits is tried, and one that is missing is made."""
+    objects = [*nodes("a=2 b=2"), *deployment(replicas=4, on=["a1", "b1", None])]
+    (result,) = simulated(objects, "scale=4")
+
+    assert {"a": (2, 2), "b": (2, 2)} == ends(result)
+    assert (0, 0.0) == (result.pending.most, result.unfinished)
 
 
 def test_a_drain_ends_where_pods_tolerate_all_and_come_back():
@@ -494,4 +562,4 @@ def test_the_pods_of_another_kind_with_claims_keep_those_that_they_have():
         there += [one, claim(f"data-{i}", f"pv-{i}"), volume(f"pv-{i}", "a1", key=HOSTNAME, of=f"data-{i}")]
     drained = run(plan([*there, clones, *deployment(replicas=0)], "drain=a1", minor=37), 1, 0)[-1]
 
-    assert 2 == drained.others
+    assert {"CloneSet shop/clone": 2} == drained.others

@@ -84,9 +84,10 @@ def test_a_rolling_update_goes_from_the_highest_ordinal_on_one_by_one():
 def test_a_partition_keeps_what_is_below_it():
     found, run, _ = begun(3, partition=2)
     found.roll_out(maker())
+    assert [2] == [pod.ordinal for pod in found.old]
     rest(found, run)
 
-    assert found.complete
+    assert (True, []) == (found.complete, found.old)
     assert [0, 0, 1] == revisions(found)
 
 

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_output_argument(parser)
     parser.add_argument(
         "--fail-on",
-        choices=inputs.FAIL_ON,
+        choices=("pending", inputs.NOT_JUDGED),
         help="exit with 1 if any Pod waits; not-judged: if for one of them not all is judged",
     )
     inputs.add_scheduler_argument(parser)

@@ -10,14 +10,14 @@ Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody re
 taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
 Each run does what kube-scheduler and the controllers do; chance breaks ties, and chooses among Pods that are as good
 to delete. A Pod that is bound is ready at once, and available after minReadySeconds. Nothing is changed in the cluster.
-Exit code 0: simulated, 1: with --fail-on pending, if any Pod may wait, or be missing, in the end, with --fail-on
-not-judged, if not all was simulated, 2: bad input.
+Exit code 0: simulated, 1: what --fail-on names comes about in some run, or, for not-judged, not all was simulated,
+2: bad input.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
@@ -69,9 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        choices=inputs.FAIL_ON,
-        help="exit with 1 if any Pod of the workload may wait, or be missing, in the end;"
-        " not-judged: if not all was simulated",
+        choices=COMES_ABOUT,
+        help="exit with 1 if in any run a Pod of the workload waits, or is missing, in the end (pending), a rollout or"
+        " drain never finishes or fails (stuck), the skew is larger than maxSkew in the end (skew), or Pods are deleted"
+        " and not replaced (lost); or if not all was simulated (not-judged)",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -107,10 +108,35 @@ def run(args: argparse.Namespace) -> int:
         print(simulation_page.html(shown, clusters.origin(source, known)))
     else:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
-    if args.fail_on == inputs.NOT_JUDGED:
-        return int(bool(made.not_judged))
+    return int(bool(args.fail_on and COMES_ABOUT[args.fail_on](shown)))
+
+
+def _waits(shown: render.Simulated) -> bool:
     end = shown.results[-1]
-    return 1 if args.fail_on and (end.pending.most or end.missing.most) else 0
+    return bool(end.pending.most or end.missing.most)
+
+
+def _is_stuck(shown: render.Simulated) -> bool:
+    return any(step.stuck or step.held for step in shown.results)
+
+
+def _is_uneven(shown: render.Simulated) -> bool:
+    return any(of.exceeds for of in shown.results[-1].constraints)
+
+
+def _loses(shown: render.Simulated) -> bool:
+    end = shown.results[-1]
+    return any(step.lost for step in shown.results) or bool(end.missing.most and end.leaving.most)
+
+
+# What --fail-on may name, and whether it comes about in any run.
+COMES_ABOUT: Mapping[str, Callable[[render.Simulated], bool]] = {
+    "pending": _waits,
+    "stuck": _is_stuck,
+    "skew": _is_uneven,
+    "lost": _loses,
+    inputs.NOT_JUDGED: lambda shown: bool(shown.not_judged),
+}
 
 
 def _planned(

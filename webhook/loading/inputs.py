@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
-NOT_JUDGED = "not-judged"
-FAIL_ON = ("pending", NOT_JUDGED)  # What --fail-on of pending and simulate may name.
+NOT_JUDGED = "not-judged"  # What --fail-on of pending and simulate may name.
 LIVE = "live"  # Give a dump in a file of this name as ./live.
 
 

@@ -95,9 +95,8 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     yield headline(explained)
     for remark in (*subject.remarks, *nomination(explanation), *explained.notes):
         yield f"  {remark}"
-    if explanation.constraints and explained.source != FROM_POD:
-        of_newest = explained.source == POLICY and not explained.named
-        yield f"  It has no constraints; in force are {OF_NEWEST if of_newest else SOURCES[explained.source]}."
+    if explanation.constraints:
+        yield from (f"  {line}" for line in unwritten(explained.source, named=explained.named))
     for constraint in explanation.constraints:
         yield ""
         yield from _constraint(constraint, explanation)
@@ -132,6 +131,12 @@ def _what_comes_next(explained: Explained) -> Iterator[str]:
     first = TRIED_AGAIN if verdict.reason else "kube-scheduler has not tried it yet"
     gaps = explained.explanation.gaps
     yield f"{first}; {'what is not judged may hold it then' if gaps else 'it will be placed then'}."
+
+
+def unwritten(source: str, *, named: bool = True) -> Iterator[str]:
+    """Yield where the constraints in force come from if not from the Pod itself; a policy may be `named`."""
+    if source != FROM_POD:
+        yield f"It has no constraints; in force are {OF_NEWEST if source == POLICY and not named else SOURCES[source]}."
 
 
 def _preemption(explained: Explained) -> Iterator[str]:
@@ -324,15 +329,19 @@ def constraint_words(constraint: Constraint) -> Iterator[str]:
 def constraint_remarks(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
     """Yield what else is to be known of a constraint, besides its domains."""
     constraint = explained.constraint
-    eligible = sum(domain.eligible for domain in explained.domains)
-    if constraint.hard and eligible < constraint.min_domains:
-        few = f"{_many(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
-        yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
+    yield from too_few_domains(constraint, sum(domain.eligible for domain in explained.domains))
     if not constraint.selector.matches(explanation.cycle.pod.labels):
         yield "the selector does not match the Pod itself"
     if unlabelled := explained.unlabelled.bit_count():
         outcome = "refused (missing required label)" if constraint.hard else "least preferred"
         yield f"{_many(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
+
+
+def too_few_domains(constraint: Constraint, eligible: int) -> Iterator[str]:
+    """Yield that the minimum is 0, if there are fewer eligible domains than minDomains."""
+    if constraint.hard and eligible < constraint.min_domains:
+        few = f"{_many(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
+        yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
 
 
 def selector_text(selector: Selector) -> str:

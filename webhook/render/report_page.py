@@ -17,7 +17,6 @@ from webhook.objects.fields import path_text
 from webhook.objects.references import ObjectKey
 from webhook.placement.subject import FROM_POD
 from webhook.render.explanation import (
-    SOURCES,
     Explained,
     claim_lines,
     constraint_remarks,
@@ -27,6 +26,7 @@ from webhook.render.explanation import (
     preferred,
     remedies_by_place,
     said,
+    unwritten,
 )
 from webhook.render.page import Bar, Origin, lines, page, scaled, share_text
 from webhook.render.preemption import nomination
@@ -215,8 +215,8 @@ def _cause(group: Waiting) -> str:
 def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[str, object]:
     subject, explanation = explained.subject, explained.explanation
     remarks = [*subject.remarks, *nomination(explanation)]
-    if explanation.constraints and explained.source != FROM_POD:
-        remarks.append(f"It has no constraints; in force are {SOURCES[explained.source]}.")
+    if explanation.constraints:
+        remarks += unwritten(explained.source)
     return {
         "headline": headline(explained),
         "remarks": lines([*remarks, *(line.strip() for line in claim_lines(explanation))]),

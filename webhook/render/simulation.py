@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -11,18 +11,20 @@ from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.gaps import DISRUPTION_BUDGETS
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
-from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words
+from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words, too_few_domains, unwritten
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
-from webhook.simulation.results import OfConstraint, OfDrain, Range, StepResult
+from webhook.simulation.pod import PodClass
+from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
 from webhook.simulation.ties import FIRST
 
 BAR_WIDTH = 40  # of the longest bar
-MOST_ROWS, MOST_REASONS = 12, 3
+MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
 NONE = Range(0, 0, 0)
 BEFORE = "now"
+LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy leaves out"
 TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
 
@@ -56,7 +58,8 @@ def _lines(shown: Simulated) -> Iterator[str]:
     runs = f"{shown.runs:,} run{'' if shown.runs == 1 else 's'}"
     yield f"{one_line(str(shown.ref), LINE_LIMIT)}, {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
     yield from (f"  {line}" for line in assumptions(shown))
-    yield f"  Pods of a domain: {AT_LEAST_MARK} in every run, {LIKELY_MARK} most likely, {AT_MOST_MARK} at most."
+    marks = f"{AT_LEAST_MARK} in every run, {LIKELY_MARK} most likely, {AT_MOST_MARK} at most"
+    yield f"  Pods in each domain: {marks}. Totals have the fullest domain first."
     widest = widest_of(shown)
     for i, result in enumerate(shown.results):
         yield ""
@@ -68,7 +71,7 @@ def _lines(shown: Simulated) -> Iterator[str]:
             yield from (f"    {line}" for line in ending_lines(result))
     if shown.remedies:
         yield ""
-        yield "  What would let one of those in that wait in the end (each was tried, on one run):"
+        yield "  What would let a Pod that waits in the end find a node (each was tried on one run):"
         yield from (f"    {TITLES[remedy.where]}: {remedy.change}" for remedy in shown.remedies)
 
 
@@ -80,12 +83,20 @@ def widest_of(shown: Simulated) -> int:
 
 def assumptions(shown: Simulated) -> Iterator[str]:
     """Yield what holds in every run, and what is not simulated."""
-    yield f"Of several best nodes {_ties(shown)}. A Pod that is bound is ready at once{_available(shown)}."
+    yield f"Ties between nodes {_ties(shown)}. Pods are ready as soon as they are bound{_available(shown)}."
+    of_class = _newest(shown)
+    if of_class.constraints:
+        yield from unwritten(of_class.source, named=False)
     yield from shown.notes
     if of_nodes := [gap for gap in shown.not_judged if gap != DISRUPTION_BUDGETS]:
         yield f"Not simulated: {', '.join(of_nodes)}. They may refuse further nodes, or prefer others."
     if DISRUPTION_BUDGETS in shown.not_judged:
         yield f"Not simulated: {DISRUPTION_BUDGETS}. They may hold a drain, and have preemption choose other Pods."
+
+
+def _newest(shown: Simulated) -> PodClass:
+    """Return what is common to the Pods that the workload makes now."""
+    return shown.plan.named.sets[-1].maker.of_class
 
 
 def _minor(shown: Simulated) -> int:
@@ -94,13 +105,13 @@ def _minor(shown: Simulated) -> int:
 
 def _available(shown: Simulated) -> str:
     seconds = shown.plan.named.sets[-1].maker.min_ready_seconds
-    return f", and available after minReadySeconds: {seconds}" if seconds else ""
+    return f", and available after {seconds} minReadySeconds" if seconds else ""
 
 
 def _ties(shown: Simulated) -> str:
     if shown.plan.start.ties == FIRST:
-        return "the first in kube-scheduler's heap is taken, but for a race"
-    return "any is taken, each as likely"
+        return "mostly go to the first that kube-scheduler looks at"
+    return "are broken at random"
 
 
 def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
@@ -108,17 +119,62 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
     yield f"    {'   '.join(constraint_words(constraint))}"
     rows = list(domain_rows(of))
     width = max((len(row.name) for row in rows), default=0)
-    numbers = max((len(range_text(row.pods)) for row in rows), default=0)
+    numbers = max((len(ends_text(row.pods)) for row in rows), default=0)
     for row in rows:
         bar = f"{_bar(row, widest)}   {unreachable_text(row)}"
-        yield f"      {row.name:<{width}}   {range_text(row.pods):>{numbers}}   {bar}".rstrip()
+        yield f"      {row.name:<{width}}   {ends_text(row.pods):>{numbers}}   {bar}".rstrip()
+    yield from (f"      {line}" for line in counting_lines(of))
     if of.exceeds:
         yield f"      {excess_line(of)}"
 
 
+def counting_lines(of: OfConstraint) -> Iterator[str]:
+    """Yield how many Pods a constraint counts, how many it does not and why, and whether it has domains enough."""
+    if of.domains:
+        yield total_line(of)
+    (running, unselected, outside), selector = of.uncounted, of.constraint.selector
+    all_unselected = "an empty selector counts no Pod" if selector.empty else "the selector matches none"
+    yield from _uncounted(
+        unselected, running, all_unselected if unselected == running else "the selector does not match"
+    )
+    yield from _uncounted(outside, running, LEFT_OUT)
+    yield from too_few_domains(of.constraint, of.eligible)
+
+
+def _uncounted(number: Range, running: Range, why: str) -> Iterator[str]:
+    if number.most and number == running:
+        yield f"{'1 Pod runs' if running == (1, 1, 1) else f'{range_text(running)} Pods run'}, none is counted: {why}"
+    elif number.most:
+        are = "is" if number == (1, 1, 1) else "are"
+        yield f"{range_text(number)} of {range_text(running)} Pods that run {are} not counted: {why}"
+
+
+def total_line(of: OfConstraint) -> str:
+    """Return how many Pods all domains have, and how they lie over them where that is not the same in every run."""
+    total = f"total {range_text(of.total)}"
+    if all(bounds.least == bounds.most for bounds in of.domains.values()):
+        return total
+    shares = list(of.together.items())
+    if len(shares) == 1:
+        return f"{total}: {_layout(shares[0][0])} in every run"
+    shown = [f"{_layout(layout)} in {_percent(share)}" for layout, share in shares[:MOST_LAYOUTS]]
+    if rest := [share for _, share in shares[MOST_LAYOUTS:]]:
+        shown.append(f"{len(rest)} other{'' if len(rest) == 1 else 's'} in {_percent(sum(rest))}")
+    return f"{total}: {', '.join(shown)} of the runs"
+
+
+def _layout(layout: Layout) -> str:
+    """Return an outcome such as `2+2+1`, of many domains `5 domains with 2 and 35 with 1`."""
+    if sum(number for _, number in layout) <= MOST_ROWS:
+        return "+".join(str(pods) for pods, number in layout for _ in range(number))
+    (pods, number), *others = layout
+    domains = f"{number} domain{'' if number == 1 else 's'}"
+    return " and ".join((f"{domains} with {pods}", *(f"{number} with {pods}" for pods, number in others)))
+
+
 def excess_line(of: OfConstraint) -> str:
     """Return how often the skew exceeds maxSkew."""
-    return f"skew larger than {of.constraint.max_skew}: {said_share(of.exceeds)}"
+    return f"skew larger than maxSkew {of.constraint.max_skew} {said_share(of.exceeds)}"
 
 
 def domain_rows(of: OfConstraint) -> Iterator[DomainRow]:
@@ -147,7 +203,12 @@ def _all_of(ranges: Sequence[Range]) -> Range:
 
 def unreachable_text(row: DomainRow) -> str:
     """Return how many Pods of a domain are on nodes that nobody reaches, "" if none is."""
-    return f"{range_text(row.unreachable)} on nodes that nobody reaches" if row.unreachable.most else ""
+    return f"{ends_text(row.unreachable)} on nodes that nobody reaches" if row.unreachable.most else ""
+
+
+def ends_text(bounds: Range) -> str:
+    """Return the Pods of one domain, such as `3` or `2 to 5`: what is most likely of each by itself does not add up."""
+    return f"{bounds.least}" if bounds.least == bounds.most else f"{bounds.least} to {bounds.most}"
 
 
 def range_text(bounds: Range) -> str:
@@ -167,30 +228,63 @@ def _bar(row: DomainRow, widest: int) -> str:
 
 
 def said_share(share: float) -> str:
-    """Return a share such as `in 12 % of the runs`; what has come once is never told as 0."""
-    if share >= 1:
-        return "in every run"
-    return f"in {max(share * 100, 0.1):.{0 if share >= 0.01 else 1}f} % of the runs"
+    """Return a share such as `in 12 % of the runs`."""
+    return "in every run" if share >= 1 else f"in {_percent(share)} of the runs"
+
+
+def _percent(share: float) -> str:
+    """Return a share such as `12 %`; what has come once is never told as 0, nor what has not as 100."""
+    return f"{min(max(share * 100, 0.1), 99.9):.{0 if 0.01 <= share < 0.995 else 1}f} %"
+
+
+def _but_in_all(share: float) -> str:
+    """Return in how many runs, nothing where that is in every one."""
+    return "" if share >= 1 else f" {said_share(share)}"
 
 
 def waiting_lines(result: StepResult) -> Iterator[str]:
     """Yield what waits after a step, and why."""
-    if result.pending.most:
-        many = "Pod waits" if result.pending == (1, 1, 1) else "Pods wait"
-        yield f"{range_text(result.pending)} {many}:"
+    if result.waiting is not None:
+        waiting = result.waiting
+        many = "Pod waits" if waiting.pods == (1, 1, 1) else "Pods wait"
+        yield f"{range_text(waiting.pods)} {many}{_but_in_all(waiting.share)}:"
         for reason, share in list(result.reasons.items())[:MOST_REASONS]:
             yield f"  {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
         if len(result.reasons) > MOST_REASONS:
             yield f"  and {len(result.reasons) - MOST_REASONS} more reasons"
     if result.others.most > 0:
         pods, wait = ("Pod", "waits") if result.others == (1, 1, 1) else ("Pods", "wait")
-        yield f"{range_text(result.others)} more {pods} of other workloads {wait} than before."
+        which = _some(map(_of_workload, result.waiting_others.items()))
+        yield f"{range_text(result.others)} more {pods} of other workloads {wait} than before: {which}."
+    if result.preempted:
+        yield f"kube-scheduler preempts {_some(map(_of_workload, result.preempted.items()))}."
+
+
+def _of_workload(of: tuple[str, Range]) -> str:
+    """Return how many Pods of a workload; one that nothing has made has only its name."""
+    name, number = of
+    return name if name.startswith("Pod ") and number == (1, 1, 1) else f"{range_text(number)} of {name}"
 
 
 def _why_missing(result: StepResult) -> str:
     if result.leaving.most:
-        return "what they are to replace is being deleted on nodes that nobody reaches, and is never gone"
-    return "each is made only once those before it are ready"
+        single = result.missing == (1, 1, 1)
+        replaced = "the Pod that it replaces stays" if single else "the Pods that they replace stay"
+        return f"{replaced} Terminating, on {'an unreachable node' if single else 'unreachable nodes'}"
+    return "each is created only once those before it are ready"
+
+
+def _lost(named: tuple[str, float]) -> str:
+    """Return the name of a Pod that is lost, and in how many runs if not in all."""
+    name, share = named
+    return f"{name.removeprefix('Pod ')}{_but_in_all(share)}"
+
+
+def _some(names: Iterable[str]) -> str:
+    """Return a few names, and how many there are more."""
+    shown = [one_line(name, LINE_LIMIT) for name in names]
+    more = f" and {len(shown) - MOST_REASONS:,} more" if len(shown) > MOST_REASONS else ""
+    return f"{', '.join(shown[:MOST_REASONS])}{more}"
 
 
 def _drain_of_nothing(drained: OfDrain) -> str:
@@ -198,7 +292,7 @@ def _drain_of_nothing(drained: OfDrain) -> str:
     nodes = one_line(drained.nodes[0], 63) if single else f"all {number:,} nodes"
     if not drained.cordoned:
         why = "is cordoned already, and has" if single else "are cordoned already, and have"
-        return f"The {DRAIN} does nothing: {nodes} {why} no Pod that it evicts."
+        return f"The {DRAIN} does nothing: {nodes} {why} no Pod to evict."
     cordons = nodes if drained.cordoned == number else f"{drained.cordoned:,} of {number:,} nodes"
     return f"The {DRAIN} evicts no Pod, and cordons {cordons}."
 
@@ -209,14 +303,20 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         yield _drain_of_nothing(result.drained)
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
-        yield f"{range_text(result.missing)} {pods} not there: {_why_missing(result)}."
+        yield f"{range_text(result.missing)} {pods} missing: {_why_missing(result)}."
+    if result.lost:
+        pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
+        yield f"{pods} deleted that no controller replaces: {_some(map(_lost, result.lost.items()))}."
     yield from _held_lines(result.held)
     for budget, share in result.violated.items():
         named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
-        yield f"Preemption violates {named} {said_share(share)}: more Pods go than it allows."
-    if result.unfinished and result.updated != result.there:
-        new = f"{range_text(result.updated)} of {range_text(result.there)} Pods are new"
-        yield f"The rollout never finishes {said_share(result.unfinished)}: {new}."
+        yield f"Preemption violates {named}{_but_in_all(share)}: more Pods go than it allows."
+    if result.stuck is not None:
+        stuck = result.stuck
+        new = f"{range_text(stuck.updated)} of {range_text(stuck.pods)} Pods are updated"
+        unavailable = "not all updated Pods are available"
+        why = unavailable if stuck.updated == stuck.pods else new
+        yield f"The rollout never finishes{_but_in_all(stuck.share)}: {why}."
     if result.holding:
         yield f"{_holding(result)}."
 
@@ -229,7 +329,7 @@ def _held_lines(held: Mapping[BlockedEviction, float]) -> Iterator[str]:
     for budgets, kept in by_budgets.items():
         ends, plural = ("fails", "s") if len(budgets) > 1 else ("never finishes", "")
         for eviction, share in kept[:MOST_REASONS]:
-            yield f"The {DRAIN} {ends} {said_share(share)}: PodDisruptionBudget{plural} {_keeping(eviction)}."
+            yield f"The {DRAIN} {ends}{_but_in_all(share)}: PodDisruptionBudget{plural} {_keeping(eviction)}."
         if len(kept) > MOST_REASONS:
             yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
 
@@ -245,12 +345,12 @@ def _keeping(held: BlockedEviction) -> str:
 
 def _holding(result: StepResult) -> str:
     named = " or ".join(f"constraint {index}" for index in result.holding)
-    return f"Without {named} a Pod that waits would find a node"
+    return f"Without {named}, a Pod that waits would find a node"
 
 
 def as_json(shown: Simulated) -> str:
     """Return the form `Simulation`, for programs."""
-    start, *steps = shown.results
+    (start, *steps), source = shown.results, _newest(shown).source
     return json.dumps(
         {
             "apiVersion": OUTPUT_API_VERSION,
@@ -262,8 +362,8 @@ def as_json(shown: Simulated) -> str:
             "ties": shown.plan.start.ties,
             "seed": shown.seed,
             "runs": shown.runs,
-            "now": _result(start),
-            "steps": [{"step": step.step, **_result(step)} for step in steps],
+            "now": _result(start, source),
+            "steps": [{"step": step.step, **_result(step, source)} for step in steps],
             "remedies": [{"change": remedy.change, "where": remedy.where} for remedy in shown.remedies],
             "notJudged": list(shown.not_judged),
             "notes": list(shown.notes),
@@ -272,11 +372,16 @@ def as_json(shown: Simulated) -> str:
     )
 
 
-def _result(result: StepResult) -> dict[str, object]:
+def _result(result: StepResult, source: str) -> dict[str, object]:
     return {
-        "constraints": [_of_constraint(constraint) for constraint in result.constraints],
-        "pending": {**_numbers(result.pending), "reasons": dict(result.reasons)},
-        "others": _numbers(result.others),
+        "constraints": [_of_constraint(constraint, source) for constraint in result.constraints],
+        "pending": {
+            **_numbers(result.pending),
+            "share": result.waiting.share if result.waiting is not None else 0.0,
+            "reasons": dict(result.reasons),
+        },
+        "others": {**_numbers(result.others), "workloads": _workloads(result.waiting_others)},
+        "preempted": _workloads(result.preempted),
         "unfinished": result.unfinished,
         "holding": [{"index": index, "share": share} for index, share in result.holding.items()],
         "updated": _numbers(result.updated),
@@ -284,15 +389,25 @@ def _result(result: StepResult) -> dict[str, object]:
         "held": {_keeping(eviction): share for eviction, share in result.held.items()},
         "violated": dict(result.violated),
         "missing": _numbers(result.missing),
+        "lost": dict(result.lost),
+        **({"stuckRollout": _of_stuck(result.stuck)} if result.stuck is not None else {}),
         **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
     }
+
+
+def _workloads(numbers: Mapping[str, Range]) -> list[dict[str, object]]:
+    return [{"workload": name, **_numbers(bounds)} for name, bounds in numbers.items()]
+
+
+def _of_stuck(of: StuckRollout) -> dict[str, object]:
+    return {"share": of.share, "updated": _numbers(of.updated), "pods": _numbers(of.pods)}
 
 
 def _of_drain(of: OfDrain) -> dict[str, object]:
     return {"nodes": list(of.nodes), "cordoned": of.cordoned, "evicted": _numbers(of.evicted)}
 
 
-def _of_constraint(of: OfConstraint) -> dict[str, object]:
+def _of_constraint(of: OfConstraint, source: str) -> dict[str, object]:
     constraint = of.constraint
     return {
         "index": constraint.index,
@@ -300,11 +415,24 @@ def _of_constraint(of: OfConstraint) -> dict[str, object]:
         "maxSkew": constraint.max_skew,
         "hard": constraint.hard,
         "selector": str(constraint.selector),
+        "source": source,
         "domains": [
             {"value": name, **_numbers(bounds), **_unreachable(of.unreachable.get(name))}
             for name, bounds in of.domains.items()
         ],
+        "total": _numbers(of.total),
+        "outcomes": [
+            {"domains": [{"pods": pods, "number": number} for pods, number in layout], "share": share}
+            for layout, share in of.together.items()
+        ],
         "exceedsMaxSkew": of.exceeds,
+        "minDomains": constraint.min_domains,
+        "eligibleDomains": of.eligible,
+        "uncounted": {
+            "running": _numbers(of.uncounted.running),
+            "unselected": _numbers(of.uncounted.unselected),
+            "outside": _numbers(of.uncounted.outside),
+        },
     }
 
 

@@ -17,10 +17,11 @@ from webhook.render.simulation import (
     DomainRow,
     Simulated,
     assumptions,
+    counting_lines,
     domain_rows,
     ending_lines,
+    ends_text,
     excess_line,
-    range_text,
     unreachable_text,
     waiting_lines,
     widest_of,
@@ -73,11 +74,12 @@ def _constraint(of: OfConstraint, widest: int) -> dict[str, object]:
     return {
         "words": ", ".join(lines(constraint_words(of.constraint))),
         "bars": [_bar(row, widest) for row in domain_rows(of)],
+        "counting": lines(counting_lines(of)),
         "exceeds": excess_line(of) if of.exceeds else "",
     }
 
 
 def _bar(row: DomainRow, widest: int) -> RangeBar:
     numbers = (*row.pods, row.unreachable.most_likely)
-    words = ", ".join(filter(None, (range_text(row.pods), unreachable_text(row))))
+    words = ", ".join(filter(None, (ends_text(row.pods), unreachable_text(row))))
     return RangeBar(row.name, words, *[scaled(number, widest, WIDE_SIMULATION) for number in numbers])

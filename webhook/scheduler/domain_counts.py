@@ -26,18 +26,19 @@ class DomainCounts:
     What a constraint counts: `counts` has the Pods in each domain that has any.
 
     `eligible` are the domains that can set its minimum.  It is not `countable` if its selector is empty in a version in
-    which that counts no Pod.  `self_match_num` is 1 if its selector matches the incoming Pod, else 0.
+    which that counts no Pod.  `self_match_num` is 1 if its selector matches the incoming Pod, else 0.  `domain_of` is
+    the domain for which the Pods of a node count.
     """
 
     __slots__ = (
         "_by_number",
-        "_domain_of",
         "_frequencies",
         "_matched",
         "_nodes_of",
         "constraint",
         "countable",
         "counts",
+        "domain_of",
         "eligible",
         "self_match_num",
     )
@@ -54,7 +55,7 @@ class DomainCounts:
         countable: bool = True,
     ) -> None:
         self.constraint, self.eligible, self.counts, self.self_match_num = constraint, eligible, counts, self_match_num
-        self._domain_of, self._nodes_of, self.countable = domain_of, nodes_of, countable
+        self.domain_of, self._nodes_of, self.countable = domain_of, nodes_of, countable
         self._matched: dict[LabelSet, bool] = {}
         self._by_number: dict[int, NodeSet] | None = None
         self._frequencies: Counter[int] | None = None
@@ -66,7 +67,7 @@ class DomainCounts:
             self.eligible,
             dict(self.counts),
             self.self_match_num,
-            self._domain_of,
+            self.domain_of,
             self._nodes_of,
             countable=self.countable,
         )
@@ -132,12 +133,16 @@ class DomainCounts:
                 self._by_number[number] = self._by_number.get(number, 0) | self._nodes_of(domain)
         return self._by_number
 
-    def add(self, labels: LabelSet, node: str, number: int) -> None:
-        """Count `number` more Pods with these labels on a node, fewer if it is negative."""
+    def selects(self, labels: LabelSet) -> bool:
+        """Return whether Pods with these labels count, on nodes that do."""
         matches = self._matched.get(labels)
         if matches is None:
             matches = self._matched[labels] = self.countable and self.constraint.selector.matches(dict(labels))
-        domain = self._domain_of(node) if matches else None
+        return matches
+
+    def add(self, labels: LabelSet, node: str, number: int) -> None:
+        """Count `number` more Pods with these labels on a node, fewer if it is negative."""
+        domain = self.domain_of(node) if self.selects(labels) else None
         if domain is None:
             return
         before = self.counts.pop(domain, 0)

@@ -153,6 +153,7 @@ class Controllers:
             _waits(subject.pod, subject.scheduler if profile is None else ""),
             read_limited_tolerations(subject.pod.spec),
             subject.unmodelled,
+            tried.source,
         )
         return of_class, tried.errors
 

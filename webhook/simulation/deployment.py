@@ -48,14 +48,18 @@ class Deployment:
         return self.sets[-1].revision
 
     @property
+    def old(self) -> list[Pod]:
+        """The Pods that are to be replaced."""
+        return [pod for replica_set in self.sets[:-1] for pod in replica_set.active]
+
+    @property
     def complete(self) -> bool:
         """
         Whether every Pod is new and available.
 
         upstream: deployment_util.go:DeploymentComplete (v1.37)
         """
-        new = self.sets[-1]
-        return new.available == self.replicas and not any(replica_set.active for replica_set in self.sets[:-1])
+        return self.sets[-1].available == self.replicas and not self.old
 
     def roll_out(self, maker: Maker) -> None:
         """Begin a rollout to a new template."""

@@ -12,8 +12,9 @@ from webhook.objects.fields import Raw
 from webhook.objects.kinds import CORE
 from webhook.objects.pod_object import PodObject
 from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectKey
+from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload_object import read_workload_object
+from webhook.placement.subject import maker_of
 from webhook.scheduler.affinity import for_node
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, NO_REQUESTS, BoundPod, label_set
@@ -77,6 +78,7 @@ def initial_pod(
         bound.preempted if bound is not None else False,
         pod.nominated_node if bound is None else "",
         bound is not None and pod.phase == "Pending",
+        str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
     )
 
 

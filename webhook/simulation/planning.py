@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.autoscalers import read_autoscaler
@@ -114,7 +115,7 @@ def planned(
         raw = with_new_template(raw)
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(controllers.of_sets())
-    named = _named(controllers, of_sets)
+    named = replace(_named(controllers, of_sets), name=str(controllers.ref))
     taken = [Step(APPLY, APPLY, named.replicas), *steps] if applied else list(steps)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
@@ -219,15 +220,10 @@ def _changes(
     controllers: Controllers, named: Named, ground: Ground, steps: Sequence[Step]
 ) -> tuple[list[Ground], dict[int, Maker]]:
     """Return the nodes after each step, and what makes the Pods of each rollout."""
-    grounds, rollouts, replicas = list[Ground](), dict[int, Maker](), named.replicas
+    grounds, rollouts = list[Ground](), dict[int, Maker]()
     for i, step in enumerate(steps):
         ground = after(ground, step)
         grounds.append(ground)
-        if step.action == SCALE and step.number == replicas:
-            there = f"{controllers.ref} has {replicas} replicas already"
-            raise StepError(f"{step.text}: does nothing: {there}; leave the step out")
-        if step.action in (SCALE, APPLY):
-            replicas = step.number
         if step.action == ROLLOUT:
             _check_rollout(controllers.ref, named)
             rollouts[i] = controllers.next_maker(len(rollouts) + 1)

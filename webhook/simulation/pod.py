@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
+from webhook.placement.subject import FROM_POD
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import NO_REQUESTS, BoundPod, LabelSet, PodInfo, Requests, label_set
 from webhook.scheduler.features import Features
@@ -25,7 +26,8 @@ class PodClass:
     Pods that are placed alike: what one asks of a node, and the constraints in force.
 
     `waits` says why kube-scheduler does not look at them, "" if it does.  `tolerations` are those of the Pod with the
-    time for which they hold.  `unmodelled` is what they use that is not computed.
+    time for which they hold.  `unmodelled` is what they use that is not computed, `source` where the constraints come
+    from.
     """
 
     pod: IncomingPod
@@ -35,6 +37,7 @@ class PodClass:
     waits: str = ""
     tolerations: LimitedTolerations = ()
     unmodelled: tuple[str, ...] = ()
+    source: str = FROM_POD
 
     def cycle(self, snapshot: Snapshot, features: Features) -> Cycle:
         """Return an attempt to place such a Pod."""
@@ -64,6 +67,7 @@ class InitialPod:
     workload, that has it, or -1.  `home` is the node on which a DaemonSet or the kubelet keeps it, "" for other Pods.
     It `started` so many seconds after 1970, at infinity if it has not yet.  `nominated` is the node that it waits for.
     One that is `pending` has a node, whose kubelet has not started it.
+    `source` names what has made it, or the Pod itself if nothing did.
     """
 
     namespace: str
@@ -89,6 +93,7 @@ class InitialPod:
     preempted: bool = False
     nominated: str = ""
     pending: bool = False
+    source: str = ""
 
 
 class Pod:
@@ -103,7 +108,7 @@ class Pod:
     __slots__ = (
         *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
         *("ordinal", "ports", "ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating"),
-        *("home", "nominated", "pending", "preempted", "priority", "started", "tolerations"),
+        *("home", "nominated", "pending", "preempted", "priority", "source", "started", "tolerations"),
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -121,6 +126,7 @@ class Pod:
         self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
         self.priority, self.started, self.preempted = initial.priority, initial.started, initial.preempted
         self.nominated, self.home, self.pending = initial.nominated, initial.home, initial.pending
+        self.source = initial.source
 
     @property
     def of_class(self) -> PodClass:

@@ -1,5 +1,6 @@
 """
-What many runs have come to: for each step and constraint the Pods per domain, and what waits and why.
+What many runs have come to: for each step and constraint the Pods per domain, in each and in all of them together, and
+what waits and why.
 
     outcomes of each run ──least, most likely, most, and shares of the runs──> Result of each step
 """
@@ -7,7 +8,7 @@ What many runs have come to: for each step and constraint the Pods per domain, a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
 
 from webhook.scheduler.constraint import Constraint
@@ -15,8 +16,10 @@ from webhook.scheduler.nodes import Nodes
 from webhook.simulation.disruption import BlockedEviction, Drained
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
+from webhook.simulation.step import ROLLOUT
 
-Value = TypeVar("Value", int, str, BlockedEviction)
+Value = TypeVar("Value", bound=Hashable)
+Layout = tuple[tuple[int, int], ...]  # Pods, and how many domains have so many: the most Pods first.
 
 
 class Range(NamedTuple):
@@ -27,17 +30,46 @@ class Range(NamedTuple):
     most: int
 
 
+class UncountedPods(NamedTuple):
+    """Pods that a constraint does not count: see Uncounted."""
+
+    running: Range
+    unselected: Range
+    outside: Range
+
+
 class OfConstraint(NamedTuple):
     """
     A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew.
 
-    Of the Pods so many are `unreachable`, on nodes that nobody reaches, in the domains that have any.
+    `total` are the Pods that it counts in all domains, and `together` how they lie over these, with the share of the
+    runs: outcomes in which domains have only changed places are one.  So many domains are `eligible`.  Of the Pods so
+    many are `unreachable`, on nodes that nobody reaches, in the domains that have any.
     """
 
     constraint: Constraint
     domains: Mapping[str, Range]
     exceeds: float
+    total: Range
+    together: Mapping[Layout, float]
+    eligible: int
+    uncounted: UncountedPods
     unreachable: Mapping[str, Range]
+
+
+class WaitingPods(NamedTuple):
+    """The share of the runs in which any Pod waits, and how many do in these."""
+
+    share: float
+    pods: Range
+
+
+class StuckRollout(NamedTuple):
+    """The share of the runs in which a rollout never finishes, and in these the Pods that are new, and all of them."""
+
+    share: float
+    updated: Range
+    pods: Range
 
 
 class OfDrain(NamedTuple):
@@ -52,8 +84,12 @@ class StepResult(NamedTuple):
     """
     What a step has come to; `step` is "" for the situation before all.
 
+    `others` are Pods of other workloads that wait now and did not, `waiting_others` the same of each workload, and
+    `preempted` those of each that had to go.
+
     `reasons`, `holding` (constraints by their index) and `held` (all that keeps a drain from its end) come with the
-    share of the runs; `unfinished` is that in which not every Pod is in the end as the workload wants it.
+    share of the runs, and so do Pods that are `lost`, as no controller makes them, and PodDisruptionBudgets that are
+    `violated`; `unfinished` is that in which not every Pod is in the end as the workload wants it.
     """
 
     step: str
@@ -61,6 +97,8 @@ class StepResult(NamedTuple):
     pending: Range
     reasons: Mapping[str, float]
     others: Range
+    waiting_others: Mapping[str, Range]
+    preempted: Mapping[str, Range]
     unfinished: float
     holding: Mapping[int, float]
     updated: Range
@@ -69,6 +107,9 @@ class StepResult(NamedTuple):
     missing: Range
     leaving: Range
     violated: Mapping[str, float]
+    lost: Mapping[str, float]
+    waiting: WaitingPods | None = None
+    stuck: StuckRollout | None = None
     drained: OfDrain | None = None
 
 
@@ -83,8 +124,24 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[Step
         drained = _drained(
             grounds[i - 1], grounds[i], [outcome.drained for outcome in at_step if outcome.drained is not None]
         )
-        step_results.append(_result(text, of_class.constraints, grounds[i].nodes, at_step)._replace(drained=drained))
+        result = _result(text, of_class.constraints, grounds[i].nodes, at_step)
+        stuck = _stuck(outcomes, i, begun=plan.steps[i - 1].action == ROLLOUT) if i else None
+        step_results.append(result._replace(stuck=stuck, drained=drained))
     return tuple(step_results)
+
+
+def _stuck(outcomes: Sequence[Sequence[StepOutcome]], i: int, *, begun: bool) -> StuckRollout | None:
+    """Return what comes of a rollout that has `begun` in step `i`, or before, where it does not finish."""
+    ends = [each[i] for each in outcomes if not each[i].complete and (begun or each[i - 1].old)]
+    if not ends:
+        return None
+    updated, there = (ranged(numbers) for numbers in zip(*((end.updated, end.there) for end in ends), strict=True))
+    return StuckRollout(len(ends) / len(outcomes), updated, there)
+
+
+def _waiting(outcomes: Sequence[StepOutcome]) -> WaitingPods | None:
+    numbers = [outcome.pending for outcome in outcomes if outcome.pending]
+    return WaitingPods(len(numbers) / len(outcomes), ranged(numbers)) if numbers else None
 
 
 def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrain | None:
@@ -96,13 +153,7 @@ def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrai
 
 def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes: Sequence[StepOutcome]) -> StepResult:
     of_constraints = [
-        _of_constraint(
-            constraint,
-            nodes,
-            [outcome.domains[i] for outcome in outcomes],
-            [outcome.exceeds[i] for outcome in outcomes],
-            [outcome.unreachable[i] if outcome.unreachable else {} for outcome in outcomes],
-        )
+        _of_constraint(i, constraint, nodes.domains(constraint.topology_key), outcomes)
         for i, constraint in enumerate(constraints)
     ]
     return StepResult(
@@ -110,7 +161,9 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         tuple(of_constraints),
         ranged(outcome.pending for outcome in outcomes),
         _shares([outcome.reasons for outcome in outcomes]),
-        ranged(outcome.others for outcome in outcomes),
+        ranged(sum(outcome.others.values()) for outcome in outcomes),
+        _of_each([outcome.others for outcome in outcomes]),
+        _of_each([outcome.preempted for outcome in outcomes]),
         sum(not outcome.complete for outcome in outcomes) / len(outcomes),
         _shares([outcome.holding for outcome in outcomes]),
         ranged(outcome.updated for outcome in outcomes),
@@ -119,19 +172,29 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         ranged(outcome.missing for outcome in outcomes),
         ranged(outcome.leaving for outcome in outcomes),
         _shares([outcome.violated for outcome in outcomes]),
+        _shares([outcome.lost for outcome in outcomes]),
+        _waiting(outcomes),
     )
 
 
 def _of_constraint(
-    constraint: Constraint,
-    nodes: Nodes,
-    counted: Sequence[Mapping[str, int]],
-    exceeds: Sequence[bool],
-    unreachable: Sequence[Mapping[str, int]],
+    i: int, constraint: Constraint, there: Iterable[str], outcomes: Sequence[StepOutcome]
 ) -> OfConstraint:
-    by_domain = _ranges(counted, set(nodes.domains(constraint.topology_key)).union(*counted))
-    lost = {domain: bounds for domain, bounds in _ranges(unreachable, set().union(*unreachable)).items() if bounds.most}
-    return OfConstraint(constraint, by_domain, sum(exceeds) / len(exceeds), lost)
+    """Return what has come of the constraint at `i`; `there` are the domains that have nodes."""
+    counted = [outcome.domains[i] for outcome in outcomes]
+    unreachable = [outcome.unreachable[i] if outcome.unreachable else {} for outcome in outcomes]
+    domains = set(there).union(*counted)
+    layouts = [tuple(sorted(Counter(of_run.get(domain, 0) for domain in domains).items())[::-1]) for of_run in counted]
+    return OfConstraint(
+        constraint,
+        _ranges(counted, domains),
+        sum(outcome.exceeds[i] for outcome in outcomes) / len(outcomes),
+        ranged(sum(of_run.values()) for of_run in counted),
+        _shares([[layout] for layout in layouts]),
+        outcomes[0].eligible[i],  # It depends on the nodes and the Pods' class, which are those of every run.
+        UncountedPods(*map(ranged, zip(*(outcome.uncounted[i] for outcome in outcomes), strict=True))),
+        {domain: lost for domain, lost in _ranges(unreachable, set().union(*unreachable)).items() if lost.most},
+    )
 
 
 def _ranges(counted: Sequence[Mapping[str, int]], domains: Set[str]) -> dict[str, Range]:
@@ -143,6 +206,13 @@ def ranged(numbers: Iterable[int]) -> Range:
     counted = Counter(numbers)
     likely = min(counted, key=lambda number: (-counted[number], number))
     return Range(min(counted), likely, max(counted))
+
+
+def _of_each(by_workload: Sequence[Mapping[str, int]]) -> dict[str, Range]:
+    """Return the numbers of each workload in all runs, the largest first."""
+    names = {name for of_run in by_workload for name in of_run}
+    numbers = {name: ranged(of_run.get(name, 0) for of_run in by_workload) for name in names}
+    return dict(sorted(numbers.items(), key=lambda named: (-named[1].most, -named[1].most_likely, named[0])))
 
 
 def _shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:

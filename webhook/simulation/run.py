@@ -6,7 +6,7 @@ One run: the steps one after the other, each until nothing happens any more.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.filtering import count_each
 from webhook.scheduler.framework import Framework, feasible_nodes, message
 from webhook.scheduler.profile import Cycle
@@ -59,6 +60,7 @@ class Named:
     update: StatefulSetUpdate | None = None
     controlled: bool = True
     paused: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,14 +79,28 @@ class Plan:
     daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)
 
 
+class Uncounted(NamedTuple):
+    """
+    Of the Pods of the workload that are `running`, those that a constraint does not count: `unselected` ones, and those
+    `outside`, on nodes that do not count.
+    """
+
+    running: int
+    unselected: int
+    outside: int
+
+
 class StepOutcome(NamedTuple):
     """
-    What a step has come to: Pods per domain for each constraint, and whether their skew is larger than maxSkew.
-    `unreachable` are those of them on nodes that nobody reaches.
+    What a step has come to: Pods per domain for each constraint, whether their skew is larger than maxSkew, the number
+    of `eligible` domains, and Pods that are `uncounted`.  `unreachable` are those of the Pods per domain that are on
+    nodes that nobody reaches.
 
-    `pending` Pods of the workload wait for `reasons`; `others` are Pods of other workloads that wait now and did not.
+    `pending` Pods of the workload wait for `reasons`; by workload, `others` are Pods of other ones that wait now and
+    did not, and `preempted` those that had to go.
     Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
-    which a Pod that waits would not; `updated` Pods of all `there` have its template.  `drained` is of a drain.
+    which a Pod that waits would not; `updated` Pods of all `there` have its template, and `old` are to be replaced.
+    `drained` is of a drain, and `lost` are Pods that were deleted and that no controller makes anew.
     So many Pods are `missing` of those that it wants, and `leaving` are being deleted on nodes that nobody reaches.
     Preemption has `violated` these PodDisruptionBudgets.
     """
@@ -93,7 +109,7 @@ class StepOutcome(NamedTuple):
     exceeds: tuple[bool, ...]
     pending: int
     reasons: tuple[str, ...]
-    others: int
+    others: Mapping[str, int]
     complete: bool
     holding: tuple[int, ...]
     updated: int
@@ -104,6 +120,11 @@ class StepOutcome(NamedTuple):
     placements: int = 0
     unreachable: tuple[Mapping[str, int], ...] = ()
     violated: tuple[str, ...] = ()
+    old: int = 0
+    lost: tuple[str, ...] = ()
+    eligible: tuple[int, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
+    preempted: Mapping[str, int] = {}
 
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
@@ -154,6 +175,7 @@ class _Run:
         self.workload = _controller(named, there)
         self._waited = self._others()
         self._violated: dict[str, None] = {}  # PodDisruptionBudgets, by preemption in this step; a set in order.
+        self._lost, self._preempted = list[str](), Counter[str]()
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
         soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
@@ -168,6 +190,8 @@ class _Run:
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
         self._violated.clear()
+        self._lost.clear()
+        self._preempted.clear()
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
             self.workload.scale(step.number)
         if i in self.plan.makers:
@@ -260,13 +284,20 @@ class _Run:
         self._violated.update(dict.fromkeys(map(str, room.violated)))
         for victim in room.victims:
             self.evict(victim)
+            self._preempted[victim.source if victim.revision < 0 else self.plan.named.name] += 1
         return bool(room.victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
         """Delete a Pod on a node; its controller makes another: a StatefulSet and a DaemonSet once it is gone."""
         self.state.delete(pod)
+        self._lose(pod)
         if pod.revision < 0 and pod.maker is not None and not pod.maker.replaces:
             self.state.make(pod.maker, like=pod)
+
+    def _lose(self, pod: Pod) -> None:
+        """Note a Pod that is deleted, if neither a controller nor the kubelet makes it anew."""
+        if pod.maker is None and not pod.home:
+            self._lost.append(pod.source)
 
     def settle(self, whole: bool) -> None:
         """Let the cluster react: for a moment, or until nothing happens any more."""
@@ -314,6 +345,8 @@ class _Run:
             self._delete_claims(pod)
         elif pod.maker is not None and (pod.maker.replaces or not made) and not self._is_homeless(pod):
             self.state.make(pod.maker, like=pod)
+        elif not made:
+            self._lose(pod)
 
     def _is_homeless(self, pod: Pod) -> bool:
         """Return whether the node is deleted on which its DaemonSet keeps a Pod."""
@@ -331,8 +364,8 @@ class _Run:
         if pod.ordinal not in range(update.first, update.first + self.workload.replicas):
             state.storage = without_claims(state.storage, pod.maker.volumes.of_set(pod.ordinal))
 
-    def _others(self) -> int:
-        return sum(pod.revision < 0 for _, _, pod in self.state.waiting)
+    def _others(self) -> Counter[str]:
+        return Counter(pod.source for _, _, pod in self.state.waiting if pod.revision < 0)
 
     def outcome(self) -> StepOutcome:
         """Return where the Pods are now, and why some wait."""
@@ -360,14 +393,23 @@ class _Run:
             placements=state.placements,
             unreachable=tuple([counts.counts for counts in count_each(_of_nodes(cycle, lost))]) if lost else (),
             violated=tuple(self._violated),
+            old=len(workload.old),
+            lost=tuple(self._lost),
+            eligible=tuple(len(counts.eligible) for counts in counted),
+            preempted=dict(self._preempted),
+            uncounted=tuple(_uncounted(counts, [pod for pod in there if pod.node]) for counts in counted),
         )
 
     def _why(self, pod: Pod) -> str:
+        """Return why a Pod waits: before the first step perhaps only for kube-scheduler to try it again."""
         of_class = pod.of_class
         if of_class.waits:
             return of_class.waits
         framework = self.state.framework_of(pod)
-        return message(framework.cycle, framework.feasibility())
+        feasibility, nodes = framework.feasibility(), len(self.state.ground.nodes)
+        number = feasibility.feasible.bit_count()
+        passing = f"{number:,} of {nodes:,} nodes {'passes' if number == 1 else 'pass'} at the next try"
+        return message(framework.cycle, feasibility) or passing
 
     def _holding(self, pod: Pod) -> Iterator[int]:
         """Yield the hard constraints without each of which a Pod would find a node."""
@@ -389,6 +431,12 @@ def _of_nodes(cycle: Cycle, names: Set[str]) -> Cycle:
         for labels, group in cycle.snapshot.pods.get(namespace, {}).items()
     }
     return replace(cycle, snapshot=replace(cycle.snapshot, pods={namespace: there}))
+
+
+def _uncounted(counts: DomainCounts, running: list[Pod]) -> Uncounted:
+    selected = [pod for pod in running if counts.selects(pod.labels)]
+    outside = sum(counts.domain_of(pod.node) is None for pod in selected)
+    return Uncounted(len(running), len(running) - len(selected), outside)
 
 
 def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:

@@ -161,6 +161,7 @@ class State:
             mounts=mounts or None,
             priority=of_class.pod.priority,
             home=like.home if like is not None else "",
+            source=like.source if like is not None else "",
         )
         pod = self.pod(initial, revision)
         self.wait(pod)

@@ -37,9 +37,14 @@ class StatefulSet:
         return len(self._makers) - 1
 
     @property
+    def old(self) -> list[Pod]:
+        """The Pods that are to be replaced."""
+        return [pod for pod in self.pods if self._is_old(pod)]
+
+    @property
     def complete(self) -> bool:
         """Whether every Pod is available, and of the revision that it should have."""
-        return len(self.pods) == self.replicas and all(pod.available and not self._is_old(pod) for pod in self.pods)
+        return len(self.pods) == self.replicas and not self.old and all(pod.available for pod in self.pods)
 
     def _is_old(self, pod: Pod) -> bool:
         """Return whether a Pod is to be of the template as it is now, and is not."""
