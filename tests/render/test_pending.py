@@ -16,11 +16,10 @@ def listed():
     remedy = Remedy("uncordon n1", NOW, ("n1",), attempted())
     return PendingList(
         (
-            Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, 4),
+            Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, 4, stuck=5),
             Group("shop", "batch", "Job/\x1b[31m", CAUSE, ("e",), None, 0, tried=False),
         ),
         4,
-        5,
         5,
     )
 
@@ -43,10 +42,10 @@ def test_as_text():
 def test_a_pod_of_its_own_has_no_template():
     softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted())
     groups = (
-        Group("shop", "", "Pod shop/a", CAUSE, ("a",), softer, 1),
-        Group("shop", "batch", "Job/b", CAUSE, ("b",), softer, 1),
+        Group("shop", "", "Pod shop/a", CAUSE, ("a",), softer, 1, stuck=2),
+        Group("shop", "batch", "Job/b", CAUSE, ("b",), softer, 1, stuck=2),
     )
-    found = text(PendingList(groups, 0, 0, 2), {}).splitlines()
+    found = text(PendingList(groups, 0, 0), {}).splitlines()
 
     assert "  in the Pod, created anew: softer: 1 of 2 Pods that wait runs then" in found
     assert "  template: softer: 1 of 2 Pods that wait runs then" in found
@@ -62,6 +61,6 @@ def test_as_json():
     assert ("PendingList", 4, 5, {"SchedulingGated": 1}) == tuple(
         found[name] for name in ("kind", "agree", "compared", "others")
     )
-    remedy = {"change": "uncordon n1", "where": "now", "frees": 4, "commands": []}
+    remedy = {"change": "uncordon n1", "where": "now", "frees": 4, "stuck": 5, "commands": []}
     assert [remedy, None] == [one["remedy"] for one in found["groups"]]
     assert ("batch", ["e"]) == (found["groups"][1]["apiGroup"], found["groups"][1]["pods"])

@@ -145,7 +145,7 @@ def test_what_is_listed_does_not_depend_on_the_order_of_pods_and_nodes():
 
 
 def test_no_pod_waits():
-    assert ((), 0, 0, 0) == listed([node("n1")])
+    assert ((), 0, 0, True) == listed([node("n1")])
 
 
 def test_the_room_of_a_node_is_counted_once():
@@ -158,8 +158,7 @@ def test_the_room_of_a_node_is_counted_once():
     found = listed([node("n1", taints=[INFRA]), node("n2")], *four, *two)
     web, db = found.groups
 
-    assert 5 == found.stuck
-    assert ("take the taint dedicated=infra:NoSchedule off n1", 1) == (web.remedy.change, web.frees)
+    assert ("take the taint dedicated=infra:NoSchedule off n1", 1, 5) == (web.remedy.change, web.frees, web.stuck)
     assert (PASSES, None, 1) == (db.cause, db.remedy, db.run_now)
 
 
@@ -230,3 +229,12 @@ def test_the_pods_that_wait_of_an_ordered_stateful_set_are_deleted_after_the_cha
         subjects, from_objects([node("n1")], LATEST), LATEST, others={ObjectRef.of(there).key: parallel}
     ).groups
     assert ["patch"] == [command.arguments[0] for command in group.commands]
+
+
+def test_where_too_many_unlike_pods_wait_those_of_a_group_are_placed_alone(monkeypatch):
+    monkeypatch.setattr("webhook.simulation.pending.NODES_SEEN_FOR_ALL", 1)
+    waits = [waiting("web-1", owner="ReplicaSet/web"), waiting("db-1", owner="ReplicaSet/db")]
+    found = listed([node("n1", taints=[INFRA])], *waits)
+
+    assert not found.together
+    assert [(1, 1), (1, 1)] == [(group.frees, group.stuck) for group in found.groups]

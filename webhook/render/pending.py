@@ -28,7 +28,7 @@ def _lines(listed: PendingList, others: Mapping[str, int], notes: Sequence[str])
     yield from notes
     for group in listed.groups:
         yield ""
-        yield from _group(group, listed.stuck)
+        yield from _group(group, listed.together)
     for why, count in sorted(others.items()):
         yield ""
         yield one_line(f"{count} more wait{'s' if count == 1 else ''}: {why}.", LINE_LIMIT)
@@ -37,8 +37,8 @@ def _lines(listed: PendingList, others: Mapping[str, int], notes: Sequence[str])
         yield f"{listed.agree} of {listed.compared} agree with the scheduler's own message."
 
 
-def _group(group: Group, stuck: int) -> Iterator[str]:
-    """Yield a group, with what helps most of all Pods that are `stuck`."""
+def _group(group: Group, together: bool) -> Iterator[str]:
+    """Yield a group, with what helps most of all Pods `together`, or of its own."""
     names = ", ".join(one_line(name, LINE_LIMIT) for name in group.pods[:MOST_NAMES])
     more = f" and {len(group.pods) - MOST_NAMES:,} more" if len(group.pods) > MOST_NAMES else ""
     yield f"{one_line(f'{group.workload} in {group.namespace}', LINE_LIMIT)}: {len(group.pods)}: {names}{more}"
@@ -51,9 +51,10 @@ def _group(group: Group, stuck: int) -> Iterator[str]:
         each = f"; so for each of the {len(group.pods)} by itself" if len(group.pods) > 1 else ""
         yield f"  {one_line(preemption_in_words(group.preemption, group.namespace), 4 * LINE_LIMIT)}{each}"
     elif group.remedy is not None:
+        alone = "" if together else " (only the Pods of this group were placed)"
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
-        yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run_then(group.frees, stuck)}"
+        yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run_then(group.frees, group.stuck)}{alone}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
         yield f"  no change was tried: evenkeel explain pod/{names.partition(',')[0]} -n {group.namespace}"
@@ -88,13 +89,14 @@ def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]
                     "change": group.remedy.change,
                     "where": group.remedy.where,
                     "frees": group.frees,
+                    "stuck": group.stuck,
                     "commands": [command_json(command) for command in group.commands],
                 },
                 "runNow": group.run_now,
             }
             for group in listed.groups
         ],
-        "stuck": listed.stuck,
+        "together": listed.together,
         "agree": listed.agree,
         "compared": listed.compared,
         "others": dict(sorted(others.items())),

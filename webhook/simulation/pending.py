@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
@@ -32,7 +33,9 @@ PASSES = "a node passes now"
 # Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
 LEAST_TRIED, NODES_TRIED_FOR_ALL = 10, 50_000
 ATTEMPTS_FOR_ALL = 10_000  # A change of a group is tried on every Pod that waits and is unlike the others.
-PLACEMENTS_FOR_ALL = 60_000  # of all Pods that wait, over all changes that are tried
+# Over all changes that are tried: Pods that are placed, attempts to place them, and nodes seen by unlike Pods.
+PLACED_FOR_ALL, PLACEMENTS_FOR_ALL, NODES_SEEN_FOR_ALL = 10_000, 40_000, 4_000_000
+LEAST_PLACEMENTS = 500  # in one cluster after one change; Pods that are not reached count as if they waited
 
 
 class Group(NamedTuple):
@@ -40,10 +43,10 @@ class Group(NamedTuple):
     Pods of one namespace and workload that wait for the same cause: what kube-scheduler would say now.
 
     `api_group` is that of the workload.  `remedy` is the change after which the most run of all Pods that wait, placed
-    one after the other: `frees` of them, beside those that run without a change; `commands` make it.  None is `tried`
-    for the smallest groups of a large cluster.  So many of its Pods `run_now`, without a change.  `gaps` are what is
-    not computed of some of the Pods.  `preemption` is what kube-scheduler does for the first of them, or what it has
-    done and waits for; None where preemption does not help.
+    one after the other: `frees` of the `stuck` ones, which do not run without a change; `commands` make it.  None is
+    `tried` for the smallest groups of a large cluster.  So many of its Pods `run_now`, without a change.  `gaps` are
+    what is not computed of some of the Pods.  `preemption` is what kube-scheduler does for the first of them, or what
+    it has done and waits for; None where preemption does not help.
     """
 
     namespace: str
@@ -57,6 +60,7 @@ class Group(NamedTuple):
     gaps: tuple[str, ...] = ()
     preemption: Preemption | None = None
     run_now: int = 0
+    stuck: int = 0
     commands: tuple[Command, ...] = ()
 
 
@@ -64,13 +68,13 @@ class PendingList(NamedTuple):
     """
     The groups, the largest first; of `compared` Pods kube-scheduler has told `agree` what is computed here.
 
-    So many Pods are `stuck`: they do not run unless something changes.
+    Changes were tried on all Pods `together`, or, where that were too much, on those of each group alone.
     """
 
     groups: tuple[Group, ...]
     agree: int
     compared: int
-    stuck: int = 0
+    together: bool = True
 
 
 class WaitingPod(NamedTuple):
@@ -118,9 +122,17 @@ def pending(
     largest_first = sorted(grouped.items(), key=lambda group: (-len(group[1]), group[0]))
     attempts = len({id(waiting_pod.cycle) for waiting_pod in waiting})
     tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
-    crowd = Crowd([(pod.subject.ref, pod.cycle) for pod in waiting], snapshot, MOST_REMEDIES * min(tried, len(grouped)))
+    tries = MOST_REMEDIES * min(tried, len(grouped))
+    seen = attempts * len(snapshot.nodes) * tries
+    together = len(waiting) * tries <= PLACED_FOR_ALL and seen <= NODES_SEEN_FOR_ALL
+    everybody = _crowd(waiting, snapshot, tries)
     groups = [
-        _with_commands(_group(*key[:4], alike, crowd, i < tried), alike[0].subject.made_by, others or {}, kinds)
+        _with_commands(
+            _group(*key[:4], alike, everybody if together else _crowd(alike, snapshot, tries), i < tried),
+            alike[0].subject.made_by,
+            others or {},
+            kinds,
+        )
         for i, (key, alike) in enumerate(largest_first)
     ]
     said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.message]
@@ -128,7 +140,7 @@ def pending(
         tuple(groups),
         sum(pod.agrees for pod in said),
         len(said),
-        crowd.waiting,
+        together,
     )
 
 
@@ -180,9 +192,14 @@ def _group(
         return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, preemption=made)
     best, most, cycle = None, 0, alike[0].cycle
     for remedy in remedies(cycle, alike[0].feasibility) if tries else ():
-        if most < crowd.waiting and (number := crowd.running(remedy, alike)) > most:
+        if most < crowd.stuck and (number := crowd.running(remedy, alike)) > most:
             best, most = remedy, number
-    return Group(namespace, api_group, workload, cause, names, best, most, tries, unknown)
+    stuck = crowd.stuck if best is not None else 0
+    return Group(namespace, api_group, workload, cause, names, best, most, tries, unknown, stuck=stuck)
+
+
+def _crowd(waiting: Sequence[WaitingPod], snapshot: Snapshot, tries: int) -> Crowd:
+    return Crowd([(pod.subject.ref, pod.cycle) for pod in waiting], snapshot, tries)
 
 
 def helped(
@@ -205,7 +222,7 @@ def helped(
             cycles[key] = _cycle_of(subject, snapshot, features, profiles)
     waiting = [(subject.ref, cycles[attempt_likeness(subject)]) for subject in subjects]
     crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
-    return crowd.waiting, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
+    return crowd.stuck, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
 
 
 def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features, profiles: Profiles) -> Cycle:
@@ -243,9 +260,17 @@ class Crowd:
     """
 
     def __init__(self, waiting: Sequence[tuple[ObjectRef, Cycle]], snapshot: Snapshot, tries: int) -> None:
-        self._waiting, self._most = waiting, max(2 * len(waiting), PLACEMENTS_FOR_ALL // max(1, tries))
-        self._run_now = placed([cycle for _, cycle in waiting], snapshot, self._most)
-        self.waiting = sum(not run for run in self._run_now)
+        self._waiting, self._most = waiting, max(LEAST_PLACEMENTS, PLACEMENTS_FOR_ALL // max(1, tries))
+        self._snapshot = snapshot
+
+    @cached_property
+    def _run_now(self) -> list[bool]:
+        return placed([cycle for _, cycle in self._waiting], self._snapshot, self._most)
+
+    @property
+    def stuck(self) -> int:
+        """The number of Pods that do not run without a change."""
+        return sum(not run for run in self._run_now)
 
     def runs_now(self, alike: Sequence[WaitingPod]) -> int:
         """Return how many of the Pods run in the end without any change."""
