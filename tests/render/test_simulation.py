@@ -372,12 +372,12 @@ def test_long_bars_are_cut():
 
 FOR_EVER = [{"key": "node.kubernetes.io/unreachable", "operator": "Exists"}]
 LOST = [*nodes("a=2 b=1 c=1"), *deployment(replicas=4, on=["a1", "a2", "b1", "c1"])]
+for staying in LOST[-4:]:
+    staying["spec"]["tolerations"] = FOR_EVER
 
 
 def test_pods_on_nodes_that_nobody_reaches_are_drawn_apart():
     """A constraint counts them as it does others."""
-    for one in LOST[-4:]:
-        one["spec"]["tolerations"] = FOR_EVER
     made = shown(LOST, "lose=a1")
     *_, a, b, c, total = [line for line in text(made).splitlines() if line]
     lost = json.loads(as_json(made))["steps"][0]["constraints"][0]["domains"]

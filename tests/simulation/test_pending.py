@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.build import pod, workload
 from tests.support.claims import claim, storage_class, volume
-from tests.support.placing import INFRA, node, requesting, running, spread
+from tests.support.placing import INFRA, ZONE, node, requesting, running, spread
 from webhook.objects.references import ObjectRef
 from webhook.placement.subject import of_pod
 from webhook.scheduler.features import LATEST
@@ -151,14 +151,14 @@ def test_no_pod_waits():
 def test_the_room_of_a_node_is_counted_once():
     """Untainted, n1 has room for one of the four; a node passes for each of two more, and has room for one of them."""
     four = [
-        waiting(f"web-{i}", owner="ReplicaSet/web", cpu="5", nodeSelector={"kubernetes.io/hostname": "n1"})
+        waiting(f"app-{i}", owner="ReplicaSet/app", cpu="5", nodeSelector={"kubernetes.io/hostname": "n1"})
         for i in "0123"
     ]
     two = [waiting(f"db-{i}", owner="ReplicaSet/db", cpu="5") for i in range(2)]
     found = listed([node("n1", taints=[INFRA]), node("n2")], *four, *two)
-    web, db = found.groups
+    app, db = found.groups
 
-    assert ("take the taint dedicated=infra:NoSchedule off n1", 1, 5) == (web.remedy.change, web.frees, web.stuck)
+    assert ("take the taint dedicated=infra:NoSchedule off n1", 1, 5) == (app.remedy.change, app.frees, app.stuck)
     assert (PASSES, None, 1) == (db.cause, db.remedy, db.run_now)
 
 
@@ -238,3 +238,36 @@ def test_where_too_many_unlike_pods_wait_those_of_a_group_are_placed_alone(monke
 
     assert not found.together
     assert [(1, 1), (1, 1)] == [(group.frees, group.stuck) for group in found.groups]
+
+
+def test_a_change_of_a_template_that_does_not_reach_the_pods_is_not_offered():
+    there = workload("Deployment", spec={"paused": True})
+    others = {ObjectRef.of(there).key: there}
+    subjects = [of_pod(waiting("web-1", owner="Deployment/web", nodeSelector={"disk": "ssd"}), others)]
+    (group,) = pending(subjects, from_objects([node("n1")], LATEST), LATEST, others=others).groups
+
+    assert group.remedy is None
+
+
+def test_a_misspelt_key_is_named_with_what_was_meant():
+    (group,) = listed([node("a1", "a")], waiting("web-1", spread("kubernetes.io/zone"))).groups
+
+    assert {"kubernetes.io/zone": ZONE} == group.misspelt
+
+
+def test_a_pod_that_runs_is_not_deleted_for_one_that_waits():
+    alone = running("a1")
+    (group,) = listed([node("a1", "a"), alone], waiting("web-1", spread(minDomains=2, maxSkew=1))).groups
+
+    assert "delete" not in group.remedy.change
+
+
+def test_a_change_that_lets_in_only_other_pods_is_not_offered():
+    """The node that is uncordoned has room for the Pod of higher priority, and no more."""
+    nodes = [node("n1", cpu="1", unschedulable=True)]
+    web = waiting("web-1", owner="ReplicaSet/web", cpu="1")
+    high = waiting("high-1", owner="ReplicaSet/high", cpu="1", priority=5)
+    found = {group.workload: group for group in listed(nodes, web, high).groups}
+
+    assert "uncordon n1" == found["ReplicaSet/high"].remedy.change
+    assert found["ReplicaSet/web"].remedy is None

@@ -181,7 +181,7 @@ def _explained(
         *(known.assumed if differs else ()),
     )
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
-    template = None if in_file else read_template(made_by, kinds)
+    template = None if in_file else read_template(made_by, subject.pod.spec, kinds)
     time = seconds_at(known.time)
     cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, time, KNOWN_BELOW)
     rollouts = simulated_rollouts(fixes, tried.cycle, made_by, cluster, kinds, profiles, defaults)
@@ -222,10 +222,17 @@ def _ranked(
     """
     Return the order of the changes, those after which the most Pods run first, and how many Pods wait and run then.
 
-    Pods that wait are those of the namespaces that were read.
+    Pods that wait are those of the namespace.
     """
     waiting = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
-    waiting = sorted(filter(is_stuck, waiting), key=lambda pod: (pod.ref.namespace, pod.ref.name))
+    waiting = sorted(
+        (
+            pod
+            for pod in waiting
+            if is_stuck(pod) and pod.scheduler in profiles and pod.ref.namespace == subject.ref.namespace
+        ),
+        key=lambda pod: pod.ref.name,
+    )
     named = any(pod.ref == subject.ref for pod in waiting)
     stuck, runs = helped(fixes, waiting if named else [], known.snapshot, known.features, profiles)
 

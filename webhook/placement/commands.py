@@ -42,11 +42,12 @@ ObjectEdit = ClusterEdit | SpecEdit
 
 
 class Template(NamedTuple):
-    """The Pod `spec` in the template of a workload, at a path of the object."""
+    """The Pod `spec` in the template of a workload, at a path of the object; `pod` is that of the Pod which waits."""
 
     ref: ObjectRef
     path: FieldPath
     spec: Raw
+    pod: Raw
 
 
 class JsonPatch(NamedTuple):
@@ -67,8 +68,8 @@ class Command(NamedTuple):
         return join(("kubectl", *self.arguments))
 
 
-def read_template(raw: Raw | None, kinds: Kinds = KINDS) -> Template | None:
-    """Return the template of a workload that has one; None where it may not be changed."""
+def read_template(raw: Raw | None, pod: Raw, kinds: Kinds = KINDS) -> Template | None:
+    """Return the template of a workload that has one, for a Pod with a spec; None where it may not be changed."""
     if raw is None:
         return None
     ref = ObjectRef.of(raw)
@@ -77,7 +78,7 @@ def read_template(raw: Raw | None, kinds: Kinds = KINDS) -> Template | None:
         return None
     path = workloads[0].path[:-1]
     spec = as_mapping(value_at(raw, path))
-    return Template(ref, path, spec) if "containers" in spec else None
+    return Template(ref, path, spec, pod) if "containers" in spec else None
 
 
 def commands(edits: Sequence[ObjectEdit] | None, template: Template | None) -> tuple[Command, ...]:
@@ -102,6 +103,12 @@ def deleting(namespace: str, *names: str) -> ClusterEdit:
     return ClusterEdit(("delete", "pod", *names, "-n", namespace), (namespace, *names))
 
 
+def asking(namespace: str, pod: str) -> str:
+    """Return the command that explains a Pod, as a shell reads it; without the Pod if nobody could name it."""
+    named = (f"pod/{pod}", "-n", namespace) if is_subdomain(pod) and is_subdomain(namespace) else ()
+    return join(("evenkeel", "explain", *named))
+
+
 def _is_valid(edit: ClusterEdit) -> bool:
     """Return whether Kubernetes has objects of these names: those of a file may be anything."""
     keys, values = edit.values[::2], edit.values[1::2]
@@ -122,8 +129,37 @@ def _patch(template: Template, edits: Sequence[SpecEdit]) -> JsonPatch | None:
         before, spec = spec, edit(spec)
         if spec == before:
             return None
+    if not all(
+        _is_of_template(name, template)
+        for name in spec.keys() | template.spec.keys()
+        if spec.get(name) != template.spec.get(name)
+    ):
+        return None
     path = "".join(f"/{part}" for part in template.path)
     return JsonPatch(ref, tuple(_operations(path, template.spec, spec)))
+
+
+def _is_of_template(name: str, template: Template) -> bool:
+    """
+    Return whether the Pod has this field from the template, as far as a change of it depends on what is there.
+
+    A Pod of an old revision has another, and so has one to which admission has added something.
+    """
+    written, of_pod = template.spec.get(name), template.pod.get(name)
+    if name in ("affinity", "nodeSelector"):
+        return (written or {}) == (of_pod or {})
+    if name != "containers":
+        return True
+    requests = {
+        as_mapping(container).get("name"): value_at(container, ("resources", "requests"))
+        for container in as_list(of_pod)
+        if isinstance(as_mapping(container).get("name"), str)
+    }
+    return all(
+        requests.get(as_mapping(container).get("name")) == value_at(container, ("resources", "requests"))
+        for container in as_list(written)
+        if isinstance(as_mapping(container).get("name"), str)
+    )
 
 
 def _operations(path: str, before: Raw, after: Raw) -> Iterator[dict[str, object]]:

@@ -60,7 +60,7 @@ from webhook.scheduler.taints import (
 
 NOW, IN_TEMPLATE = "now", "template"
 ALIKE = 2  # Domains in which Pods may be fewer, and nodes that lack a label: others are no better.
-MOST_PODS_NAMED = 4  # Pods in one change, before the rest of them is a number.
+MOST_PODS_DELETED = 4  # That more of them go for one that waits nobody wants.
 SIZES = 3  # Nodes that are tried as one more node, each of another size.
 REMEDIES_TRIED, PAIR_TRIES = 60, 4  # of one finder
 # Each try looks at all nodes: with 5,000 there are 100 of changes in the cluster, of the template, and of pairs.
@@ -312,7 +312,7 @@ def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> It
     bare = sorted(named for named in bare if constraint.selector.matches(dict(named.pod.labels)))
     least = max(1, counts.skew(domain, counts.min_match_num) - constraint.max_skew)
     names = tuple([named.name for named in bare])
-    for number, named in enumerate(bare, 1):
+    for number, named in enumerate(bare[:MOST_PODS_DELETED], 1):
         snapshot = without_pod(snapshot, namespace, named.name, named.pod)
         if number < least:
             continue
@@ -323,11 +323,7 @@ def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> It
 
 
 def _pods_by_name(names: Sequence[str]) -> str:
-    if len(names) == 1:
-        return f"Pod {names[0]}"
-    shown = names[:MOST_PODS_NAMED] if len(names) > MOST_PODS_NAMED else names[:-1]
-    last = f"{len(names) - MOST_PODS_NAMED} more" if len(names) > MOST_PODS_NAMED else names[-1]
-    return f"Pods {', '.join(shown)} and {last}"
+    return f"Pod {names[0]}" if len(names) == 1 else f"Pods {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _bare_pods(snapshot: Snapshot, namespace: str, node: str) -> Iterator[NamedPod]:

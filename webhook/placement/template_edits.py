@@ -31,7 +31,8 @@ def tolerating(spec: Raw, *, toleration: Toleration) -> Raw:
     """Return the spec with one more toleration."""
     key, operator, value, effect = toleration
     added = {"key": key, "operator": operator, "value": value, "effect": effect}
-    return _with(spec, "tolerations", [*as_list(spec.get("tolerations")), added])
+    written = as_list(spec.get("tolerations"))
+    return spec if added in written else _with(spec, "tolerations", [*written, added])
 
 
 def without_node_affinity(spec: Raw) -> Raw:

@@ -57,6 +57,9 @@ OF_NEWEST = "those that evenkeel gave its newest Pod"
 TRIED_AGAIN = "kube-scheduler tries it again when a change may let it in, or some 5 minutes after its last try"
 
 
+PLACED_THEN = "it will be placed then, unless other Pods that wait take the place"
+
+
 class Explained(NamedTuple):
     """
     All that is to be printed of one Pod; `source` is where its constraints come from.
@@ -130,7 +133,7 @@ def _what_comes_next(explained: Explained) -> Iterator[str]:
         return
     first = TRIED_AGAIN if verdict.reason else "kube-scheduler has not tried it yet"
     gaps = explained.explanation.gaps
-    yield f"{first}; {'what is not judged may hold it then' if gaps else 'it will be placed then'}."
+    yield f"{first}; {'what is not judged may hold it then' if gaps else PLACED_THEN}."
 
 
 def unwritten(source: str, *, named: bool = True) -> Iterator[str]:
@@ -158,10 +161,7 @@ def headline(explained: Explained) -> str:
     helped = preemption is not None and preemption.helps and not (subject.node or subject.pod.terminating)
     none = "no node passes, but preemption helps" if helped else "no node passes"
     nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else none
-    nodes += "".join(
-        f"; no node has the topologyKey {one_line(key, LINE_LIMIT)}, {meant} is probably meant"
-        for key, meant in misspelt_keys(explanation.cycle).items()
-    )
+    nodes += "".join(f"; {meaning}" for meaning in meant(misspelt_keys(explanation.cycle)))
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
     if unknown and passing:
         nodes += " what evenkeel judges"
@@ -192,6 +192,12 @@ def _causes(explanation: Explanation) -> Iterator[str]:
         many = nodes.bit_count()
         words = " or ".join(_words(plugin, (reason,), nodes, explanation, many == 1))
         yield one_line(f"{many:,} of {_many(number, 'node')} {words}", 2 * LINE_LIMIT)
+
+
+def meant(misspelt: Mapping[str, str]) -> Iterator[str]:
+    """Yield which key was probably meant by each that no node has."""
+    for key, known in misspelt.items():
+        yield f"no node has the topologyKey {one_line(key, LINE_LIMIT)}, {known} is probably meant"
 
 
 def claim_lines(explanation: Explanation) -> Iterator[str]:
@@ -542,7 +548,16 @@ def _remedies(explained: Explained) -> Iterator[str]:
 
 def _commands(explained: Explained) -> Iterator[str]:
     """Yield the commands for the first changes: those in the cluster, and one in the template."""
-    made = [pair for pair in zip(explained.remedies, explained.commands, strict=False) if pair[1]]
+    futile = {
+        remedy.change
+        for remedy, rollout in zip(explained.remedies, explained.rollouts or (), strict=False)
+        if rollout is not None and rollout.runs and not (rollout.finishes or rollout.replaced)
+    }
+    made = [
+        pair
+        for pair in zip(explained.remedies, explained.commands, strict=False)
+        if pair[1] and pair[0].change not in futile
+    ]
     shown = [pair for pair in made if pair[0].where == NOW]
     shown += [pair for pair in made if pair[0].where == IN_TEMPLATE][:1]
     for remedy, commands in shown:

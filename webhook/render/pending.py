@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
+from webhook.placement.commands import asking
 from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE
-from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json, run_then
+from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json, meant, run_then
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import in_words as preemption_in_words
 from webhook.simulation.pending import PASSES, Group, PendingList
@@ -42,6 +43,7 @@ def _group(group: Group, together: bool) -> Iterator[str]:
     names = ", ".join(one_line(name, LINE_LIMIT) for name in group.pods[:MOST_NAMES])
     more = f" and {len(group.pods) - MOST_NAMES:,} more" if len(group.pods) > MOST_NAMES else ""
     yield f"{one_line(f'{group.workload} in {group.namespace}', LINE_LIMIT)}: {len(group.pods)}: {names}{more}"
+    yield from (f"  {meaning}" for meaning in meant(group.misspelt or {}))
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
     if group.cause.startswith(PASSES):
         yield f"  {_next_try(group)}"
@@ -57,7 +59,7 @@ def _group(group: Group, together: bool) -> Iterator[str]:
         yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run_then(group.frees, group.stuck)}{alone}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
-        yield f"  no change was tried: evenkeel explain pod/{names.partition(',')[0]} -n {group.namespace}"
+        yield f"  no change was tried: {asking(group.namespace, group.pods[0])}"
 
 
 def _next_try(group: Group) -> str:

@@ -15,6 +15,7 @@ from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.fields import path_text
 from webhook.objects.references import ObjectKey
+from webhook.placement.commands import asking
 from webhook.placement.subject import FROM_POD
 from webhook.render.explanation import (
     Explained,
@@ -195,8 +196,7 @@ def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -
         "names": f"{names}{more}",
         "cause": one_line(_cause(group), LINE_LIMIT),
         "explained": None,
-        "ask": f"evenkeel explain pod/{one_line(group.subject.ref.name, LINE_LIMIT)} "
-        f"-n {one_line(group.subject.ref.namespace, LINE_LIMIT)}",
+        "ask": asking(group.subject.ref.namespace, group.subject.ref.name),
     }
     if group.explanation is not None:
         explained = Explained(group.subject, group.explanation, group.source, group.remedies, rollouts=None)

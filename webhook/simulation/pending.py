@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
-from webhook.objects.kinds import APPS, KINDS, Kinds
+from webhook.objects.kinds import APPS, CORE, KINDS, Kinds
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload_object import read_workload_object
 from webhook.placement.commands import Command, commands, deleting, read_template
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
-from webhook.placement.remedies import NOW, Remedy, remedies
+from webhook.placement.remedies import NOW, Remedy, misspelt_keys, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
@@ -26,7 +26,7 @@ from webhook.scheduler.framework import Feasibility, Framework, message
 from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
-from webhook.simulation.controllers import STATEFUL
+from webhook.simulation.controllers import CONTROLLER, SET, STATEFUL
 from webhook.simulation.waiting import placed
 
 PASSES = "a node passes now"
@@ -46,7 +46,8 @@ class Group(NamedTuple):
     one after the other: `frees` of the `stuck` ones, which do not run without a change; `commands` make it.  None is
     `tried` for the smallest groups of a large cluster.  So many of its Pods `run_now`, without a change.  `gaps` are
     what is not computed of some of the Pods.  `preemption` is what kube-scheduler does for the first of them, or what
-    it has done and waits for; None where preemption does not help.
+    it has done and waits for; None where preemption does not help.  `misspelt` are topology keys that no node has, with
+    those that were meant.
     """
 
     namespace: str
@@ -62,6 +63,7 @@ class Group(NamedTuple):
     run_now: int = 0
     stuck: int = 0
     commands: tuple[Command, ...] = ()
+    misspelt: Mapping[str, str] | None = None
 
 
 class PendingList(NamedTuple):
@@ -128,8 +130,8 @@ def pending(
     everybody = _crowd(waiting, snapshot, tries)
     groups = [
         _with_commands(
-            _group(*key[:4], alike, everybody if together else _crowd(alike, snapshot, tries), i < tried),
-            alike[0].subject.made_by,
+            _group(*key[:4], alike, everybody if together else _crowd(alike, snapshot, tries), i < tried, others or {}),
+            alike[0].subject,
             others or {},
             kinds,
         )
@@ -180,6 +182,7 @@ def _group(
     alike: Sequence[WaitingPod],
     crowd: Crowd,
     tries: bool,
+    others: Mapping[ObjectKey, Raw],
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
     unknown = tuple(dict.fromkeys(gap for pod in alike for gap in pod.gaps))
@@ -190,16 +193,31 @@ def _group(
     if alike[0].preempts:
         made = alike[0].preemption
         return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, preemption=made)
-    best, most, cycle = None, 0, alike[0].cycle
+    best, most, cycle, made_by = None, 0, alike[0].cycle, alike[0].subject.made_by
+    reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
     for remedy in remedies(cycle, alike[0].feasibility) if tries else ():
+        if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
+            continue  # A Pod that runs is not deleted for one that waits.
         if most < crowd.stuck and (number := crowd.running(remedy, alike)) > most:
             best, most = remedy, number
     stuck = crowd.stuck if best is not None else 0
-    return Group(namespace, api_group, workload, cause, names, best, most, tries, unknown, stuck=stuck)
+    return Group(
+        namespace,
+        api_group,
+        workload,
+        cause,
+        names,
+        best,
+        most,
+        tries,
+        unknown,
+        stuck=stuck,
+        misspelt=misspelt_keys(cycle),
+    )
 
 
 def _crowd(waiting: Sequence[WaitingPod], snapshot: Snapshot, tries: int) -> Crowd:
-    return Crowd([(pod.subject.ref, pod.cycle) for pod in waiting], snapshot, tries)
+    return Crowd([(pod.subject.ref, pod.cycle, not pod.preempts) for pod in waiting], snapshot, tries)
 
 
 def helped(
@@ -214,13 +232,13 @@ def helped(
 
     It is None for a change in the template, whose rollout is simulated, and for all where too many Pods wait.
     """
-    if not fixes or len(subjects) * len(snapshot.nodes) > NODES_TRIED_FOR_ALL:
+    if not fixes or not subjects or len(subjects) * len(snapshot.nodes) > NODES_TRIED_FOR_ALL:
         return 0, [None] * len(fixes)
     cycles: dict[tuple[str, str], Cycle] = {}
     for subject in subjects:
         if (key := attempt_likeness(subject)) not in cycles:
             cycles[key] = _cycle_of(subject, snapshot, features, profiles)
-    waiting = [(subject.ref, cycles[attempt_likeness(subject)]) for subject in subjects]
+    waiting = [(subject.ref, cycles[attempt_likeness(subject)], True) for subject in subjects]
     crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
     return crowd.stuck, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
 
@@ -230,68 +248,85 @@ def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features,
     return attempt(subject, snapshot, features, profile=profile).cycle
 
 
-def _with_commands(group: Group, made_by: ObjectRef | None, others: Mapping[ObjectKey, Raw], kinds: Kinds) -> Group:
-    """
-    Return the group with the commands that make its change.
-
-    An ordered StatefulSet replaces no Pod that waits, so these are to be deleted, too.
-    """
+def _with_commands(group: Group, subject: PlacementSubject, others: Mapping[ObjectKey, Raw], kinds: Kinds) -> Group:
+    """Return the group with the commands that make its change, for Pods such as the subject."""
+    made_by, pod_spec = subject.made_by, subject.pod.spec
     raw, remedy = others.get(made_by.key) if made_by is not None else None, group.remedy
     if remedy is None:
         return group
-    if remedy.where != NOW and raw is not None and _is_ordered(raw):
+    if remedy.where != NOW and raw is not None and _keeps_waiting_pods(raw):
         pods = f"Pod {group.pods[0]}" if len(group.pods) == 1 else "the Pods that wait"
         edits = None if remedy.edits is None else (*remedy.edits, deleting(group.namespace, *group.pods))
         remedy = remedy._replace(change=f"{remedy.change}, then delete {pods}", edits=edits)
-    return group._replace(remedy=remedy, commands=commands(remedy.edits, read_template(raw, kinds)))
+    return group._replace(remedy=remedy, commands=commands(remedy.edits, read_template(raw, pod_spec, kinds)))
 
 
-def _is_ordered(raw: Raw) -> bool:
-    """Return whether it is a StatefulSet that makes one Pod after the other."""
-    ref = ObjectRef.of(raw)
-    return (ref.api_version, ref.kind) == (APPS, STATEFUL) and read_workload_object(raw).stateful_set_update.ordered
+def _keeps_waiting_pods(raw: Raw) -> bool:
+    """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
+    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
+    if (ref.api_version, ref.kind) == (APPS, STATEFUL):
+        update = workload_object.stateful_set_update
+        return update.ordered or update.on_delete
+    return (ref.api_version, ref.kind) in ((APPS, SET), (CORE, CONTROLLER))
+
+
+def _reaches(raw: Raw | None) -> bool:
+    """Return whether a change of the template reaches the Pods that wait."""
+    if raw is None:
+        return True
+    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
+    if (ref.api_version, ref.kind) == (APPS, STATEFUL):
+        return not workload_object.stateful_set_update.partition
+    return ref.kind not in ("Job", "CronJob") and not workload_object.paused
 
 
 class Crowd:
     """
-    All Pods that wait, and which of them run in the end without any change.
+    All Pods that wait, and which of them run in the end without any change; those that preempt others are not counted.
 
     Each time that they are placed in one cluster after a change, PLACEMENTS_FOR_ALL are shared by `tries` such times.
     """
 
-    def __init__(self, waiting: Sequence[tuple[ObjectRef, Cycle]], snapshot: Snapshot, tries: int) -> None:
+    def __init__(self, waiting: Sequence[tuple[ObjectRef, Cycle, bool]], snapshot: Snapshot, tries: int) -> None:
         self._waiting, self._most = waiting, max(LEAST_PLACEMENTS, PLACEMENTS_FOR_ALL // max(1, tries))
         self._snapshot = snapshot
 
     @cached_property
     def _run_now(self) -> list[bool]:
-        return placed([cycle for _, cycle in self._waiting], self._snapshot, self._most)
+        return placed([cycle for _, cycle, _ in self._waiting], self._snapshot, self._most)
 
     @property
     def stuck(self) -> int:
         """The number of Pods that do not run without a change."""
-        return sum(not run for run in self._run_now)
+        return sum(counts and not run for run, (_, _, counts) in zip(self._run_now, self._waiting, strict=True))
 
     def runs_now(self, alike: Sequence[WaitingPod]) -> int:
         """Return how many of the Pods run in the end without any change."""
         names = {pod.subject.ref for pod in alike}
-        return sum(run for run, (ref, _) in zip(self._run_now, self._waiting, strict=True) if ref in names)
+        return sum(run for run, (ref, _, _) in zip(self._run_now, self._waiting, strict=True) if ref in names)
 
     def running(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> int:
         """
         Return how many of those that do not run without a change run in the end after this one.
 
-        A change in the template changes the Pods of its workload, which are `alike`, that ask for the same.
+        It is 0 if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
+        its workload, that ask for the same.
         """
-        attempts = [cycle for _, cycle in self._waiting]
+        attempts = [cycle for _, cycle, _ in self._waiting]
+        names = {pod.subject.ref for pod in alike}
         if remedy.where != NOW:
-            names, asked = {pod.subject.ref for pod in alike}, _asked(alike[0].cycle)
+            asked = _asked(alike[0].cycle)
             changed: dict[int, Cycle] = {}
-            for i, (ref, cycle) in enumerate(self._waiting):
+            for i, (ref, cycle, _) in enumerate(self._waiting):
                 if ref in names and _asked(cycle) == asked:
                     attempts[i] = changed.setdefault(id(cycle), _changed(cycle, remedy.cycle))
         run = placed(attempts, remedy.cycle.snapshot, self._most)
-        return sum(after and not before for before, after in zip(self._run_now, run, strict=True))
+        gained = [
+            ref
+            for before, after, (ref, _, counts) in zip(self._run_now, run, self._waiting, strict=True)
+            if counts and after and not before
+        ]
+        return len(gained) if not names or names.intersection(gained) else 0
 
 
 def _changed(cycle: Cycle, remedied: Cycle) -> Cycle:

@@ -282,6 +282,21 @@ class State:
                 return True
         return False
 
+    def schedule_each(self) -> bool:
+        """Try each of the waiting Pods once, in their order, and make no room; return whether any was bound."""
+        bound = False
+        for entry in list(self.waiting):
+            pod, of_class = entry[2], entry[2].of_class
+            alike = of_class, pod.mounts, pod.nominated
+            if of_class.waits or self._failed.get(alike) == self.version:
+                continue
+            if self._place(pod, of_class, self._counted_framework(pod, of_class)):
+                self.waiting.remove(entry)
+                bound = True
+            else:
+                self._failed[alike] = self.version
+        return bound
+
     def _place(self, pod: Pod, of_class: PodClass, framework: Framework) -> bool:
         """
         Bind a Pod to the best node; False if none is feasible.

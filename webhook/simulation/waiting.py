@@ -41,7 +41,7 @@ def placed(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: int) 
         pods.append(state.pod(_waiting_pod(cycle, maker)))
         state.wait(pods[-1])
     try:
-        while state.schedule_next():
+        while state.schedule_each():
             pass
     except OutOfPlacementsError:
         pass
