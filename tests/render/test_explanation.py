@@ -17,7 +17,7 @@ from webhook.placement.commands import Command, JsonPatch
 from webhook.placement.explanation import explain
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, POLICY, of_new_pod, of_pod
-from webhook.render.explanation import Explained, as_json, text
+from webhook.render.explanation import Explained, Proposal, as_json, text
 from webhook.simulation.results import Range
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
@@ -31,7 +31,15 @@ SAID = (
 def explained(*objects, subject=None, remedies=(), constraints=(), **spec):
     subject = subject or of_pod(pod(), {})
     found = explain(attempted(*objects, constraints=constraints, **spec), subject.unmodelled)
-    return Explained(subject, found, FROM_POD, remedies)
+    return Explained(subject, found, FROM_POD, [Proposal(remedy) for remedy in remedies])
+
+
+def proposing(one, **fields):
+    """What is explained with a field of each proposal, by its name."""
+    for name, values in fields.items():
+        each = zip(one.proposals, values, strict=True)
+        one = one._replace(proposals=[proposal._replace(**{name: value}) for proposal, value in each])
+    return one
 
 
 def lines(one):
@@ -293,7 +301,7 @@ def test_a_change_in_a_template_says_what_its_rollout_comes_to(rollout, outcome)
     softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted(node("n1")))
     now = Remedy("a node more", NOW, ("n2",), attempted(node("n1")))
     subject = of_pod(pod(owner="Deployment/web"), {})
-    one = explained(node("n1", cpu="0"), subject=subject, remedies=[now, softer])._replace(rollouts=[None, rollout])
+    one = proposing(explained(node("n1", cpu="0"), subject=subject, remedies=[now, softer]), rollout=[None, rollout])
     price = f"which replaces its Pods{': the rollout was simulated' if rollout.runs else ''}"
 
     assert [f"in the template of Deployment/web ({price})", f"softer        -> {outcome}"] == lines(one)[-2:]
@@ -404,7 +412,7 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
     )
     patch = JsonPatch(ObjectRef("apps/v1", "Deployment", "shop", "web"), ({"op": "remove", "path": "/a"},))
     commands = [[Command(("uncordon", "n1"))], [Command(("patch", "-p", "[]"), patch)], [Command(("patch", "other"))]]
-    one = explained(node("n1", cpu="0"), remedies=[now, template, other])._replace(commands=commands)
+    one = proposing(explained(node("n1", cpu="0"), remedies=[now, template, other]), commands=commands)
 
     assert ["a:", "kubectl uncordon n1", "", "b:", "kubectl patch -p '[]'", ""] == lines(one)[-7:-1]
     assert "The commands for the other changes: -o json." == lines(one)[-1]
@@ -417,7 +425,7 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
 def test_how_many_of_the_pods_that_wait_run_after_a_change():
     cycle = attempted(node("n1"))
     changes = [Remedy(name, NOW, ("n1",), cycle) for name in "abc"]
-    found = lines(explained(node("n1", cpu="0"), remedies=changes)._replace(stuck=4, runs=[4, 1, None]))
+    found = lines(proposing(explained(node("n1", cpu="0"), remedies=changes), run=[4, 1, None])._replace(stuck=4))
 
     assert ["a   -> n1; all 4 Pods that wait run then", "b   -> n1; 1 of 4 Pods that wait runs then", "c   -> n1"] == [
         line for line in found if "->" in line
@@ -427,6 +435,15 @@ def test_how_many_of_the_pods_that_wait_run_after_a_change():
 def test_a_rollout_that_goes_on_once_pods_that_wait_are_deleted():
     change = Remedy("a", IN_TEMPLATE, ("n1",), attempted(node("n1")))
     rollout = Rollout(20, 20, 0.0, Range(1, 1, 1), 3, replaced=1.0)
-    found = lines(explained(node("n1", cpu="0"), remedies=[change])._replace(rollouts=[rollout]))
+    found = lines(proposing(explained(node("n1", cpu="0"), remedies=[change]), rollout=[rollout]))
 
     assert "a   -> n1; all 3 Pods run in the end once the Pods that wait now are deleted" in found
+
+
+def test_a_change_whose_rollout_never_ends_has_no_command_in_the_text():
+    changes = [Remedy(name, IN_TEMPLATE, ("n1",), attempted(node("n1"))) for name in "ab"]
+    stuck, ending = (Rollout(20, 20, finishes, Range(1, 1, 1), 3) for finishes in (0.0, 1.0))
+    commands = [[Command(("patch", name))] for name in "ab"]
+    one = proposing(explained(node("n1", cpu="0"), remedies=changes), rollout=[stuck, ending], commands=commands)
+
+    assert ["kubectl patch b"] == [line for line in lines(one) if line.startswith("kubectl")]

@@ -24,7 +24,7 @@ from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.pod_object import priority_of
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
-from webhook.placement.commands import Command, commands, deleting, read_template
+from webhook.placement.commands import Command, Template, commands, deleting, read_template
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
@@ -46,7 +46,7 @@ from webhook.render import explanation as render
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.pending import helped, is_stuck
-from webhook.simulation.rollout_check import Rollout, Rollouts, simulated_rollouts
+from webhook.simulation.rollout_check import Rollout, simulated_rollouts
 
 POD = "Pod"
 NOT_JUDGED_CODE = 3
@@ -188,63 +188,50 @@ def _explained(
     refusing = obstacles(tried.cycle, explanation.feasibility)
     kept = kept_room(tried.cycle, explanation.feasibility)
     is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
-    order, stuck, runs = _ranked(subject, fixes, rollouts, known, profiles)
-    fixes, rollouts = tuple(fixes[i] for i in order), tuple(rollouts[i] for i in order)
+    stuck, runs = _helped(subject, fixes, known, profiles)
+    proposals = [
+        render.Proposal(fix, rollout, _commands(fix, rollout, subject, template), run)
+        for fix, rollout, run in zip(fixes, rollouts, runs, strict=True)
+    ]
     return render.Explained(
         subject,
         explanation,
         tried.source,
-        fixes,
+        sorted(proposals, key=_rank),
         notes,
-        rollouts,
         tried=is_tried,
         obstacles=refusing,
         kept_room=kept,
-        commands=[
-            (*made, *_deleting(subject, rollout)) if (made := commands(fix.edits, template)) else ()
-            for fix, rollout in zip(fixes, rollouts, strict=True)
-        ],
         stuck=stuck,
-        runs=[runs[i] for i in order],
     )
 
 
-def _deleting(subject: PlacementSubject, rollout: Rollout | None) -> tuple[Command, ...]:
-    """Return the command that deletes a Pod which waits, where only then the rollout goes on."""
-    if rollout is None or not subject.exists or rollout.finishes == 1 or rollout.replaced < 1:
-        return ()
-    return commands((deleting(subject.ref.namespace, subject.ref.name),), None)
+def _commands(
+    fix: Remedy, rollout: Rollout | None, subject: PlacementSubject, template: Template | None
+) -> tuple[Command, ...]:
+    """Return the commands that make a change, and delete the Pod which waits, where only then the rollout goes on."""
+    made = commands(fix.edits, template)
+    if not made or rollout is None or not subject.exists or rollout.finishes == 1 or rollout.replaced < 1:
+        return made
+    return (*made, *commands((deleting(subject.ref.namespace, subject.ref.name),), None))
 
 
-def _ranked(
-    subject: PlacementSubject, fixes: Sequence[Remedy], rollouts: Rollouts, known: Known, profiles: Profiles
-) -> tuple[list[int], int, list[int | None]]:
-    """
-    Return the order of the changes, those after which the most Pods run first, and how many Pods wait and run then.
-
-    Pods that wait are those of the namespace.
-    """
-    waiting = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
-    waiting = sorted(
-        (
-            pod
-            for pod in waiting
-            if is_stuck(pod) and pod.scheduler in profiles and pod.ref.namespace == subject.ref.namespace
-        ),
-        key=lambda pod: pod.ref.name,
-    )
+def _helped(
+    subject: PlacementSubject, fixes: Sequence[Remedy], known: Known, profiles: Profiles
+) -> tuple[int, list[int | None]]:
+    """Return how many Pods of the namespace wait, and how many of them run after each of the changes."""
+    there = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
+    waiting = [pod for pod in there if is_stuck(pod, profiles) and pod.ref.namespace == subject.ref.namespace]
+    waiting.sort(key=lambda pod: pod.ref.name)
     named = any(pod.ref == subject.ref for pod in waiting)
-    stuck, runs = helped(fixes, waiting if named else [], known.snapshot, known.features, profiles)
+    return helped(fixes, waiting if named else [], known.snapshot, known.features, profiles)
 
-    def rank(i: int) -> tuple[bool, float, float]:
-        rollout = rollouts[i]
-        return (
-            fixes[i].where != NOW,
-            -(runs[i] or 0),
-            -(rollout.finishes + rollout.replaced if rollout is not None else 0),
-        )
 
-    return sorted(range(len(fixes)), key=rank), stuck, runs
+def _rank(proposal: render.Proposal) -> tuple[bool, float, float]:
+    """Return the sort key by which changes in the cluster come first, and those after which the most Pods run."""
+    rollout = proposal.rollout
+    ends = rollout.finishes + rollout.replaced if rollout is not None else 0
+    return proposal.remedy.where != NOW, -(proposal.run or 0), -ends
 
 
 def _defaults(policy: Policy, known: Known) -> DefaultsOf:

@@ -55,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
 
     known = clusters.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)
     subjects = [of_pod(pod, known.others) for pod in known.pods]
-    waiting = [subject for subject in subjects if _refused(subject, profiles)]
+    waiting = [subject for subject in subjects if is_stuck(subject, profiles)]
     listed = pending(waiting, known.snapshot, known.features, profiles, known.others)
-    others = Counter(_other(subject, profiles) for subject in subjects if not _refused(subject, profiles))
+    others = Counter(_other(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
     notes = known.notes if listed.agree == listed.compared else (*known.notes, *known.assumed)
     if chosen.namespace and not subjects:
         notes = (*notes, f"Only the namespace {chosen.namespace} was looked at; -A looks at all.")
@@ -66,11 +66,6 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_on == inputs.NOT_JUDGED:
         return int(any(group.gaps for group in listed.groups))
     return 1 if args.fail_on and waiting else 0
-
-
-def _refused(subject: PlacementSubject, profiles: Profiles) -> bool:
-    """Return whether kube-scheduler has tried to place the Pod, and found no node."""
-    return is_stuck(subject) and subject.scheduler in profiles
 
 
 def _other(subject: PlacementSubject, profiles: Profiles) -> str:

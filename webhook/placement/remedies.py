@@ -38,6 +38,7 @@ from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.domains import carrying_every_key
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible, nominated_for
+from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
 from webhook.scheduler.profile import (
     NODE_AFFINITY,
@@ -104,6 +105,18 @@ def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
     """
     finders = _finders(cycle, feasibility)
     return _printed(list(_single(cycle, finders)) or list(_pairs(cycle, finders)))
+
+
+def asking_as(pod: IncomingPod, changed: IncomingPod) -> IncomingPod:
+    """Return the Pod with all that a change in its template may change, beside constraints."""
+    return replace(
+        pod,
+        requests=changed.requests,
+        affinity=changed.affinity,
+        tolerations=changed.tolerations,
+        pod_affinity=changed.pod_affinity,
+        ports=changed.ports,
+    )
 
 
 def _finders(cycle: Cycle, feasibility: Feasibility) -> list[tuple[str, Finder]]:
@@ -202,8 +215,9 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     if refused(feasibility, NODE_RESOURCES_FIT):
         yield _with_room
     if feasibility.spread.unlabelled:
+        misspelt = misspelt_keys(cycle)
         for constraint in _hard(cycle):
-            if constraint.topology_key not in misspelt_keys(cycle):
+            if constraint.topology_key not in misspelt:
                 yield partial(_labelled, key=constraint.topology_key)
     yield from affinity_changes.in_cluster(cycle, feasibility)
     yield from volume_changes.in_cluster(cycle, feasibility, key)
@@ -221,9 +235,10 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     """Yield the functions that find changes in the Pod's template."""
+    meant = misspelt_keys(cycle)
     for constraint in _hard(cycle):
-        if (meant := misspelt_keys(cycle).get(constraint.topology_key)) is not None:
-            right = Change("topologyKey", "topology_key", meant)
+        if constraint.topology_key in meant:
+            right = Change("topologyKey", "topology_key", meant[constraint.topology_key])
             yield partial(_with_constraint, constraint=constraint, changes=[right])
     for constraint in _hard(cycle):
         yield partial(_with_constraint, constraint=constraint, changes=_policies(constraint))

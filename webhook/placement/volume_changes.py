@@ -153,12 +153,9 @@ def _chosen_anew(cycle: Cycle) -> Iterator[Variant]:
     there = cycle.snapshot.nodes
     stuck = [claim for claim in cycle.claims if claim.selected_node and there.get(claim.selected_node) is None]
     free = [replace(claim, selected_node=None) for claim in stuck]
-    names = " and ".join(claim.name for claim in stuck)
-    words = f"take the annotation {SELECTED_NODE} off claim{'s' * (len(stuck) > 1)} {names}"
-    named = [claim.name for claim in stuck]
-    edit = ClusterEdit(
-        ("annotate", "pvc", *named, "-n", cycle.pod.namespace, f"{SELECTED_NODE}-"), (cycle.pod.namespace, *named)
-    )
+    names, namespace = [claim.name for claim in stuck], cycle.pod.namespace
+    words = f"take the annotation {SELECTED_NODE} off claim{'s' * (len(stuck) > 1)} {' and '.join(names)}"
+    edit = ClusterEdit(("annotate", "pvc", *names, "-n", namespace, f"{SELECTED_NODE}-"), (namespace, *names))
     yield Variant(words, _with(cycle, storage=cycle.storage.with_claims(free)), (edit,))
 
 

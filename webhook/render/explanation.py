@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
-from itertools import islice, zip_longest
+from itertools import islice
 from operator import and_
 from types import MappingProxyType
 from typing import NamedTuple
@@ -60,32 +60,47 @@ TRIED_AGAIN = "kube-scheduler tries it again when a change may let it in, or som
 PLACED_THEN = "it will be placed then, unless other Pods that wait take the place"
 
 
+class Proposal(NamedTuple):
+    """
+    A remedy with the rollout that it starts, None for one that starts none that can be simulated.
+
+    `commands` make it, none where a person has to make it otherwise.  So many of the Pods that wait `run` then, None
+    where that was not simulated.
+    """
+
+    remedy: Remedy
+    rollout: Rollout | None = None
+    commands: Sequence[Command] = ()
+    run: int | None = None
+
+    @property
+    def futile(self) -> bool:
+        """Whether the rollout was simulated, and never ended."""
+        rollout = self.rollout
+        return rollout is not None and rollout.runs > 0 and not (rollout.finishes or rollout.replaced)
+
+
 class Explained(NamedTuple):
     """
     All that is to be printed of one Pod; `source` is where its constraints come from.
 
-    `rollouts` are what each of the `remedies` would come to, None for one that starts none that can be simulated;
-    they are None where none was tried.  Kube-scheduler has `tried` to place the Pod, or will.  Where no policy was
-    `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and ports for which nodes are
-    refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but for them.  `commands` are
-    those that make each of the remedies, none for one that a person has to make otherwise.
-    So many Pods are `stuck`, this one among them, and so many of them in the `runs` after each of the remedies; None
-    where that was not simulated.
+    `simulated`: rollouts were tried for the proposals, as far as they can be.  Kube-scheduler has `tried` to place the
+    Pod, or will.  Where no policy was `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and
+    ports for which nodes are refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but
+    for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.
     """
 
     subject: PlacementSubject
     explanation: Explanation
     source: str
-    remedies: Sequence[Remedy]
+    proposals: Sequence[Proposal]
     notes: Sequence[str] = ()
-    rollouts: Sequence[Rollout | None] | None = ()
+    simulated: bool = True
     named: bool = True
     tried: bool = True
     obstacles: Sequence[Obstacle] = ()
     kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})
-    commands: Sequence[Sequence[Command]] = ()
     stuck: int = 0
-    runs: Sequence[int | None] = ()
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -532,63 +547,48 @@ def preferred(explanation: Explanation) -> str:
 
 
 def _remedies(explained: Explained) -> Iterator[str]:
-    remedies = explained.remedies
-    if not remedies:
+    proposals = explained.proposals
+    if not proposals:
         yield "  No change that evenkeel tried lets it in, and no two of them together."
         return
     preemption = explained.explanation.preemption
     instead = "In place of preemption any" if preemption is not None and preemption.helps else "Any"
     yield f"  {instead} one of these would let it in (each was tried):"
-    width = max(len(remedy.change) for remedy in remedies)
+    width = max(len(proposal.remedy.change) for proposal in proposals)
     for title, changes in remedies_by_place(explained):
         yield f"  {title}"
         yield from (f"    {change:<{width}}   -> {outcome}" for change, outcome in changes)
-    yield from _commands(explained)
+    yield from _commands(proposals)
 
 
-def _commands(explained: Explained) -> Iterator[str]:
+def _commands(proposals: Sequence[Proposal]) -> Iterator[str]:
     """Yield the commands for the first changes: those in the cluster, and one in the template."""
-    futile = {
-        remedy.change
-        for remedy, rollout in zip(explained.remedies, explained.rollouts or (), strict=False)
-        if rollout is not None and rollout.runs and not (rollout.finishes or rollout.replaced)
-    }
-    made = [
-        pair
-        for pair in zip(explained.remedies, explained.commands, strict=False)
-        if pair[1] and pair[0].change not in futile
-    ]
-    shown = [pair for pair in made if pair[0].where == NOW]
-    shown += [pair for pair in made if pair[0].where == IN_TEMPLATE][:1]
-    for remedy, commands in shown:
+    made = [proposal for proposal in proposals if proposal.commands and not proposal.futile]
+    shown = _made(made, NOW) + _made(made, IN_TEMPLATE)[:1]
+    for proposal in shown:
         yield ""
-        yield f"  {remedy.change}:"
-        yield from (f"    {command}" for command in commands)
+        yield f"  {proposal.remedy.change}:"
+        yield from (f"    {command}" for command in proposal.commands)
     if len(shown) < len(made):
         yield ""
         yield "  The commands for the other changes: -o json."
 
 
+def _made(proposals: Iterable[Proposal], where: str) -> list[Proposal]:
+    return [proposal for proposal in proposals if proposal.remedy.where == where]
+
+
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     """Yield the changes that are made in the same place, each with the nodes that take the Pod then; and where."""
-    remedies = explained.remedies
-    rollouts = {remedy.change: rollout for remedy, rollout in zip(remedies, explained.rollouts or (), strict=False)}
-    runs = {remedy.change: number for remedy, number in zip(remedies, explained.runs, strict=False)}
-    titles = {NOW: "now", IN_TEMPLATE: _template(explained.subject, explained.source, _price(explained.rollouts))}
+    titles = {NOW: "now", IN_TEMPLATE: _template(explained.subject, explained.source, _price(explained))}
     for where, title in titles.items():
-        in_place = [remedy for remedy in remedies if remedy.where == where]
-        if in_place:
-            yield (
-                title,
-                [
-                    (
-                        remedy.change,
-                        f"{_some(remedy.nodes)}{_rolled_out(rollouts.get(remedy.change))}"
-                        f"{_running(runs.get(remedy.change), explained.stuck)}",
-                    )
-                    for remedy in in_place
-                ],
-            )
+        if in_place := _made(explained.proposals, where):
+            yield title, [(proposal.remedy.change, _come_to(proposal, explained.stuck)) for proposal in in_place]
+
+
+def _come_to(proposal: Proposal, stuck: int) -> str:
+    """Return what a change comes to: the nodes that take the Pod, its rollout, and the Pods that run then."""
+    return f"{_some(proposal.remedy.nodes)}{_rolled_out(proposal.rollout)}{_running(proposal.run, stuck)}"
 
 
 def _running(number: int | None, stuck: int) -> str:
@@ -635,11 +635,11 @@ def _template(subject: PlacementSubject, source: str, rollout: str) -> str:
     return f"in the Pod{anew}"
 
 
-def _price(rollouts: Sequence[Rollout | None] | None) -> str:
+def _price(explained: Explained) -> str:
     """Return what a change in the template entails, and whether that was simulated."""
-    if rollouts is None:
+    if not explained.simulated:
         return _NOT_TRIED
-    simulated = [rollout.runs for rollout in rollouts if rollout is not None]
+    simulated = [proposal.rollout.runs for proposal in explained.proposals if proposal.rollout is not None]
     return _ROLLOUT_SIMULATED if any(simulated) else _REPLACES if simulated else _NOT_SIMULATED
 
 
@@ -677,16 +677,14 @@ def as_json(explained: Explained) -> dict[str, object]:
         "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.message else None,
         "remedies": [
             {
-                "change": remedy.change,
-                "where": remedy.where,
-                "nodes": list(remedy.nodes),
-                "rollout": _rollout_json(rollout),
-                "commands": [command_json(command) for command in made or ()],
-                "runs": runs,
+                "change": proposal.remedy.change,
+                "where": proposal.remedy.where,
+                "nodes": list(proposal.remedy.nodes),
+                "rollout": _rollout_json(proposal.rollout),
+                "commands": [command_json(command) for command in proposal.commands],
+                "runs": proposal.run,
             }
-            for remedy, rollout, made, runs in zip_longest(
-                explained.remedies, explained.rollouts or (), explained.commands, explained.runs
-            )
+            for proposal in explained.proposals
         ],
         "stuck": explained.stuck,
         **preemption_json(explanation.preemption),

@@ -43,7 +43,7 @@ def _group(group: Group, together: bool) -> Iterator[str]:
     names = ", ".join(one_line(name, LINE_LIMIT) for name in group.pods[:MOST_NAMES])
     more = f" and {len(group.pods) - MOST_NAMES:,} more" if len(group.pods) > MOST_NAMES else ""
     yield f"{one_line(f'{group.workload} in {group.namespace}', LINE_LIMIT)}: {len(group.pods)}: {names}{more}"
-    yield from (f"  {meaning}" for meaning in meant(group.misspelt or {}))
+    yield from (f"  {meaning}" for meaning in meant(group.misspelt))
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
     if group.cause.startswith(PASSES):
         yield f"  {_next_try(group)}"

@@ -19,6 +19,7 @@ from webhook.placement.commands import asking
 from webhook.placement.subject import FROM_POD
 from webhook.render.explanation import (
     Explained,
+    Proposal,
     claim_lines,
     constraint_remarks,
     constraint_words,
@@ -199,7 +200,8 @@ def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -
         "ask": asking(group.subject.ref.namespace, group.subject.ref.name),
     }
     if group.explanation is not None:
-        explained = Explained(group.subject, group.explanation, group.source, group.remedies, rollouts=None)
+        proposals = [Proposal(remedy) for remedy in group.remedies]
+        explained = Explained(group.subject, group.explanation, group.source, proposals, simulated=False)
         row["explained"] = _explained(explained, group.tried, now)
     return row
 

@@ -18,7 +18,7 @@ from webhook.objects.workload_object import read_workload_object
 from webhook.placement.commands import Command, commands, deleting, read_template
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
-from webhook.placement.remedies import NOW, Remedy, misspelt_keys, remedies
+from webhook.placement.remedies import NOW, Remedy, asking_as, misspelt_keys, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
@@ -63,7 +63,7 @@ class Group(NamedTuple):
     run_now: int = 0
     stuck: int = 0
     commands: tuple[Command, ...] = ()
-    misspelt: Mapping[str, str] | None = None
+    misspelt: Mapping[str, str] = {}
 
 
 class PendingList(NamedTuple):
@@ -164,9 +164,10 @@ def _attempted(
         yield alike[key]._replace(subject=subject)
 
 
-def is_stuck(subject: PlacementSubject) -> bool:
-    """Return whether kube-scheduler has tried to place the Pod, and found no node."""
-    return subject.verdict.reason == UNSCHEDULABLE_REASON and not subject.node and not subject.pod.terminating
+def is_stuck(subject: PlacementSubject, profiles: Profiles) -> bool:
+    """Return whether kube-scheduler, with these profiles, has tried to place the Pod, and found no node."""
+    refused = subject.verdict.reason == UNSCHEDULABLE_REASON and subject.scheduler in profiles
+    return refused and not subject.node and not subject.pod.terminating
 
 
 def most_tried(snapshot: Snapshot) -> int:
@@ -217,7 +218,7 @@ def _group(
 
 
 def _crowd(waiting: Sequence[WaitingPod], snapshot: Snapshot, tries: int) -> Crowd:
-    return Crowd([(pod.subject.ref, pod.cycle, not pod.preempts) for pod in waiting], snapshot, tries)
+    return Crowd([Waiter(pod.subject.ref, pod.cycle, not pod.preempts) for pod in waiting], snapshot, tries)
 
 
 def helped(
@@ -235,10 +236,11 @@ def helped(
     if not fixes or not subjects or len(subjects) * len(snapshot.nodes) > NODES_TRIED_FOR_ALL:
         return 0, [None] * len(fixes)
     cycles: dict[tuple[str, str], Cycle] = {}
+    waiting = list[Waiter]()
     for subject in subjects:
         if (key := attempt_likeness(subject)) not in cycles:
             cycles[key] = _cycle_of(subject, snapshot, features, profiles)
-    waiting = [(subject.ref, cycles[attempt_likeness(subject)], True) for subject in subjects]
+        waiting.append(Waiter(subject.ref, cycles[key]))
     crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
     return crowd.stuck, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
 
@@ -280,30 +282,38 @@ def _reaches(raw: Raw | None) -> bool:
     return ref.kind not in ("Job", "CronJob") and not workload_object.paused
 
 
+class Waiter(NamedTuple):
+    """A Pod of a crowd; one that preempts others is placed, and not `counted`."""
+
+    ref: ObjectRef
+    cycle: Cycle
+    counted: bool = True
+
+
 class Crowd:
     """
-    All Pods that wait, and which of them run in the end without any change; those that preempt others are not counted.
+    All Pods that wait, and which of them run in the end without any change.
 
     Each time that they are placed in one cluster after a change, PLACEMENTS_FOR_ALL are shared by `tries` such times.
     """
 
-    def __init__(self, waiting: Sequence[tuple[ObjectRef, Cycle, bool]], snapshot: Snapshot, tries: int) -> None:
+    def __init__(self, waiting: Sequence[Waiter], snapshot: Snapshot, tries: int) -> None:
         self._waiting, self._most = waiting, max(LEAST_PLACEMENTS, PLACEMENTS_FOR_ALL // max(1, tries))
         self._snapshot = snapshot
 
     @cached_property
     def _run_now(self) -> list[bool]:
-        return placed([cycle for _, cycle, _ in self._waiting], self._snapshot, self._most)
+        return placed([waiter.cycle for waiter in self._waiting], self._snapshot, self._most)
 
     @property
     def stuck(self) -> int:
         """The number of Pods that do not run without a change."""
-        return sum(counts and not run for run, (_, _, counts) in zip(self._run_now, self._waiting, strict=True))
+        return sum(waiter.counted and not run for run, waiter in zip(self._run_now, self._waiting, strict=True))
 
     def runs_now(self, alike: Sequence[WaitingPod]) -> int:
         """Return how many of the Pods run in the end without any change."""
         names = {pod.subject.ref for pod in alike}
-        return sum(run for run, (ref, _, _) in zip(self._run_now, self._waiting, strict=True) if ref in names)
+        return sum(run for run, waiter in zip(self._run_now, self._waiting, strict=True) if waiter.ref in names)
 
     def running(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> int:
         """
@@ -312,7 +322,7 @@ class Crowd:
         It is 0 if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
         its workload, that ask for the same.
         """
-        attempts = [cycle for _, cycle, _ in self._waiting]
+        attempts = [waiter.cycle for waiter in self._waiting]
         names = {pod.subject.ref for pod in alike}
         if remedy.where != NOW:
             asked = _asked(alike[0].cycle)
@@ -322,25 +332,16 @@ class Crowd:
                     attempts[i] = changed.setdefault(id(cycle), _changed(cycle, remedy.cycle))
         run = placed(attempts, remedy.cycle.snapshot, self._most)
         gained = [
-            ref
-            for before, after, (ref, _, counts) in zip(self._run_now, run, self._waiting, strict=True)
-            if counts and after and not before
+            waiter.ref
+            for before, after, waiter in zip(self._run_now, run, self._waiting, strict=True)
+            if waiter.counted and after and not before
         ]
         return len(gained) if not names or names.intersection(gained) else 0
 
 
 def _changed(cycle: Cycle, remedied: Cycle) -> Cycle:
     """Return the attempt for a Pod of the template that a remedy changes; its labels and claims are its own."""
-    changed = remedied.pod
-    asked = replace(
-        cycle.pod,
-        requests=changed.requests,
-        affinity=changed.affinity,
-        tolerations=changed.tolerations,
-        pod_affinity=changed.pod_affinity,
-        ports=changed.ports,
-    )
-    return replace(cycle, pod=asked, constraints=remedied.constraints)
+    return replace(cycle, pod=asking_as(cycle.pod, remedied.pod), constraints=remedied.constraints)
 
 
 def _asked(cycle: Cycle) -> tuple[object, ...]:

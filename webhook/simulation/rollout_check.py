@@ -16,7 +16,7 @@ from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.references import ObjectRef
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
-from webhook.placement.remedies import IN_TEMPLATE, Remedy
+from webhook.placement.remedies import IN_TEMPLATE, Remedy, asking_as
 from webhook.scheduler.pod_affinity import PodAffinity, preferring
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation.controllers import STATEFUL, SimulatedCluster
@@ -113,15 +113,8 @@ def _changed(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:
         for constraint in changed.constraints
         if constraint.index in own
     ]
-    pod = changed.pod
-    asked = replace(
-        of_class.pod,
-        affinity=pod.affinity,
-        tolerations=pod.tolerations,
-        requests=pod.requests,
-        pod_affinity=_softened(of_class.pod.pod_affinity, before.pod.pod_affinity, pod.pod_affinity),
-        ports=pod.ports,
-    )
+    softened = _softened(of_class.pod.pod_affinity, before.pod.pod_affinity, changed.pod.pod_affinity)
+    asked = replace(asking_as(of_class.pod, changed.pod), pod_affinity=softened)
     return replace(of_class, pod=asked, constraints=tuple(constraints))
 
 

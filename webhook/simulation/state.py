@@ -268,34 +268,25 @@ class State:
         """
         Bind the first of the waiting Pods for which there is a node, or make room for it; False if neither is possible.
         """
-        for entry in self.waiting:
-            pod, of_class = entry[2], entry[2].of_class
-            alike = of_class, pod.mounts, pod.nominated
-            if of_class.waits or self._failed.get(alike) == self.version:
-                continue
-            framework = self._counted_framework(pod, of_class)
-            if self._place(pod, of_class, framework):
-                self.waiting.remove(entry)
-                return True
-            self._failed[alike] = self.version
-            if self._make_room is not None and self._make_room(pod, framework):
-                return True
-        return False
+        return any(self._try(entry) for entry in self.waiting)
 
     def schedule_each(self) -> bool:
-        """Try each of the waiting Pods once, in their order, and make no room; return whether any was bound."""
-        bound = False
-        for entry in list(self.waiting):
-            pod, of_class = entry[2], entry[2].of_class
-            alike = of_class, pod.mounts, pod.nominated
-            if of_class.waits or self._failed.get(alike) == self.version:
-                continue
-            if self._place(pod, of_class, self._counted_framework(pod, of_class)):
-                self.waiting.remove(entry)
-                bound = True
-            else:
-                self._failed[alike] = self.version
-        return bound
+        """Try each of the waiting Pods once, in their order; return whether anything came of it."""
+        bound = [self._try(entry) for entry in list(self.waiting)]
+        return any(bound)
+
+    def _try(self, entry: tuple[int, int, Pod]) -> bool:
+        """Bind a waiting Pod, or make room for it; False if neither is possible, or nothing new may let it in."""
+        pod, of_class = entry[2], entry[2].of_class
+        alike = of_class, pod.mounts, pod.nominated
+        if of_class.waits or self._failed.get(alike) == self.version:
+            return False
+        framework = self._counted_framework(pod, of_class)
+        if self._place(pod, of_class, framework):
+            self.waiting.remove(entry)
+            return True
+        self._failed[alike] = self.version
+        return self._make_room is not None and self._make_room(pod, framework)
 
     def _place(self, pod: Pod, of_class: PodClass, framework: Framework) -> bool:
         """

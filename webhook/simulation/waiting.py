@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.counts import NO_REQUESTS
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import NominatedPod, Snapshot
@@ -56,10 +56,17 @@ def _others(nominated: Iterable[NominatedPod], attempts: Iterable[Cycle]) -> lis
 
 def _nominated_pod(nominated: NominatedPod) -> InitialPod:
     """Return a Pod on the node that is nominated for it."""
-    pod: BoundPod = nominated.pod
-    kept = {"affinity": pod.affinity, "ports": pod.ports, "mounts": pod.mounts, "priority": pod.priority}
-    requests = {"requests": pod.requests} if pod.requests is not None else {}
-    return InitialPod(nominated.namespace, pod.labels, pod.node, **requests, **kept)  # type: ignore[arg-type]
+    pod = nominated.pod
+    return InitialPod(
+        nominated.namespace,
+        pod.labels,
+        pod.node,
+        pod.requests or NO_REQUESTS,
+        affinity=pod.affinity,
+        ports=pod.ports,
+        mounts=pod.mounts,
+        priority=pod.priority,
+    )
 
 
 def _class_of(cycle: Cycle) -> PodClass:
