@@ -151,7 +151,7 @@ class Crowd:
             told = HELPED.search(refusal(there))
             count = int(told[2]) if told else 0
             already = self.counted(said, nominated, leaving)
-            victims = until(lambda: self.victims(count, leaving, already), f"{count} victims of {name}")
+            victims = until(lambda: self.victims(nominated, count, leaving, already), f"{count} victims of {name}")
         elif not node(there):
             self.api.call("DELETE", f"{self.pods}/{name}", NOW)
         return Preempted(name, said, refusal(there), nominated, victims, node(there))
@@ -161,9 +161,15 @@ class Crowd:
         outcomes = next((one["outcomes"] for one in said["preemption"]["nodes"] if one["node"] == nominated), [])
         return leaving & {pod for outcome in outcomes for entry in outcome["victims"] for pod in entry["pods"]}
 
-    def victims(self, count: int, leaving: frozenset[str], already: frozenset[str]) -> frozenset[str] | None:
-        """Return the Pods that are leaving; those that were before are among them where the others are too few."""
-        new = self.leaving() - leaving
+    def victims(
+        self, nominated: str, count: int, leaving: frozenset[str], already: frozenset[str]
+    ) -> frozenset[str] | None:
+        """
+        Return the Pods that are leaving this node; those that were before are among them where the others are too few.
+
+        Pods may be leaving another node at the same time: kube-scheduler tries earlier Pods again, and they preempt.
+        """
+        new = self.leaving(nominated) - leaving
         if count and len(new) == count:
             return new
         return (new | already) if len(new) + len(already) >= count else None
@@ -185,9 +191,11 @@ class Crowd:
         there = self.api.call("GET", f"{self.pods}/{name}")
         return there if node(there) or refusal(there) else None
 
-    def leaving(self) -> frozenset[str]:
+    def leaving(self, of: str = "") -> frozenset[str]:
+        """Return the Pods that are ending, those of one node or all."""
         there = self.api.call("GET", self.pods)["items"]
-        names = [one["metadata"]["name"] for one in there if "deletionTimestamp" in one["metadata"]]
+        ending = [one for one in there if "deletionTimestamp" in one["metadata"]]
+        names = [one["metadata"]["name"] for one in ending if of in ("", node(one))]
         return frozenset(f"{self.namespace}/{name}" for name in names)
 
     def end_victims(self) -> None:
