@@ -151,9 +151,9 @@ class Cluster:
             del spec["topologySpreadConstraints"][int(found[1])]
         elif found := re.fullmatch(r"add a toleration of (\w+)=(\w+):(\w+)", change):
             spec["tolerations"] = [{"key": found[1], "value": found[2], "effect": found[3]}]
-        elif found := re.fullmatch(r"lower the requests by (\d+)m of cpu", change):
+        elif found := re.fullmatch(r"lower the requests: cpu from \w+ to (\w+)", change):
             requests = spec["containers"][0]["resources"]["requests"]
-            requests["cpu"] = f"{int(requests['cpu'].removesuffix('m')) - int(found[1])}m"
+            requests["cpu"] = found[1]
         elif change == "remove the nodeSelector and the required node affinity":
             del spec["affinity"]
         else:
@@ -191,7 +191,7 @@ def bound(cluster: Cluster) -> str:
     (TAINTED, "delete Pods running-0 and running-1, which nothing makes again (zone a)"),
     (TAINTED, "add an untainted node (such as c1) to zone c"),
     (FEW, f"label other1 with the zone in which it is ({ZONE}), if that is a new zone"),
-    (FEW, "add a node in another zone"),
+    (FEW, "add a node (such as a1) in a new zone"),
     (FULL, "free 200m of cpu on a1"),
 )
 def test_what_is_done_to_the_cluster_lets_the_pod_in(cluster, change):
@@ -209,7 +209,7 @@ def test_what_is_done_to_the_cluster_lets_the_pod_in(cluster, change):
     (TAINTED, "whenUnsatisfiable: ScheduleAnyway on constraint 0"),
     (FEW, "minDomains: 1 on constraint 0"),
     (FEW, "remove constraint 0"),
-    (FULL, "lower the requests by 200m of cpu"),
+    (FULL, "lower the requests: cpu from 600m to 400m"),
     (LEFT_OUT, "nodeAffinityPolicy: Honor on constraint 0"),
     (LEFT_OUT, "remove the nodeSelector and the required node affinity"),
 )
@@ -222,7 +222,7 @@ def test_what_is_changed_in_the_template_lets_the_next_pod_in(cluster, change):
     assert bound(cluster) in remedy["nodes"]
 
 
-@remedies((TOO_LARGE, "uncordon a1, and lower the requests by 200m of cpu"))
+@remedies((TOO_LARGE, "uncordon a1, and lower the requests: cpu from 1200m to 1"))
 def test_where_no_change_alone_helps_two_do(cluster, change):
     remedies = cluster.remedies()
     assert change in remedies
@@ -291,7 +291,7 @@ def of_deployment(cluster: Cluster) -> dict[str, dict]:
     (TAINTED, "whenUnsatisfiable: ScheduleAnyway on constraint 0"),
     (FEW, "minDomains: 1 on constraint 0"),
     (FEW, "remove constraint 0"),
-    (FULL, "lower the requests by 200m of cpu"),
+    (FULL, "lower the requests: cpu from 600m to 400m"),
     (LEFT_OUT, "remove the nodeSelector and the required node affinity"),
 )
 def test_a_command_changes_the_template_as_was_said(cluster, change):

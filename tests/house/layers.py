@@ -90,7 +90,8 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-simulation.pending · simulation.remedies · simulation.rollout_check
+simulation.pending · simulation.remedies
+simulation.rollout_check
 simulation.planning · simulation.results
 simulation.initial_pods · simulation.run
 simulation.controllers

@@ -49,7 +49,7 @@ def test_anti_affinity_of_its_own():
     pods = [having("a1"), having("b1")]
 
     assert {
-        (NOW, "add a node in another zone"): {"a new node"},
+        (NOW, "add a node (such as a1) in a new zone"): {"a new node"},
         (IN_TEMPLATE, f"make podAntiAffinity per {ZONE} preferred, not required"): {"a1", "b1"},
     } == found(attempted(node("a1", "a"), node("b1", "b"), *pods, affinity=terms("web")))
 
@@ -61,7 +61,7 @@ def test_anti_affinity_of_others_in_the_domain_with_the_fewest_of_them():
 
     assert {
         (NOW, "move the Pods whose anti-affinity selects it away from zone b"): {"b1"},
-        (NOW, "add a node in another zone"): {"a new node"},
+        (NOW, "add a node (such as a1) in a new zone"): {"a new node"},
     } == found(cycle)
 
 

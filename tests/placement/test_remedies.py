@@ -35,7 +35,7 @@ def test_a_zone_that_is_shut_and_empty():
     assert {
         (NOW, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"): {"c1"},
         (NOW, "add an untainted node (such as c1) to zone c"): {"a new node"},
-        (NOW, "add a node in another zone"): {"a new node"},
+        (NOW, "add a node (such as a1) in a new zone"): {"a new node"},
         (IN_TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
         (IN_TEMPLATE, "maxSkew: 3 on constraint 0"): {"a1", "b1"},
         (IN_TEMPLATE, "add a toleration of dedicated=infra:NoSchedule"): {"c1"},
@@ -109,7 +109,7 @@ def test_a_new_node_is_not_one_that_is_called_new():
     cycle = attempted(node("new", "new", cpu="1"), running("new", cpu="1"), constraints=[spread()], cpu="500m")
 
     assert {"a new node"} == found(cycle)[NOW, "add a node (such as new) to zone new"]
-    assert {"a new node"} == found(cycle)[NOW, "add a node in another zone"]
+    assert {"a new node"} == found(cycle)[NOW, "add a node (such as new) in a new zone"]
 
 
 def test_too_few_domains():
@@ -134,22 +134,24 @@ def test_no_room():
     assert {
         (NOW, "free 1 of cpu on a1"): {"a1"},
         (NOW, "add a node (such as a1)"): {"a new node"},
-        (IN_TEMPLATE, "lower the requests by 500m of cpu"): {"b1"},
+        (IN_TEMPLATE, "lower the requests: cpu from 1500m to 1"): {"b1"},
     } == found(cycle)
 
 
 def test_smaller_requests_where_many_nodes_that_are_shut_have_more_room():
     shut = [node(f"shut-{one}", taints=[INFRA], cpu=str(100 + one)) for one in range(70)]
-    cycle = attempted(node("a1", cpu="2"), running("a1", "1500m"), *shut, cpu="200")
+    cycle = attempted(node("a1", cpu="52"), running("a1", "1500m"), *shut, cpu="200")
 
-    assert {"a1"} == found(cycle)[IN_TEMPLATE, "lower the requests by 199500m of cpu"]
+    assert {"a1"} == found(cycle)[IN_TEMPLATE, "lower the requests: cpu from 200 to 50500m"]
 
 
-def test_requests_are_not_lowered_by_more_than_there_is():
-    overcommitted = [running("a1", "3"), running("a1", "3")]
-    cycle = attempted(node("a1", cpu="2"), *overcommitted, cpu="1")
+@pytest.mark.parametrize(
+    ("used", "change"), [("3", "lower the requests: cpu from 4 to 1"), ("3100m", None), ("5", None)]
+)
+def test_requests_are_not_lowered_to_less_than_a_quarter(used, change):
+    cycle = attempted(node("a1", cpu="4"), running("a1", used), cpu="4")
 
-    assert {(IN_TEMPLATE, "lower the requests by 1 of cpu")} == {one for one in found(cycle) if "lower" in one[1]}
+    assert [change] * bool(change) == [words for _, words in found(cycle) if "lower" in words]
 
 
 def test_two_changes_where_none_alone_helps():
@@ -190,15 +192,17 @@ def test_what_is_lacking_beside_room_that_is_kept_for_another_pod():
     kept = {**waiting, "spec": {**waiting["spec"], "priority": 9}, "status": {"nominatedNodeName": "a1"}}
     del kept["spec"]["nodeName"]
 
-    assert {"a1"} == found(attempted(node("a1", cpu="4"), kept, cpu="2"))[IN_TEMPLATE, "lower the requests by 1 of cpu"]
+    assert {"a1"} == found(attempted(node("a1", cpu="4"), kept, cpu="2"))[
+        IN_TEMPLATE, "lower the requests: cpu from 2 to 1"
+    ]
 
 
 def test_two_changes_of_which_the_first_shows_what_the_second_is_against():
     cycle = attempted(node("a1", cpu="1", unschedulable=True), cpu="1200m")
 
     assert {
-        (IN_TEMPLATE, "uncordon a1, and lower the requests by 200m of cpu"): {"a1"},
-        (IN_TEMPLATE, "add a node (such as a1), and lower the requests by 200m of cpu"): {"a new node"},
+        (IN_TEMPLATE, "uncordon a1, and lower the requests: cpu from 1200m to 1"): {"a1"},
+        (IN_TEMPLATE, "add a node (such as a1), and lower the requests: cpu from 1200m to 1"): {"a new node"},
     } == found(cycle)
 
 
@@ -322,4 +326,6 @@ def test_nothing_is_asked_of_a_resource_that_the_profile_ignores():
     profile = replace(USUAL_PROFILE, ignored=frozenset({"example.com/gpu"}))
     cycle = replace(attempted(node("a1", "a", cpu="1"), containers=containers), profile=profile)
 
-    assert {(IN_TEMPLATE, "lower the requests by 1 of cpu")} == {one for one in found(cycle) if "requests" in one[1]}
+    assert {(IN_TEMPLATE, "lower the requests: cpu from 2 to 1")} == {
+        one for one in found(cycle) if "requests" in one[1]
+    }

@@ -10,6 +10,7 @@ from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
 from webhook.objects.references import ObjectRef
+from webhook.placement.commands import Command
 from webhook.render.simulation import Simulated, as_json, said_share, text, total_line
 from webhook.simulation.disruption import MORE_THAN_ONE
 from webhook.simulation.remedies import helping
@@ -402,14 +403,18 @@ def test_of_many_domains_only_those_alike_in_what_is_unreachable_are_summed_up()
 def test_what_would_help_stands_at_the_end():
     objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)]
     one = shown(objects, "scale=9")
-    helps = helping(one.plan, 1, [run(one.plan, 1, 0)])
-    found = text(one._replace(remedies=helps)).splitlines()
+    helps = helping(one.plan, 1, [run(one.plan, 1, 0)], REF)
+    kubectl = Command(("label", "node", "c1", "x=y"))
+    one = one._replace(helping=helps, commands=[(), *([kubectl] for _ in helps.changes[1:])])
+    found = text(one).splitlines()
 
-    assert "  What would let a Pod that waits in the end find a node (each was tried on one run):" in found
-    assert "    now: add a node (such as c1) to zone c" in found
-    assert "    in the template: maxSkew: 2 on constraint 0" in found
-    changed = json.loads(as_json(one._replace(remedies=helps)))["remedies"]
-    assert {"change": "add a node (such as c1) to zone c", "where": "now"} in changed
+    assert "  What would let in the 4 Pods that wait in the end (each was tried on one run):" in found
+    assert "    now: add a node (such as c1) to zone c, 2 times: all 4 run" in found
+    assert "    now: add a node (such as c1) to zone c: 3 of 4 run" in found
+    assert [f"  {helps.changes[1].remedy.change}:", "    kubectl label node c1 x=y"] == found[-2:]
+    printed = json.loads(as_json(one))
+    assert (4, {"change", "where", "runs", "commands"}) == (printed["stuck"], {*printed["remedies"][0]})
+    assert ["kubectl label node c1 x=y"] == [made["shell"] for made in printed["remedies"][1]["commands"]]
 
 
 def test_the_json_is_the_form_of_a_simulation():
@@ -426,6 +431,7 @@ def test_the_json_is_the_form_of_a_simulation():
         "seed": 1,
         "runs": 20,
         "remedies": [],
+        "stuck": 0,
         "notJudged": [],
         "notes": ["A note."],
     } == {name: value for name, value in found.items() if name not in ("now", "steps")}

@@ -72,7 +72,7 @@ def test_a_change_in_the_template_counts_for_the_pods_that_are_as_it_was_tried_o
     waits = [waiting(f"web-{i}", owner="ReplicaSet/web", cpu=cpu) for i, cpu in enumerate(("9", "9", "12"))]
     (group,) = listed([node("n1"), node("n2")], *waits).groups
 
-    assert ("lower the requests by 1 of cpu", 2) == (group.remedy.change, group.frees)
+    assert ("lower the requests: cpu from 9 to 8", 2) == (group.remedy.change, group.frees)
 
 
 def test_a_change_in_the_template_counts_for_pods_that_differ_in_labels_alone():
@@ -196,7 +196,7 @@ def test_fewer_pods_are_named_only_where_that_lets_in_more_than_any_other_change
     nodes = [node("a1", "a"), node("b1", "b")]
     (group,) = listed([*nodes, *there], waiting("db-2", spread(minDomains=3), owner="StatefulSet/db")).groups
 
-    assert ("add a node in another zone", 1) == (group.remedy.change, group.frees)
+    assert ("add a node (such as a1) in a new zone", 1) == (group.remedy.change, group.frees)
 
 
 def test_pods_with_ephemeral_volumes_wait_each_for_a_claim_of_its_own():

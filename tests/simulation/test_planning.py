@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.build import constraint
+from tests.support.build import HOSTNAME, constraint
 from tests.support.claims import claim, storage_class
 from tests.support.simulated import (
     HOUR_AGO,
     NOW,
     cluster,
     deployment,
+    likely,
     nodes,
     owned,
     plan,
@@ -25,6 +26,8 @@ from tests.support.simulated import (
 from webhook.objects.kinds import KINDS
 from webhook.objects.references import ObjectRef
 from webhook.simulation.planning import is_simulated, planned, wanted
+from webhook.simulation.results import results
+from webhook.simulation.run import run
 from webhook.simulation.step import StepError, parse_step
 
 
@@ -245,6 +248,19 @@ def test_what_is_as_the_cluster_has_it_or_may_be_changed_is_none(kind, stored, a
     raw = spec_of(kind, **applied)
 
     assert planned(raw, cluster(*nodes(), raw), [], KINDS, applied=True, stored=spec_of(kind, **stored))
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_before_a_file_is_applied_the_constraints_are_those_of_the_cluster(kind):
+    stored, *others = (deployment if kind == "Deployment" else stateful)(constraint(), on=["a1", "b1", "c1"])
+    applied, *_ = (deployment if kind == "Deployment" else stateful)(
+        constraint(maxSkew=2), constraint(topologyKey=HOSTNAME)
+    )
+    made = planned(applied, cluster(*nodes(), stored, *others), [], KINDS, applied=True, stored=stored).plan
+    before, after = results(made, [run(made, 1, 0)])
+
+    assert [(1, {"a": 1, "b": 1, "c": 1})] == [(of.constraint.max_skew, likely(before)) for of in before.constraints]
+    assert [2, 1] == [of.constraint.max_skew for of in after.constraints]
 
 
 def test_an_applied_stateful_set_that_is_new_replaces_nothing():

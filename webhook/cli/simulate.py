@@ -27,7 +27,9 @@ from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
+from webhook.placement.commands import Command, commands, read_template
 from webhook.placement.inferred_defaults import given_defaults
+from webhook.placement.remedies import Remedy
 from webhook.placement.subject import next_replica
 from webhook.render import simulation as render
 from webhook.render import simulation_page
@@ -93,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
     outcomes = list(progress.with_bar(all_runs(made.plan, args.seed, args.runs), args.runs, "runs"))
-    outcome = results(made.plan, outcomes)
+    outcome, helps = results(made.plan, outcomes), helping(made.plan, args.seed, outcomes, ref)
     shown = render.Simulated(
         ref,
         made.plan,
@@ -102,13 +104,21 @@ def run(args: argparse.Namespace) -> int:
         outcome,
         made.not_judged,
         (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
-        helping(made.plan, args.seed, outcomes),
+        helps,
+        [_commands(each.remedy, raw, kinds, applied=bool(args.filename)) for each in helps.changes],
     )
     if args.output == selection.HTML:
         print(simulation_page.html(shown, clusters.origin(source, known)))
     else:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
     return int(bool(args.fail_on and COMES_ABOUT[args.fail_on](shown)))
+
+
+def _commands(remedy: Remedy, raw: Raw, kinds: Kinds, *, applied: bool) -> tuple[Command, ...]:
+    """Return the commands that make a change; the template of a workload from a file is changed in the file."""
+    template = None if applied else read_template(raw, {}, kinds)
+    of_template = template._replace(pod=template.spec) if template is not None else None
+    return commands(remedy.edits, of_template)
 
 
 def _waits(shown: render.Simulated) -> bool:

@@ -18,7 +18,15 @@ from webhook.objects.names import HOSTNAME, ZONE
 from webhook.placement import affinity_changes, template_edits, volume_changes
 from webhook.placement.commands import ClusterEdit, ObjectEdit, deleting
 from webhook.placement.pods import without_pod
-from webhook.placement.room import at_most, freed, in_words, lowered, share
+from webhook.placement.room import (
+    at_most,
+    freed,
+    in_words,
+    leaves_enough,
+    lowered,
+    lowering_in_words,
+    share,
+)
 from webhook.placement.variants import (
     MOST_REMEDIES,
     NEW_NODE,
@@ -28,6 +36,7 @@ from webhook.placement.variants import (
     largest_first,
     place_name,
     refused,
+    unused,
     with_changed,
     with_new,
 )
@@ -223,8 +232,8 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     yield from volume_changes.in_cluster(cycle, feasibility, key)
     pinned = bool(cycle.mounts.claims and nodes.domains(ZONE))
     of_new, new_key = (nodes.domains(ZONE), ZONE) if pinned and not key else (by_domain, key)
-    for domain, members in islice(largest_first(of_new, nodes.all), MOST_REMEDIES):
-        yield partial(_with_node, like=members, place=place_name(new_key, domain))
+    for domain, members in islice(largest_first(of_new, nodes.all & ~lost), MOST_REMEDIES):
+        yield partial(_with_node, like=members & ~lost, place=place_name(new_key, domain))
     for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
         if other:
             yield partial(_with_domain, key=other)
@@ -333,11 +342,12 @@ def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> It
             continue
         place = f"on {domain}" if key == HOSTNAME else place_name(key, domain)
         edit = deleting(namespace, *names[:number])
-        words = f"delete {_pods_by_name(names[:number])}, which nothing makes again ({place})"
+        words = f"delete {pods_by_name(names[:number])}, which nothing makes again ({place})"
         yield Variant(words, replace(cycle, snapshot=snapshot), (edit,))
 
 
-def _pods_by_name(names: Sequence[str]) -> str:
+def pods_by_name(names: Sequence[str]) -> str:
+    """Return Pods in words such as `Pods web-1 and web-2`."""
     return f"Pod {names[0]}" if len(names) == 1 else f"Pods {', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -408,7 +418,8 @@ def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
     """Yield a node more, such as one of each size there is, without what closes it."""
     sizes: dict[Allocatable, Node] = {}
     for node in cycle.snapshot.nodes.members(like):
-        sizes.setdefault(node.allocatable, node)
+        if not node.name.startswith(NEW_NODE):
+            sizes.setdefault(node.allocatable, node)
     for node in islice(sizes.values(), SIZES):
         keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
         added = f"an untainted node (such as {node.name})" if keeps_off else f"a node (such as {node.name})"
@@ -419,7 +430,9 @@ def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     """Yield a node in a domain of its own, else as those there are."""
     nodes = cycle.snapshot.nodes
     for node in islice(nodes.members(nodes.carrying(key)), 1):
-        yield Variant(f"add a node in another {key.rpartition('/')[2]}", with_new(cycle, node, {key: NEW_NODE}))
+        domain = unused(NEW_NODE, nodes.domains(key))
+        what = key.rpartition("/")[2]
+        yield Variant(f"add a node (such as {node.name}) in a new {what}", with_new(cycle, node, {key: domain}))
 
 
 def _with_constraint(cycle: Cycle, *, constraint: Constraint, changes: Sequence[Change]) -> Iterator[Variant]:
@@ -485,14 +498,16 @@ def _tolerating(cycle: Cycle, *, taint: Taint) -> Iterator[Variant]:
 
 
 def _requesting_less(cycle: Cycle) -> Iterator[Variant]:
-    """Yield requests that fit on a node, those that are lowered least first."""
+    """Yield requests that fit on a node, those that are lowered least first, as far as enough is left of each."""
     requests = cycle.pod.requests
     asked = Allocatable(*requests[:4], pods=1)
     lacks = {at_most(lack, requests) for _, _, lack in _lacking(cycle) if not lack.pods}
+    lacks = {lack for lack in lacks if leaves_enough(requests, lack)}
     for lack in sorted(lacks, key=lambda lack: (share(lack, asked), lack)):
         lowest = replace(cycle.pod, requests=lowered(requests, lack))
         edit = partial(template_edits.requesting_less, lack=lack)
-        yield Variant(f"lower the requests by {in_words(lack)}", replace(cycle, pod=lowest), (edit,))
+        words = f"lower the requests: {lowering_in_words(requests, lack)}"
+        yield Variant(words, replace(cycle, pod=lowest), (edit,))
 
 
 def _without_affinity(cycle: Cycle) -> Iterator[Variant]:

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from webhook.scheduler.counts import Requests, Scalars, Usage
-from webhook.scheduler.fit import MEMORY, STORAGE, Lack
+from webhook.scheduler.fit import CPU, MEMORY, STORAGE, Lack
 from webhook.scheduler.nodes import Allocatable
 
+LEAST_LEFT = 4  # Of a request a quarter: a Pod that asks for less does not do the same work.
 _STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))
 
 
 def in_words(lack: Lack) -> str:
     """Return what is lacking as people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
     parts = [f"room for {lack.pods} Pod{'' if lack.pods == 1 else 's'}"] if lack.pods else []
-    parts += [f"{_cpu(lack.milli_cpu)} of cpu"] if lack.milli_cpu else []
-    for name, amount in ((MEMORY, lack.memory), (STORAGE, lack.ephemeral_storage)):
-        parts += [f"{_bytes(amount)} of {name}"] if amount else []
-    parts += [f"{amount} of {name}" for name, amount in lack.scalars]
+    parts += [f"{amount} of {name}" for name, amount in _quantities(lack) if amount != "0"]
     return " and ".join(parts)
+
+
+def lowering_in_words(requests: Requests, lack: Lack) -> str:
+    """Return requests that are lowered by so much: `cpu from 1500m to 1 and memory from 4Gi to 3Gi`."""
+    before, after = dict(_quantities(requests)), dict(_quantities(lowered(requests, lack), up=False))
+    return " and ".join(
+        f"{name} from {amount} to {after[name]}" for name, amount in before.items() if amount != after[name]
+    )
+
+
+def _quantities(of: Requests | Lack, *, up: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield each resource with its amount as people write it; bytes are rounded up, or down."""
+    yield CPU, _cpu(of.milli_cpu)
+    yield MEMORY, _bytes(of.memory, up)
+    yield STORAGE, _bytes(of.ephemeral_storage, up)
+    yield from ((name, str(amount)) for name, amount in of.scalars)
 
 
 def freed(usage: Usage, lack: Lack) -> Usage | None:
@@ -56,6 +72,17 @@ def lowered(requests: Requests, lack: Lack) -> Requests:
     )
 
 
+def leaves_enough(requests: Requests, lack: Lack) -> bool:
+    """Return whether requests that are lowered by so much are still a quarter of what they were, each that is."""
+    left, before = (dict(pairs) for pairs in (_amounts(lowered(requests, lack)), _amounts(requests)))
+    return all(left[name] == amount or left[name] * LEAST_LEFT >= amount for name, amount in before.items())
+
+
+def _amounts(requests: Requests) -> Iterator[tuple[str, int]]:
+    yield from ((CPU, requests.milli_cpu), (MEMORY, requests.memory), (STORAGE, requests.ephemeral_storage))
+    yield from requests.scalars
+
+
 def share(lack: Lack, allocatable: Allocatable) -> float:
     """Return how much is lacking, as the largest share of what the node has."""
     has = dict(allocatable.scalars)
@@ -78,9 +105,9 @@ def _cpu(milli: int) -> str:
     return f"{milli}m" if milli % 1000 else str(milli // 1000)
 
 
-def _bytes(amount: int) -> str:
+def _bytes(amount: int, up: bool) -> str:
     """Return bytes in the largest unit of which there are at least ten, or a multiple."""
     for suffix, size in _STEPS:
         if amount >= 10 * size or (amount >= size and amount % size == 0):
-            return f"{-(-amount // size)}{suffix}"
+            return f"{-(-amount // size) if up else amount // size}{suffix}"
     return str(amount)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import NamedTuple
 
 from webhook.objects.labels import Labels
@@ -46,9 +47,16 @@ def with_changed(cycle: Cycle, *changed: Node) -> Cycle:
 def with_new(cycle: Cycle, like: Node, labels: Labels) -> Cycle:
     """Return the cluster with a new node, which has the CSI drivers of the one that it is like."""
     taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
-    with_node = with_changed(cycle, another(like, NEW_NODE, labels, taints))
-    storage = cycle.storage.with_csi_nodes({NEW_NODE: like.name})
+    name = unused(NEW_NODE, (node.name for node in cycle.snapshot.nodes))
+    with_node = with_changed(cycle, another(like, name, labels, taints))
+    storage = cycle.storage.with_csi_nodes({name: like.name})
     return replace(with_node, snapshot=replace(with_node.snapshot, storage=storage))
+
+
+def unused(name: str, used: Iterable[str]) -> str:
+    """Return the name, with a number if it is used."""
+    there = set(used)
+    return next(each for i in count(1) if (each := f"{name} {i}" if i > 1 else name) not in there)
 
 
 def first_key(constraints: Sequence[Constraint]) -> str:

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
+from webhook.placement.commands import Command
 from webhook.placement.gaps import DISRUPTION_BUDGETS
-from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
-from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words, too_few_domains, unwritten
+from webhook.placement.remedies import IN_TEMPLATE, NOW
+from webhook.render.explanation import OUTPUT_API_VERSION, command_json, constraint_words, too_few_domains, unwritten
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
 from webhook.simulation.pod import PodClass
+from webhook.simulation.remedies import NOTHING_HELPS, Helping
 from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
@@ -29,7 +31,11 @@ TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
 
 class Simulated(NamedTuple):
-    """All that is to be printed of a simulation of one workload; `remedies` are for a Pod that waits in the end."""
+    """
+    All that is to be printed of a simulation of one workload.
+
+    `helping` is for its Pods that wait in the end, with the `commands` of each of the changes.
+    """
 
     ref: ObjectRef
     plan: Plan
@@ -38,7 +44,8 @@ class Simulated(NamedTuple):
     results: Sequence[StepResult]
     not_judged: Sequence[str]
     notes: Sequence[str]
-    remedies: Sequence[Remedy] = ()
+    helping: Helping = NOTHING_HELPS
+    commands: Sequence[Sequence[Command]] = ()
 
 
 class DomainRow(NamedTuple):
@@ -69,10 +76,41 @@ def _lines(shown: Simulated) -> Iterator[str]:
         yield from (f"    {line}" for line in waiting_lines(result))
         if i:
             yield from (f"    {line}" for line in ending_lines(result))
-    if shown.remedies:
-        yield ""
-        yield "  What would let a Pod that waits in the end find a node (each was tried on one run):"
-        yield from (f"    {TITLES[remedy.where]}: {remedy.change}" for remedy in shown.remedies)
+    yield from _helping(shown)
+
+
+def _helping(shown: Simulated) -> Iterator[str]:
+    """Yield the changes that help, and the commands of the first that has any."""
+    if not shown.helping.changes:
+        return
+    yield ""
+    yield f"  {helping_title(shown.helping)}:"
+    yield from (f"    {where}: {words}" for where, words in helping_lines(shown.helping))
+    for each, made in zip(shown.helping.changes, shown.commands, strict=True):
+        if made:
+            yield ""
+            yield f"  {each.remedy.change}:"
+            yield from (f"    {command}" for command in made)
+            break
+
+
+def helping_title(helping: Helping) -> str:
+    """Return what the changes are for."""
+    pods = "the Pod that waits" if helping.stuck == 1 else f"the {helping.stuck:,} Pods that wait"
+    return f"What would let in {pods} in the end (each was tried on one run)"
+
+
+def helping_lines(helping: Helping) -> Iterator[tuple[str, str]]:
+    """Yield where each change is made, and the change with the Pods that run then."""
+    for remedy, runs in helping.changes:
+        yield TITLES[remedy.where], f"{remedy.change}{_come_to(runs, helping.stuck)}"
+
+
+def _come_to(runs: int, stuck: int) -> str:
+    """Return how many Pods run, where more than one waits."""
+    if stuck == 1:
+        return ""
+    return f": all {stuck:,} run" if runs == stuck else f": {runs:,} of {stuck:,} {'runs' if runs == 1 else 'run'}"
 
 
 def widest_of(shown: Simulated) -> int:
@@ -362,9 +400,18 @@ def as_json(shown: Simulated) -> str:
             "ties": shown.plan.start.ties,
             "seed": shown.seed,
             "runs": shown.runs,
-            "now": _result(start, source),
+            "now": _result(start, shown.plan.first_class.source),
             "steps": [{"step": step.step, **_result(step, source)} for step in steps],
-            "remedies": [{"change": remedy.change, "where": remedy.where} for remedy in shown.remedies],
+            "remedies": [
+                {
+                    "change": remedy.change,
+                    "where": remedy.where,
+                    "runs": runs,
+                    "commands": [command_json(command) for command in made],
+                }
+                for (remedy, runs), made in zip(shown.helping.changes, shown.commands, strict=True)
+            ],
+            "stuck": shown.helping.stuck,
             "notJudged": list(shown.not_judged),
             "notes": list(shown.notes),
         },

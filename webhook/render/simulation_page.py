@@ -13,7 +13,6 @@ from webhook.render.explanation import constraint_words
 from webhook.render.page import Origin, lines, page, scaled
 from webhook.render.simulation import (
     BEFORE,
-    TITLES,
     DomainRow,
     Simulated,
     assumptions,
@@ -22,6 +21,8 @@ from webhook.render.simulation import (
     ending_lines,
     ends_text,
     excess_line,
+    helping_lines,
+    helping_title,
     unreachable_text,
     waiting_lines,
     widest_of,
@@ -57,7 +58,8 @@ def html(shown: Simulated, origin: Origin) -> str:
         runs=f"{runs} with seed {shown.seed}.",
         notes=lines(assumptions(shown)),
         steps=[_step(result, i > 0, widest) for i, result in enumerate(shown.results)],
-        remedies=[(TITLES[remedy.where], one_line(remedy.change, LINE_LIMIT)) for remedy in shown.remedies],
+        helping=helping_title(shown.helping),
+        remedies=[(where, one_line(words, LINE_LIMIT)) for where, words in helping_lines(shown.helping)],
     )
 
 

@@ -118,6 +118,11 @@ class Controllers:
                 yield self._before(maker)
             yield maker
 
+    def stored_class(self, stored: Raw) -> PodClass | None:
+        """Return the Pods of the workload as the cluster has it, before another one is applied; None without any."""
+        subject = self._next(stored)
+        return self._class(subject)[0] if subject is not None else None
+
     def _before(self, updated: Maker) -> Maker:
         """Return the maker of a StatefulSet's Pods below the partition: of its old template only Pods are known."""
         updating = self.updating

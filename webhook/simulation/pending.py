@@ -7,7 +7,6 @@ All Pods that kube-scheduler could not place, grouped by what made them and by c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from webhook.objects.workload_object import read_workload_object
 from webhook.placement.commands import Command, commands, deleting, read_template
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
-from webhook.placement.remedies import NOW, Remedy, asking_as, misspelt_keys, remedies
+from webhook.placement.remedies import NOW, Remedy, misspelt_keys, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
@@ -27,7 +26,7 @@ from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation.controllers import CONTROLLER, SET, STATEFUL
-from webhook.simulation.waiting import placed
+from webhook.simulation.waiting import changed, placed
 
 PASSES = "a node passes now"
 # Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
@@ -326,10 +325,10 @@ class Crowd:
         names = {pod.subject.ref for pod in alike}
         if remedy.where != NOW:
             asked = _asked(alike[0].cycle)
-            changed: dict[int, Cycle] = {}
+            of_template: dict[int, Cycle] = {}
             for i, (ref, cycle, _) in enumerate(self._waiting):
                 if ref in names and _asked(cycle) == asked:
-                    attempts[i] = changed.setdefault(id(cycle), _changed(cycle, remedy.cycle))
+                    attempts[i] = of_template.setdefault(id(cycle), changed(cycle, remedy.cycle))
         run = placed(attempts, remedy.cycle.snapshot, self._most)
         gained = [
             waiter.ref
@@ -337,11 +336,6 @@ class Crowd:
             if waiter.counted and after and not before
         ]
         return len(gained) if not names or names.intersection(gained) else 0
-
-
-def _changed(cycle: Cycle, remedied: Cycle) -> Cycle:
-    """Return the attempt for a Pod of the template that a remedy changes; its labels and claims are its own."""
-    return replace(cycle, pod=asking_as(cycle.pod, remedied.pod), constraints=remedied.constraints)
 
 
 def _asked(cycle: Cycle) -> tuple[object, ...]:

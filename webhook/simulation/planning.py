@@ -155,7 +155,9 @@ def planned(
     disrupting = preempting > lowest or any(step.action == DRAIN for step in taken)
     budgets = tuple(initial_budgets(controllers)) if disrupting else ()
     daemons = on_added_nodes(start.by_node, grounds)
-    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons)
+    before = controllers.stored_class(stored) if stored is not None else None
+    further = controllers.next_maker(len(rollouts) + 1) if _unable_to_roll_out(controllers.ref, named) is None else None
+    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons, before, further)
     most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
     not_judged = dict.fromkeys(
         gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)
@@ -225,7 +227,8 @@ def _changes(
         ground = after(ground, step)
         grounds.append(ground)
         if step.action == ROLLOUT:
-            _check_rollout(controllers.ref, named)
+            if unable := _unable_to_roll_out(controllers.ref, named):
+                raise StepError(f"{ROLLOUT}: does nothing: {unable}")
             rollouts[i] = controllers.next_maker(len(rollouts) + 1)
     return grounds, rollouts
 
@@ -252,14 +255,15 @@ def _replicas(workload: WorkloadObject) -> int:
     return 1 if workload.replicas is None else workload.replicas
 
 
-def _check_rollout(ref: ObjectRef, named: Named) -> None:
+def _unable_to_roll_out(ref: ObjectRef, named: Named) -> str | None:
+    """Return why a workload replaces no Pods, and what to do instead; None if it does."""
     if ref.kind not in (DEPLOYMENT, STATEFUL):
-        raise StepError(f"{ROLLOUT}: does nothing: a {ref.kind} replaces no Pods; wanted a {DEPLOYMENT} or {STATEFUL}")
+        return f"a {ref.kind} replaces no Pods; wanted a {DEPLOYMENT} or {STATEFUL}"
     if named.paused:
-        raise StepError(f"{ROLLOUT}: does nothing: {ref} is paused; kubectl rollout resume lets it begin")
+        return f"{ref} is paused; kubectl rollout resume lets it begin"
     if named.update is not None and named.update.on_delete:
-        why = f"updateStrategy of {ref} is OnDelete"
-        raise StepError(f"{ROLLOUT}: does nothing: {why}; drain or delete its nodes instead")
+        return f"updateStrategy of {ref} is OnDelete; drain or delete its nodes instead"
+    return None
 
 
 def _notes(controllers: Controllers, named: Named, steps: Iterable[Step]) -> Iterator[str]:

@@ -115,7 +115,8 @@ class StepResult(NamedTuple):
 
 def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
     """Return the result before any step, and after each; `outcomes` are those of each run."""
-    step_results, of_class, grounds = [], plan.named.sets[-1].maker.of_class, (plan.start.ground, *plan.grounds)
+    step_results, grounds = [], (plan.start.ground, *plan.grounds)
+    first, of_class = plan.first_class, plan.named.sets[-1].maker.of_class
     for i in range(len(plan.steps) + 1):
         if i:
             of_class = plan.makers[i - 1].of_class if i - 1 in plan.makers else of_class
@@ -124,7 +125,7 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[Step
         drained = _drained(
             grounds[i - 1], grounds[i], [outcome.drained for outcome in at_step if outcome.drained is not None]
         )
-        result = _result(text, of_class.constraints, grounds[i].nodes, at_step)
+        result = _result(text, (of_class if i else first).constraints, grounds[i].nodes, at_step)
         stuck = _stuck(outcomes, i, begun=plan.steps[i - 1].action == ROLLOUT) if i else None
         step_results.append(result._replace(stuck=stuck, drained=drained))
     return tuple(step_results)

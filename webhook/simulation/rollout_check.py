@@ -90,7 +90,7 @@ def simulated_rollouts(
 def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, placements: int) -> Rollout:
     """Simulate the rollout of a change, as often as it is wanted and the placements suffice for."""
     maker = plan.makers[0]
-    made = replace(plan, makers={0: maker._replace(of_class=_changed(maker.of_class, before, changed))})
+    made = replace(plan, makers={0: maker._replace(of_class=changed_class(maker.of_class, before, changed))})
     runs: list[tuple[StepOutcome, ...]] = []
     while len(runs) < wanted_runs:
         try:
@@ -105,7 +105,7 @@ def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, pla
     return Rollout(len(runs), wanted_runs, finishes, pending, plan.named.replicas, replaced)
 
 
-def _changed(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:
+def changed_class(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:
     """Return the class of the new Pods with what a remedy changes; they count by their own revision."""
     own = {constraint.index: constraint.selector for constraint in of_class.constraints}
     constraints = [

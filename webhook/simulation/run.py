@@ -24,7 +24,7 @@ from webhook.simulation.claims import without_claims
 from webhook.simulation.deployment import Deployment
 from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
-from webhook.simulation.pod import InitialPod, Maker, Pod
+from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.preemption import make_room
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
@@ -67,7 +67,9 @@ class Named:
 class Plan:
     """
     All that is the same in every run: `grounds` are the nodes after each step, `makers` what makes the Pods of each
-    step that begins a rollout, `daemons` the Pods that start on each node that is added.
+    step that begins a rollout, `daemons` the Pods that start on each node that is added.  `stored` are Pods of the
+    template that the cluster has before a file is applied, None where none is.  `next` makes the Pods of a rollout
+    after all steps, None where none may begin.
     """
 
     start: Start
@@ -77,6 +79,13 @@ class Plan:
     makers: Mapping[int, Maker]
     budgets: tuple[Budget, ...] = ()
     daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)
+    stored: PodClass | None = None
+    next: Maker | None = None
+
+    @property
+    def first_class(self) -> PodClass:
+        """The Pods of the workload as it is before any step."""
+        return self.stored or self.named.sets[-1].maker.of_class
 
 
 class Uncounted(NamedTuple):
@@ -127,6 +136,19 @@ class StepOutcome(NamedTuple):
     preempted: Mapping[str, int] = {}
 
 
+class LastAttempt(NamedTuple):
+    """
+    The attempt to place a Pod that waits in the end of a run.
+
+    `own` are those of the workload; the template of an `old` one is no longer that of the workload.
+    """
+
+    cycle: Cycle
+    own: bool
+    old: bool
+    ordinal: int
+
+
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
     """
     Return the outcome before any step, and after each; `number` counts the runs of a seed.
@@ -134,23 +156,29 @@ def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tup
     OutOfPlacementsError if it would try to place Pods more than `most_placements` times.
     """
     simulated = _Run(plan, Random(f"{seed}/{number}"), most_placements)
-    outcomes = [simulated.outcome()]
+    outcomes = [simulated.outcome(plan.first_class)]
     for i, step in enumerate(plan.steps):
         drained = simulated.take(i, step)
-        outcomes.append(simulated.outcome()._replace(drained=drained))
+        outcomes.append(simulated.outcome(simulated.workload.maker.of_class)._replace(drained=drained))
         simulated.state.now += HOUR
     return tuple(outcomes)
 
 
-def last_attempt(plan: Plan, seed: int, number: int) -> Cycle | None:
-    """Return the attempt to place the first of the workload's Pods that wait in the end of a run; None if none does."""
+def last_attempts(plan: Plan, seed: int, number: int) -> list[LastAttempt]:
+    """Return the attempts to place the Pods that wait in the end of a run, in their order; alike Pods share theirs."""
     simulated = _Run(plan, Random(f"{seed}/{number}"))
     for i, step in enumerate(plan.steps):
         simulated.take(i, step)
         simulated.state.now += HOUR
-    waiting = [pod for _, _, pod in simulated.state.waiting if pod.revision >= 0]
-    tried = [pod for pod in waiting if pod.maker is not None and not pod.maker.of_class.waits]
-    return simulated.state.cycle_of(tried[0]) if tried else None
+    state, revision = simulated.state, simulated.workload.revision
+    cycles: dict[object, Cycle] = {}
+    attempts: list[LastAttempt] = []
+    for _, _, pod in state.waiting:
+        alike = pod.maker and pod.maker.of_class, pod.mounts, pod.nominated
+        if pod.maker is not None and not pod.maker.of_class.waits:
+            cycle = cycles[alike] if alike in cycles else cycles.setdefault(alike, state.cycle_of(pod))
+            attempts.append(LastAttempt(cycle, pod.revision >= 0, 0 <= pod.revision != revision, pod.ordinal))
+    return attempts
 
 
 class _Run:
@@ -367,10 +395,9 @@ class _Run:
     def _others(self) -> Counter[str]:
         return Counter(pod.source for _, _, pod in self.state.waiting if pod.revision < 0)
 
-    def outcome(self) -> StepOutcome:
-        """Return where the Pods are now, and why some wait."""
+    def outcome(self, of_class: PodClass) -> StepOutcome:
+        """Return where the Pods are now by the constraints of such a Pod, and why some wait."""
         state, workload = self.state, self.workload
-        of_class = workload.maker.of_class
         cycle, lost = state.cycle(of_class), state.ground.lost
         counted = count_each(cycle)
         waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]

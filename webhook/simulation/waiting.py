@@ -7,8 +7,10 @@ Which of the Pods that wait run in the end, as kube-scheduler places them one af
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from random import Random
 
+from webhook.placement.remedies import asking_as
 from webhook.scheduler.counts import NO_REQUESTS
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Cycle
@@ -25,8 +27,13 @@ def placed(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: int) 
 
     Attempts that are one object are of Pods that are alike.  After `most_placements` the others get none.
     """
+    return placed_in(attempts, snapshot, most_placements)[0]
+
+
+def placed_in(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: int) -> tuple[list[bool], Snapshot]:
+    """Return the same as `placed`, and the cluster with all Pods that got a node."""
     if not attempts:
-        return []
+        return [], snapshot
     features = attempts[0].features
     start = Start(
         snapshot, first_ground(snapshot.nodes), {}, (), features, ties.usual(features), 0.0, {}, LOWEST_PRIORITY
@@ -45,7 +52,12 @@ def placed(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: int) 
             pass
     except OutOfPlacementsError:
         pass
-    return [bool(pod.node) for pod in pods]
+    return [bool(pod.node) for pod in pods], state.snapshot()
+
+
+def changed(cycle: Cycle, remedied: Cycle) -> Cycle:
+    """Return the attempt for a Pod of the template that a remedy changes; its labels and claims are its own."""
+    return replace(cycle, pod=asking_as(cycle.pod, remedied.pod), constraints=remedied.constraints)
 
 
 def _others(nominated: Iterable[NominatedPod], attempts: Iterable[Cycle]) -> list[NominatedPod]:
