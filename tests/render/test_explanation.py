@@ -109,6 +109,15 @@ def test_too_few_domains():
     assert "1 eligible domain, fewer than minDomains 3: the minimum is 0" in found
 
 
+def test_policies_that_are_not_the_usual_ones_stand_in_the_line_of_a_constraint():
+    usual, other = spread(), spread(nodeAffinityPolicy="Ignore", nodeTaintsPolicy="Honor")
+    found = lines(explained(node("n1", "a"), constraints=[usual, other]))
+
+    assert not [line for line in found if line.startswith("constraint 0") and "Policy" in line]
+    (line,) = [line for line in found if line.startswith("constraint 1")]
+    assert "nodeAffinityPolicy Ignore   nodeTaintsPolicy Honor" in line
+
+
 def test_a_key_that_no_node_carries_has_no_domain():
     found = lines(explained(node("n1", "a"), constraints=[spread("rack")]))
 

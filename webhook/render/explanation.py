@@ -27,7 +27,7 @@ from webhook.render.claims import claim_remarks, claim_rows, gap_remarks, places
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
-from webhook.scheduler.constraint import Constraint
+from webhook.scheduler.constraint import HONOR, IGNORE, Constraint
 from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
@@ -344,6 +344,10 @@ def constraint_words(constraint: Constraint) -> Iterator[str]:
     yield constraint.when_unsatisfiable
     if constraint.min_domains > 1:
         yield f"minDomains {constraint.min_domains}"
+    if constraint.node_affinity_policy != HONOR:
+        yield f"nodeAffinityPolicy {constraint.node_affinity_policy}"
+    if constraint.node_taints_policy != IGNORE:
+        yield f"nodeTaintsPolicy {constraint.node_taints_policy}"
     yield one_line(selector_text(constraint.selector), LINE_LIMIT)
 
 

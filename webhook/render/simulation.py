@@ -293,7 +293,7 @@ def waiting_lines(result: StepResult) -> Iterator[str]:
     if result.others.most > 0:
         pods, wait = ("Pod", "waits") if result.others == (1, 1, 1) else ("Pods", "wait")
         which = _some(map(_of_workload, result.waiting_others.items()))
-        yield f"{range_text(result.others)} more {pods} of other workloads {wait} than before: {which}."
+        yield f"{ends_text(result.others)} more {pods} of other workloads {wait} than before: {which}."
     if result.preempted:
         yield f"kube-scheduler preempts {_some(map(_of_workload, result.preempted.items()))}."
 
@@ -301,7 +301,7 @@ def waiting_lines(result: StepResult) -> Iterator[str]:
 def _of_workload(of: tuple[str, Range]) -> str:
     """Return how many Pods of a workload; one that nothing has made has only its name."""
     name, number = of
-    return name if name.startswith("Pod ") and number == (1, 1, 1) else f"{range_text(number)} of {name}"
+    return name if name.startswith("Pod ") and number == (1, 1, 1) else f"{ends_text(number)} of {name}"
 
 
 def _why_missing(result: StepResult) -> str:
