@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
 
+from webhook.objects.fields import IntOrPercent
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import Nodes
-from webhook.simulation.disruption import BlockedEviction, Drained
+from webhook.simulation.disruption import BlockedEviction, Drained, KeptPod
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
 from webhook.simulation.step import ROLLOUT
@@ -80,6 +81,28 @@ class OfDrain(NamedTuple):
     evicted: Range
 
 
+class BudgetNumbers(NamedTuple):
+    """The numbers of a PodDisruptionBudget that keeps a Pod, in all runs in which it does: see BudgetStatus."""
+
+    name: str
+    field: str
+    limit: IntOrPercent | None
+    healthy: Range
+    desired: Range
+    expected: Range
+    allowed: Range
+
+
+class KeptPods(NamedTuple):
+    """
+    The Pods that are kept from eviction for one reason, with the share of the runs: by name, or as `a Pod of` their
+    workload where a run has made them; and the numbers of the budgets.
+    """
+
+    pods: Mapping[str, float]
+    budgets: tuple[BudgetNumbers, ...]
+
+
 class StepResult(NamedTuple):
     """
     What a step has come to; `step` is "" for the situation before all.
@@ -89,7 +112,8 @@ class StepResult(NamedTuple):
 
     `reasons`, `holding` (constraints by their index) and `held` (all that keeps a drain from its end) come with the
     share of the runs, and so do Pods that are `lost`, as no controller makes them, and PodDisruptionBudgets that are
-    `violated`; `unfinished` is that in which not every Pod is in the end as the workload wants it.
+    `violated`; `unfinished` is that in which not every Pod is in the end as the workload wants it.  `kept` are the Pods
+    of each that is `held`.
     """
 
     step: str
@@ -111,6 +135,7 @@ class StepResult(NamedTuple):
     waiting: WaitingPods | None = None
     stuck: StuckRollout | None = None
     drained: OfDrain | None = None
+    kept: Mapping[BlockedEviction, KeptPods] = {}
 
 
 def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
@@ -151,6 +176,25 @@ def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrai
     return OfDrain(after.touched, cordoned, ranged(drain.evicted for drain in drains))
 
 
+def _kept(drains: Sequence[Drained], runs: int) -> dict[BlockedEviction, KeptPods]:
+    """Return the Pods that are kept, for each cause."""
+    by_cause: dict[BlockedEviction, list[list[KeptPod]]] = {}
+    for drained in drains:
+        for eviction in drained.held:
+            by_cause.setdefault(eviction, []).append([pod for pod in drained.kept if pod.eviction == eviction])
+    return {eviction: _kept_pods(each, runs) for eviction, each in by_cause.items()}
+
+
+def _kept_pods(each: Sequence[Sequence[KeptPod]], runs: int) -> KeptPods:
+    names = [{f"Pod {pod.name}" if pod.name else f"a Pod of {pod.workload}" for pod in kept} for kept in each]
+    asked = zip(*(kept[0].budgets for kept in each), strict=True)  # All Pods of a run ask at the same time.
+    budgets = [
+        BudgetNumbers(*of_runs[0][:3], *map(ranged, zip(*(status[3:] for status in of_runs), strict=True)))
+        for of_runs in asked
+    ]
+    return KeptPods({name: share * len(each) / runs for name, share in _shares(names).items()}, tuple(budgets))
+
+
 def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes: Sequence[StepOutcome]) -> StepResult:
     of_constraints = [
         _of_constraint(i, constraint, nodes.domains(constraint.topology_key), outcomes)
@@ -174,6 +218,7 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         _shares([outcome.violated for outcome in outcomes]),
         _shares([outcome.lost for outcome in outcomes]),
         _waiting(outcomes),
+        kept=_kept([outcome.drained for outcome in outcomes if outcome.drained is not None], len(outcomes)),
     )
 
 
