@@ -11,8 +11,9 @@ from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.gaps import DISRUPTION_BUDGETS
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
-from webhook.render.explanation import OUTPUT_API_VERSION, constraint_words, too_few_domains, unwritten
+from webhook.render.explanation import OUTPUT_API_VERSION, command_json, constraint_words, too_few_domains, unwritten
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
+from webhook.simulation.drain_remedies import DrainRemedy
 from webhook.simulation.pod import PodClass
 from webhook.simulation.results import BudgetNumbers, Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
 from webhook.simulation.run import Plan
@@ -327,6 +328,7 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
         yield f"{pods} deleted that no controller replaces: {_some(map(_lost, result.lost.items()))}."
     yield from _held_lines(result)
+    yield from _drain_remedy_lines(result.drain_remedies)
     for budget, share in result.violated.items():
         named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
         yield f"Preemption violates {named}{_but_in_all(share)}: more Pods go than it allows."
@@ -353,6 +355,20 @@ def _held_lines(result: StepResult) -> Iterator[str]:
             yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
         yield from (f"  {_numbers_of(budget)}" for budget in result.kept[kept[0][0]].budgets)
         yield f"  {FAILING if len(budgets) > 1 else RETRYING}"
+
+
+def _drain_remedy_lines(remedies: Sequence[DrainRemedy] | None) -> Iterator[str]:
+    """Yield what lets a drain end that is held, with its commands."""
+    if remedies is None:
+        return
+    if not remedies:
+        tried = "No change of replicas or budgets that was tried on one run"
+        yield f"{tried} lets the {DRAIN} end without more Pods that wait."
+        return
+    yield f"What would let the {DRAIN} end (each was tried on one run):"
+    for remedy in remedies:
+        yield f"  {one_line(remedy.change, LINE_LIMIT)}:"
+        yield from (f"    {command}" for command in remedy.commands)
 
 
 def _keeping(held: BlockedEviction, result: StepResult) -> str:
@@ -411,6 +427,7 @@ def as_json(shown: Simulated) -> str:
 
 
 def _result(result: StepResult, source: str) -> dict[str, object]:
+    remedies = result.drain_remedies
     return {
         "constraints": [_of_constraint(constraint, source) for constraint in result.constraints],
         "pending": {
@@ -425,6 +442,7 @@ def _result(result: StepResult, source: str) -> dict[str, object]:
         "updated": _numbers(result.updated),
         "pods": _numbers(result.there),
         "held": {_keeping(eviction, result): share for eviction, share in result.held.items()},
+        **({"drainRemedies": list(map(_of_drain_remedy, remedies))} if remedies is not None else {}),
         "violated": dict(result.violated),
         "missing": _numbers(result.missing),
         "lost": dict(result.lost),
@@ -443,6 +461,10 @@ def _of_stuck(of: StuckRollout) -> dict[str, object]:
 
 def _of_drain(of: OfDrain) -> dict[str, object]:
     return {"nodes": list(of.nodes), "cordoned": of.cordoned, "evicted": _numbers(of.evicted)}
+
+
+def _of_drain_remedy(remedy: DrainRemedy) -> dict[str, object]:
+    return {"change": remedy.change, "commands": list(map(command_json, remedy.commands))}
 
 
 def _of_constraint(of: OfConstraint, source: str) -> dict[str, object]:

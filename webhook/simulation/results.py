@@ -15,6 +15,7 @@ from webhook.objects.fields import IntOrPercent
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import Nodes
 from webhook.simulation.disruption import BlockedEviction, Drained, KeptPod
+from webhook.simulation.drain_remedies import DrainRemedy
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
 from webhook.simulation.step import ROLLOUT
@@ -113,7 +114,7 @@ class StepResult(NamedTuple):
     `reasons`, `holding` (constraints by their index) and `held` (all that keeps a drain from its end) come with the
     share of the runs, and so do Pods that are `lost`, as no controller makes them, and PodDisruptionBudgets that are
     `violated`; `unfinished` is that in which not every Pod is in the end as the workload wants it.  `kept` are the Pods
-    of each that is `held`.
+    of each that is `held`, and `drain_remedies` what lets the drain end, None where nothing was tried.
     """
 
     step: str
@@ -136,10 +137,17 @@ class StepResult(NamedTuple):
     stuck: StuckRollout | None = None
     drained: OfDrain | None = None
     kept: Mapping[BlockedEviction, KeptPods] = {}
+    drain_remedies: tuple[DrainRemedy, ...] | None = None
 
 
-def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
-    """Return the result before any step, and after each; `outcomes` are those of each run."""
+def results(
+    plan: Plan,
+    outcomes: Sequence[Sequence[StepOutcome]],
+    drain_remedies: Mapping[int, tuple[DrainRemedy, ...]] | None = None,
+) -> tuple[StepResult, ...]:
+    """
+    Return the result before any step, and after each; `outcomes` are those of each run, `drain_remedies` of each step.
+    """
     step_results, of_class, grounds = [], plan.named.sets[-1].maker.of_class, (plan.start.ground, *plan.grounds)
     for i in range(len(plan.steps) + 1):
         if i:
@@ -151,7 +159,8 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[Step
         )
         result = _result(text, of_class.constraints, grounds[i].nodes, at_step)
         stuck = _stuck(outcomes, i, begun=plan.steps[i - 1].action == ROLLOUT) if i else None
-        step_results.append(result._replace(stuck=stuck, drained=drained))
+        helping = (drain_remedies or {}).get(i - 1)
+        step_results.append(result._replace(stuck=stuck, drained=drained, drain_remedies=helping))
     return tuple(step_results)
 
 
