@@ -230,7 +230,7 @@ def test_several_budgets_over_one_pod_are_told_from_one_that_allows_nothing(name
     assert f"    The drain fails: PodDisruptionBudgets {said} select Pod shop/web-1-0 on a1." in found
     assert "      shop/web: minAvailable 0, and 3 of 3 Pods are healthy: it allows 3 evictions" in found
     rule = f'kube-apiserver says "{MORE_THAN_ONE}" (500), whatever they allow'
-    assert f"      {rule}: kubectl leaves the Pod, and fails in the end." in found
+    assert f"      {rule}: kubectl leaves the Pod, goes on, and fails in the end." in found
 
 
 def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():

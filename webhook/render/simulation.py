@@ -25,9 +25,10 @@ MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
 NONE = Range(0, 0, 0)
 BEFORE = "now"
-RETRYING = "kubectl asks again every 5 seconds, and does so for ever."
-FAILING = (
-    f'kube-apiserver says "{MORE_THAN_ONE}" (500), whatever they allow: kubectl leaves the Pod, and fails in the end.'
+ASKED_AGAIN = "kubectl asks again every 5 seconds, and does so for ever."
+NOT_EVICTED = (
+    f'kube-apiserver says "{MORE_THAN_ONE}" (500), whatever they allow: '
+    "kubectl leaves the Pod, goes on, and fails in the end."
 )
 LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy leaves out"
 TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
@@ -354,7 +355,7 @@ def _held_lines(result: StepResult) -> Iterator[str]:
         if len(kept) > MOST_REASONS:
             yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
         yield from (f"  {_numbers_of(budget)}" for budget in result.kept[kept[0][0]].budgets)
-        yield f"  {FAILING if len(budgets) > 1 else RETRYING}"
+        yield f"  {NOT_EVICTED if len(budgets) > 1 else ASKED_AGAIN}"
 
 
 def _drain_remedy_lines(remedies: Sequence[DrainRemedy] | None) -> Iterator[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from heapq import heappop, heappush
 from itertools import islice
 from typing import NamedTuple
 
@@ -66,15 +65,13 @@ class _Search:
     def remedies(self) -> Iterator[DrainRemedy]:
         """Yield the changes after which the drain ends, the least invasive first."""
         assert self.outcome.drained is not None
-        queue = [(0, 0, DrainChange(), self.outcome.drained)]
+        queue = [(DrainChange(), self.outcome.drained)]
         while queue:
-            _, _, change, drained = heappop(queue)
+            change, drained = queue.pop(0)
             if not drained.kept:
                 yield self._remedy(change)
-                continue
-            for further, then in self._further(change, drained):
-                cost = sum(cost * len(part) for cost, part in zip(COSTS, further, strict=True))
-                heappush(queue, (cost, len(self.tried), further, then))
+            else:
+                queue = sorted([*queue, *self._further(change, drained)], key=lambda tried: _cost(tried[0]))
 
     def _further(self, change: DrainChange, drained: Drained) -> Iterator[tuple[DrainChange, Drained]]:
         """Yield changes that add what removes one cause, with what the drain then comes to."""
@@ -135,3 +132,7 @@ class _Search:
             elif name in change.limits:
                 (field, limit), new = written.limit, change.limits[name]
                 yield f"set {field} of {ref} to {new}", replacing(ref, ("spec", field), limit, new)
+
+
+def _cost(change: DrainChange) -> int:
+    return sum(cost * len(part) for cost, part in zip(COSTS, change, strict=True))

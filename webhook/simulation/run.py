@@ -240,9 +240,8 @@ class _Run:
             if like is not None and like.maker is not None:
                 for _ in range(number):
                     self.state.make(like.maker, like=like)
-                more = [budget._replace(expected=budget.expected + number) for budget in self.budgets]
-                asked = zip(self.budgets, more, strict=True)
-                self.budgets = tuple([of_more if of.selects(like) else of for of, of_more in asked])
+                asked = [(budget, budget.expected + number * budget.selects(like)) for budget in self.budgets]
+                self.budgets = tuple([budget._replace(expected=expected) for budget, expected in asked])
         self.settle(True)
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
