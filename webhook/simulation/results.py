@@ -189,8 +189,11 @@ def _kept(drains: Sequence[Drained], runs: int) -> dict[BlockedEviction, KeptPod
     """Return the Pods that are kept, for each cause."""
     by_cause: dict[BlockedEviction, list[list[KeptPod]]] = {}
     for drained in drains:
-        for eviction in drained.held:
-            by_cause.setdefault(eviction, []).append([pod for pod in drained.kept if pod.eviction == eviction])
+        of_run: dict[BlockedEviction, list[KeptPod]] = {}
+        for pod in drained.kept:
+            of_run.setdefault(pod.eviction, []).append(pod)
+        for eviction, pods in of_run.items():
+            by_cause.setdefault(eviction, []).append(pods)
     return {eviction: _kept_pods(each, runs) for eviction, each in by_cause.items()}
 
 
