@@ -93,6 +93,7 @@ findings
 simulation.pending · simulation.remedies
 simulation.rollout_check
 simulation.planning · simulation.results
+simulation.drain_remedies
 simulation.initial_pods · simulation.run
 simulation.controllers
 simulation.preemption

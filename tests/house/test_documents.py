@@ -181,7 +181,8 @@ FORMS = {
         f"report -A --cluster {EXAMPLES}/waiting/claims.yaml",
     ],
     "Simulation": [
-        f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1 rollout"
+        f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1 rollout",
+        f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/budgets.yaml drain=b1",
     ],
 }
 BY_NAME = (

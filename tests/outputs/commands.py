@@ -142,6 +142,7 @@ def _of_examples() -> Iterator[str]:
         simulated = "--cluster docs/examples/simulate/cluster.yaml -n shop"
         yield f"simulate deployment/web rollout {simulated}{form}"
         yield f"simulate deployment/web scale=12 drain=a1 {simulated}{form}"
+        yield f"simulate deployment/web drain=b1 --cluster docs/examples/simulate/budgets.yaml -n shop{form}"
         yield f"simulate -f docs/examples/simulate/nine.yaml rollout {simulated}{form}"
         yield f"simulate -f docs/examples/simulate/by-revision.yaml rollout {simulated}{form}"
         yield f"simulate -f docs/examples/web.yaml scale=9 --cluster docs/examples/simulate/full-zone.yaml{form}"

@@ -11,10 +11,11 @@ from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import Command
-from webhook.render.simulation import Simulated, as_json, said_share, text, total_line
+from webhook.render.simulation import Simulated, as_json, ending_lines, said_share, text, total_line
 from webhook.simulation.disruption import MORE_THAN_ONE
+from webhook.simulation.drain_remedies import drain_remedies
 from webhook.simulation.remedies import helping
-from webhook.simulation.results import Range, StuckRollout, UncountedPods, WaitingPods, results
+from webhook.simulation.results import KeptPods, OfDrain, Range, StuckRollout, UncountedPods, WaitingPods, results
 from webhook.simulation.run import run
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -100,15 +101,104 @@ def test_a_drain_is_counted():
 
     assert {"nodes": ["a1"], "cordoned": 1, "evicted": {"least": 1, "mostLikely": 1, "most": 1}} == drained["drained"]
     assert "drained" not in rolled_out
-    assert "The drain" not in text(made)
+    assert "    1 Pod is evicted, and a1 is cordoned." in text(made).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("drained", "said"),
+    [
+        (OfDrain(("a1",), 1, Range(2, 2, 2)), "2 Pods are evicted, and a1 is cordoned."),
+        (OfDrain(("a1",), 0, Range(1, 1, 1)), "1 Pod is evicted."),
+        (OfDrain(("a1", "b1"), 2, Range(1, 2, 3)), "2 (1 to 3) Pods are evicted, and all 2 nodes are cordoned."),
+        (OfDrain(("a1", "b1"), 1, Range(0, 0, 1)), "0 (0 to 1) Pods are evicted, and 1 of 2 nodes is cordoned."),
+    ],
+)
+def test_a_drain_that_ends_says_what_it_did(drained, said):
+    result = shown(EVEN, "drain=a1", 1).results[-1]
+
+    assert said == next(ending_lines(result._replace(drained=drained)))
 
 
 def test_a_drain_that_a_budget_holds_says_that_alone():
     found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
 
-    assert ["The drain never finishes: PodDisruptionBudget shop/web, which keeps a Pod on a1."] == [
-        line.strip() for line in found if "The drain" in line
-    ]
+    assert [
+        "    The drain never finishes: PodDisruptionBudget shop/web keeps Pod shop/web-1-0 on a1.",
+        "      shop/web: minAvailable 3, and 3 of 3 Pods are healthy: it allows no eviction",
+        "      kubectl asks again every 5 seconds, and does so for ever.",
+    ] == found[-3:]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"minAvailable": "90%"}, "minAvailable 90% (3 of 3), and 3 of 3 Pods are healthy: it allows no eviction"),
+        ({"maxUnavailable": "0%"}, "maxUnavailable 0% (0 of 3), and 3 of 3 Pods are healthy: it allows no eviction"),
+        ({"maxUnavailable": 0}, "maxUnavailable 0, and 3 of 3 Pods are healthy: it allows no eviction"),
+        ({}, "neither minAvailable nor maxUnavailable: it allows no eviction"),
+    ],
+)
+def test_a_budget_that_holds_a_drain_has_its_own_numbers(spec, said):
+    assert f"      shop/web: {said}" in lines([*EVEN, budget(**spec)], "drain=a1")
+
+
+def test_a_budget_that_does_not_know_how_many_pods_there_should_be_says_so():
+    bare = [pod("Node/x", number, "a1", ownerReferences=[]) for number in range(2)]
+    made = [*nodes("a=1 b=1"), *deployment(replicas=0), *bare, budget(maxUnavailable=1)]
+    found = lines(made, "drain=a1")
+
+    assert "PodDisruptionBudget shop/web keeps Pod shop/x-0, Pod shop/x-1 on a1." in found[-3]
+    unknown = "shop/web: maxUnavailable 1, and how many Pods there should be is not known: it allows no eviction"
+    assert f"      {unknown}" == found[-2]
+
+
+def drained_with(objects, *steps):
+    made = plan(objects, " ".join(steps))
+    outcomes = [run(made, 1, i) for i in range(3)]
+    return Simulated(REF, made, 1, 3, results(made, outcomes, drain_remedies(made, 1, outcomes)), (), ())
+
+
+def test_what_lets_a_drain_end_comes_with_its_commands():
+    made = drained_with([*nodes("a=2 b=1 c=1"), *EVEN[3:], budget(maxUnavailable=0)], "drain=a1", "scale=3")
+    operations = '[{"op":"test","path":"/spec/maxUnavailable","value":0},'
+    patch = "kubectl patch poddisruptionbudget.policy/web -n shop --type=json"
+    found = text(made).splitlines()
+    first = found.index("    What would let the drain end (each was tried on one run):")
+
+    assert "      set maxUnavailable of PodDisruptionBudget shop/web to 1:" == found[first + 1]
+    assert found[first + 2].startswith(f"        {patch} -p '{operations}")
+    held, scaled = json.loads(as_json(made))["steps"]
+    ((change, (command,)),) = (remedy.values() for remedy in held["drainRemedies"])
+    assert "set maxUnavailable of PodDisruptionBudget shop/web to 1" == change
+    assert command["shell"].startswith(patch)
+    assert {"shell", "arguments", "patch"} == command.keys()
+    assert "drainRemedies" not in scaled
+
+
+def test_where_no_change_lets_a_drain_end_that_is_said():
+    """Every node is full."""
+    made = drained_with([*nodes("a=1 b=1 c=1", pods="1"), *EVEN[3:], budget(minAvailable=3)], "drain=a1")
+    nothing = (
+        "No change of replicas or budgets that was tried on one run lets the drain end without more Pods that wait."
+    )
+
+    assert f"    {nothing}" == text(made).splitlines()[-1]
+    assert [] == json.loads(as_json(made))["steps"][0]["drainRemedies"]
+
+
+def test_what_differs_between_runs_is_said_of_each():
+    """A Pod that a run has made has no name."""
+    result = shown([*EVEN, budget(minAvailable=3)], "drain=a1", 1).results[-1]
+    ((eviction, (_, (numbers,))),) = result.kept.items()
+    pods = {"Pod shop/x": 0.5, "a Pod of Deployment shop/web": 0.25}
+    kept = KeptPods(pods, (numbers._replace(healthy=Range(2, 3, 3)),))
+    found = list(ending_lines(result._replace(held={eviction: 0.5}, kept={eviction: kept})))
+
+    which = "Pod shop/x, a Pod of Deployment shop/web in 25 % of the runs"
+    assert [
+        f"The drain never finishes in 50 % of the runs: PodDisruptionBudget shop/web keeps {which} on a1.",
+        "  shop/web: minAvailable 3, and 3 (2 to 3) of 3 Pods are healthy: it allows no eviction",
+    ] == found[:2]
 
 
 def named_budget(name, app="web", **spec):
@@ -121,25 +211,27 @@ def test_two_budgets_that_hold_a_drain_are_both_named_in_every_run():
     found = lines([*EVEN, api, budget(minAvailable=3), named_budget("api", "api")], "drain=a1")
 
     assert [
-        "The drain never finishes: PodDisruptionBudget shop/api, which keeps a Pod on a1.",
-        "The drain never finishes: PodDisruptionBudget shop/web, which keeps a Pod on a1.",
+        "The drain never finishes: PodDisruptionBudget shop/api keeps Pod shop/api-1-0 on a1.",
+        "The drain never finishes: PodDisruptionBudget shop/web keeps Pod shop/web-1-0 on a1.",
     ] == [line.strip() for line in found if "The drain" in line]
 
 
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        (("more",), "shop/more and shop/web both select a Pod on a1: {}; narrow or delete one of them."),
-        (("more", "new"), "shop/more, shop/new and shop/web all select a Pod on a1: {}; narrow or delete all but one"),
+        (("more",), "shop/more and shop/web both"),
+        (("more", "new"), "shop/more, shop/new and shop/web all"),
     ],
 )
 def test_several_budgets_over_one_pod_are_told_from_one_that_allows_nothing(names, said):
     """The API server answers with 500, whatever they allow, and kubectl drain ends with that."""
     over = [budget(minAvailable=0), *map(named_budget, names)]
-    (held,) = [line.strip() for line in lines([*EVEN, *over], "drain=a1") if "The drain" in line]
-    rule = f'kube-apiserver says "{MORE_THAN_ONE}"'
+    found = lines([*EVEN, *over], "drain=a1")
 
-    assert held.startswith(f"The drain fails: PodDisruptionBudgets {said.format(rule)}")
+    assert f"    The drain fails: PodDisruptionBudgets {said} select Pod shop/web-1-0 on a1." in found
+    assert "      shop/web: minAvailable 0, and 3 of 3 Pods are healthy: it allows 3 evictions" in found
+    rule = f'kube-apiserver says "{MORE_THAN_ONE}" (500), whatever they allow'
+    assert f"      {rule}: kubectl leaves the Pod, goes on, and fails in the end." in found
 
 
 def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
@@ -343,12 +435,6 @@ def test_pods_that_are_lost_are_named(lost, said):
 
     assert f"    {said}" in text(made).splitlines()
     assert lost == json.loads(as_json(made))["steps"][0]["lost"]
-
-
-def test_a_drain_that_never_finishes():
-    found = lines([*EVEN, budget(minAvailable=3)], "drain=a1")
-
-    assert "    The drain never finishes: PodDisruptionBudget shop/web, which keeps a Pod on a1." == found[-1]
 
 
 def test_a_skew_that_is_larger_than_allowed():

@@ -5,10 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.support.placing import running
-from tests.support.simulated import nodes, state
+from tests.support.simulated import maker, nodes, state
 from webhook.objects.disruption_budget import DisruptionBudget
 from webhook.scheduler.selectors import EQUALS, Requirement, Selector, selecting
-from webhook.simulation.disruption import BlockedEviction, Budget, Drained, drain, refusing
+from webhook.simulation.disruption import (
+    BlockedEviction,
+    Budget,
+    BudgetStatus,
+    DrainChange,
+    Drained,
+    KeptPod,
+    drain,
+    refusing,
+)
 from webhook.simulation.pod import InitialPod
 
 WEB = (("app", "web"),)
@@ -64,6 +73,13 @@ def drained(run, budgets, makes):
     return evicted, found.held
 
 
+def test_a_change_gives_budgets_other_limits_or_deletes_them():
+    change = DrainChange(limits={"shop/least": 1, "shop/most": 2}, deleted=frozenset({"shop/gone"}))
+    budgets = [budget(3, name="least"), budget(most="0%", name="most"), budget(1, name="gone"), budget(1)]
+
+    assert (budget(1, name="least"), budget(most=2, name="most"), budget(1)) == change.applied(budgets)
+
+
 def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
     run = begun()
     (pod,) = run.on("a1")
@@ -84,6 +100,7 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
         ({"most": 1}, 0),  # Nothing says how many there should be: no workload has its Pods.
         ({"least": "50%"}, 0),
         ({}, 0),
+        ({"expected": 2}, 0),
         ({"most": 1, "expected": 2, "untold": True}, 0),
         ({"least": 1, "untold": True}, 1),
     ],
@@ -158,9 +175,37 @@ def test_all_budgets_hold_a_drain_that_keep_a_pod_of_its_node():
     there = [running("a1", labels={"app": app}) for app in ("web", "api", "both")]
     asked = [budget(2), over("api", "api"), over("first", "both"), over("second", "both")]
     run = state(*nodes("a=1"), *there, found=found)
-    *_, held = drain(["a1"], asked, 1, run, run.delete, lambda whole: None)
+    found = drain(["a1"], asked, 1, run, run.delete, lambda whole: None)
 
-    assert {("shop/web",), ("shop/api",), ("shop/first", "shop/second")} == {eviction.budgets for eviction in held}
+    assert {("shop/web",), ("shop/api",), ("shop/first", "shop/second")} == {one.budgets for one in found.held}
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"least": 2}, ("minAvailable", 2, 2, 2, 3, 0)),  # All that it selects, whatever their workloads want.
+        ({"least": "90%", "expected": 3}, ("minAvailable", "90%", 2, 3, 3, 0)),
+        ({"most": 0, "with_workload": True}, ("maxUnavailable", 0, 2, 2, 2, 0)),
+        ({"most": 1, "expected": 2}, ("maxUnavailable", 1, 2, 1, 2, 1)),
+        ({}, ("", None, 2, 0, 0, 0)),
+    ],
+)
+def test_a_budget_has_its_numbers_when_it_is_asked(fields, status):
+    """One Pod waits."""
+    run = begun()
+    run.make(maker())
+
+    assert BudgetStatus("shop/web", *status) == budget(**fields).status(2, run)
+
+
+def test_a_pod_that_is_kept_has_its_name_or_else_its_workload():
+    numbers = BudgetStatus("shop/web", "minAvailable", 2, 2, 2, 2, 0)
+    eviction, source = BlockedEviction("a1", ("shop/web",)), "Deployment shop/web"
+    for name, said in (("web-1", "shop/web-1"), ("", "")):
+        run = begun(name=name, source=source)
+        found = drain(["a1", "b1"], [budget(2)], 2, run, run.delete, lambda whole: None)
+
+        assert (KeptPod(eviction, said, source, (numbers,)),) == found.kept
 
 
 def test_a_drain_leaves_what_several_budgets_keep_and_goes_on():

@@ -11,6 +11,7 @@ from tests.support.claims import claim, storage_class
 from tests.support.simulated import (
     HOUR_AGO,
     NOW,
+    budget,
     cluster,
     deployment,
     likely,
@@ -148,6 +149,20 @@ def test_a_file_with_replicas_beyond_the_bounds_of_an_autoscaler():
     *_, note = planned(workload(objects), cluster(*objects), [], KINDS, applied=True).notes
 
     assert note.startswith("apply: HorizontalPodAutoscaler hpa keeps it between 1 and 6: it will scale it back to 6.")
+
+
+def test_what_a_person_may_scale_while_a_drain_is_held():
+    """Neither what an autoscaler or an owner scales, nor a StatefulSet that is not simulated, nor one without Pods."""
+    sets = [owned(kind, name, {"replicas": 2}) for kind, name in (("StatefulSet", "db"), ("ReplicaSet", "api"))]
+    pods = [pod(owner, 0, "a1") for owner in ("StatefulSet/db", "ReplicaSet/api")]
+    idle, limit = owned("Deployment", "idle", {"replicas": 0}), budget(minAvailable=1)
+    objects = [*nodes(), *deployment(replicas=3), *sets, idle, *pods, limit]
+
+    assert {"Deployment shop/web": 3, "ReplicaSet shop/api": 2} == {
+        name: scale.replicas for name, scale in plan(objects, "drain=a1").scales.items()
+    }
+    assert ["ReplicaSet shop/api"] == [*plan([*objects, autoscaler(maxReplicas=6)], "drain=a1").scales]
+    assert {} == plan(objects, "scale=4").scales
 
 
 @pytest.mark.parametrize(("preempting", "named"), [(10, ("PodDisruptionBudgets",)), (0, ())])

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.build import ZONE
 from tests.support.simulated import deployment, nodes, plan
-from webhook.simulation.disruption import BlockedEviction, Drained
-from webhook.simulation.results import OfDrain, Range, StuckRollout, WaitingPods, ranged, results
+from webhook.simulation.disruption import BlockedEviction, BudgetStatus, Drained, KeptPod
+from webhook.simulation.results import BudgetNumbers, OfDrain, Range, StuckRollout, WaitingPods, ranged, results
 from webhook.simulation.run import StepOutcome, Uncounted
 
 
@@ -38,6 +38,10 @@ def outcome(domains, pending=0, exceeds=False, reasons=(), holding=(), complete=
     )
 
 
+def kept(*held):
+    return tuple(KeptPod(eviction, "shop/x", "Deployment shop/web", ()) for eviction in held)
+
+
 def test_what_never_finishes_has_the_numbers_of_those_runs_alone():
     """Most runs finish with 3 new Pods; to say that the others end with 3 of 3 would be no reason."""
     made = plan([*nodes("a=1 b=1"), *deployment(replicas=3)], "rollout scale=4")
@@ -61,7 +65,7 @@ def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     begun = outcome({})
     held = (BlockedEviction("a1", ("web",)), BlockedEviction("b1", ("web", "other")))
     runs = [
-        (begun, outcome({"a": 2}, 1, True, ("full",), (0,), False, Drained(0, held))),
+        (begun, outcome({"a": 2}, 1, True, ("full",), (0,), False, Drained(0, kept(*held)))),
         (begun, outcome({"a": 1, "b": 2})),
         (begun, outcome({"a": 2, "gone": 1}, 1, False, ("full",))),
         (begun, outcome({"a": 2, "b": 1}, 2, False, ("uneven", "full"))),
@@ -81,6 +85,25 @@ def test_each_step_has_the_ranges_of_all_runs_and_the_shares_of_what_is_said():
     assert [("full", 0.75), ("uneven", 0.25)] == list(scaled.reasons.items())
     assert ({0: 0.25}, dict.fromkeys(held, 0.25)) == (scaled.holding, scaled.held)
     assert {"a": (0, 0, 0), "b": (0, 0, 0)} == now.constraints[0].domains
+
+
+def test_the_pods_that_a_drain_leaves_and_the_numbers_of_their_budgets_are_those_of_all_runs():
+    made = plan([*nodes("a=1 b=1"), *deployment(replicas=1, on=["b1"])], "drain=a1")
+    held, workload = BlockedEviction("a1", ("shop/web",)), "Deployment shop/web"
+    numbers = [BudgetStatus("shop/web", "minAvailable", 3, healthy, 3, 4, 0) for healthy in (2, 3, 3)]
+    runs = [
+        (KeptPod(held, "shop/x", workload, (numbers[0],)), KeptPod(held, "shop/y", workload, (numbers[0],))),
+        (KeptPod(held, "shop/x", workload, (numbers[1],)),),
+        (KeptPod(held, "", workload, (numbers[2],)),),
+        (),
+    ]
+    *_, found = results(made, [(outcome({}), outcome({}, drained=Drained(0, of_run))) for of_run in runs])
+    pods, (of_budget,) = found.kept[held]
+
+    assert {held: 0.75} == found.held
+    assert {"Pod shop/x": 0.5, "Pod shop/y": 0.25, "a Pod of Deployment shop/web": 0.25} == pods
+    ranges = (Range(2, 3, 3), Range(3, 3, 3), Range(4, 4, 4), Range(0, 0, 0))
+    assert BudgetNumbers("shop/web", "minAvailable", 3, *ranges) == of_budget
 
 
 def test_pods_on_nodes_that_nobody_reaches_are_told_apart():

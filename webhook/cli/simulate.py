@@ -37,6 +37,7 @@ from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
 from webhook.simulation import ties
 from webhook.simulation.controllers import SIMULATED, SimulatedCluster
+from webhook.simulation.drain_remedies import drain_remedies
 from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
@@ -95,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
         made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
     outcomes = list(progress.with_bar(all_runs(made.plan, args.seed, args.runs), args.runs, "runs"))
-    outcome, helps = results(made.plan, outcomes), helping(made.plan, args.seed, outcomes, ref)
+    outcome = results(made.plan, outcomes, drain_remedies(made.plan, args.seed, outcomes))
+    helps = helping(made.plan, args.seed, outcomes, ref)
     shown = render.Simulated(
         ref,
         made.plan,

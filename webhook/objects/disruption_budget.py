@@ -25,6 +25,13 @@ class DisruptionBudget(NamedTuple):
     allowed: int | None = None
     disrupted: frozenset[str] = frozenset()
 
+    @property
+    def limit(self) -> tuple[str, IntOrPercent | None]:
+        """The field that limits disruptions, and its value; "" and None if it has neither of them."""
+        if self.max_unavailable is not None:
+            return "maxUnavailable", self.max_unavailable
+        return ("minAvailable" if self.min_available is not None else ""), self.min_available
+
 
 def read_disruption_budget(raw: Raw) -> DisruptionBudget | None:
     """Return the PodDisruptionBudget that an object is, None if it is none."""

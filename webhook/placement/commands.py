@@ -26,16 +26,24 @@ _UNCHANGEABLE = frozenset({("batch", "Job")})
 SpecEdit = Callable[[Raw], Raw]  # Returns the Pod spec of a template as it is wanted; the same one if it cannot be.
 
 
+class JsonPatch(NamedTuple):
+    """A JSON patch (RFC 6902) of an object."""
+
+    ref: ObjectRef
+    operations: tuple[Mapping[str, object], ...]
+
+
 class ClusterEdit(NamedTuple):
     """
     What kubectl does to objects of the cluster: its verb with what follows, and the `names` of all objects in it.
 
-    `values` are keys and values of labels or taints in it, "" for one without a value.
+    `values` are keys and values of labels or taints in it, "" for one without a value, `patch` a JSON patch in it.
     """
 
     arguments: tuple[str, ...]
     names: tuple[str, ...]
     values: tuple[str, ...] = ()
+    patch: JsonPatch | None = None
 
 
 ObjectEdit = ClusterEdit | SpecEdit
@@ -48,13 +56,6 @@ class Template(NamedTuple):
     path: FieldPath
     spec: Raw
     pod: Raw
-
-
-class JsonPatch(NamedTuple):
-    """A JSON patch (RFC 6902) of an object."""
-
-    ref: ObjectRef
-    operations: tuple[Mapping[str, object], ...]
 
 
 class Command(NamedTuple):
@@ -89,7 +90,7 @@ def commands(edits: Sequence[ObjectEdit] | None, template: Template | None) -> t
         if isinstance(edit, ClusterEdit):
             if not _is_valid(edit):
                 return ()
-            made.append(Command(edit.arguments))
+            made.append(Command(edit.arguments, edit.patch))
         elif edit is of_spec[0]:  # One patch makes all changes of the template.
             patch = _patch(template, of_spec) if template is not None else None
             if patch is None:
@@ -101,6 +102,25 @@ def commands(edits: Sequence[ObjectEdit] | None, template: Template | None) -> t
 def deleting(namespace: str, *names: str) -> ClusterEdit:
     """Return how Pods are deleted."""
     return ClusterEdit(("delete", "pod", *names, "-n", namespace), (namespace, *names))
+
+
+def deleting_budget(ref: ObjectRef) -> ClusterEdit:
+    """Return how a PodDisruptionBudget is deleted."""
+    return ClusterEdit(("delete", "pdb", ref.name, "-n", ref.namespace), (ref.namespace, ref.name))
+
+
+def scaling(ref: ObjectRef, replicas: int) -> ClusterEdit:
+    """Return how a workload is scaled."""
+    arguments = ("scale", ref.in_kubectl, f"--replicas={replicas}", "-n", ref.namespace)
+    return ClusterEdit(arguments, (ref.namespace, ref.name))
+
+
+def replacing(ref: ObjectRef, path: FieldPath, old: object, new: object) -> ClusterEdit:
+    """Return how a field of an object is replaced, by a patch that tests its old value."""
+    at = "".join(f"/{part}" for part in path)
+    operations = ({"op": "test", "path": at, "value": old}, {"op": "replace", "path": at, "value": new})
+    patching = _patching(JsonPatch(ref, operations))
+    return ClusterEdit(patching.arguments, (ref.namespace, ref.name), patch=patching.patch)
 
 
 def asking(namespace: str, pod: str) -> str:

@@ -14,9 +14,10 @@ from webhook.placement.gaps import DISRUPTION_BUDGETS
 from webhook.placement.remedies import IN_TEMPLATE, NOW
 from webhook.render.explanation import OUTPUT_API_VERSION, command_json, constraint_words, too_few_domains, unwritten
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
+from webhook.simulation.drain_remedies import DrainRemedy
 from webhook.simulation.pod import PodClass
 from webhook.simulation.remedies import NOTHING_HELPS, Helping
-from webhook.simulation.results import Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
+from webhook.simulation.results import BudgetNumbers, Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
 from webhook.simulation.ties import FIRST
@@ -26,6 +27,11 @@ MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
 NONE = Range(0, 0, 0)
 BEFORE = "now"
+ASKED_AGAIN = "kubectl asks again every 5 seconds, and does so for ever."
+NOT_EVICTED = (
+    f'kube-apiserver says "{MORE_THAN_ONE}" (500), whatever they allow: '
+    "kubectl leaves the Pod, goes on, and fails in the end."
+)
 LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy leaves out"
 TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
@@ -325,27 +331,43 @@ def _some(names: Iterable[str]) -> str:
     return f"{', '.join(shown[:MOST_REASONS])}{more}"
 
 
+def _drain_that_ends(drained: OfDrain) -> str:
+    evicted = "1 Pod is" if drained.evicted == (1, 1, 1) else f"{range_text(drained.evicted)} Pods are"
+    names = (
+        ""
+        if not drained.cordoned
+        else f", and {_cordoned(drained)} {'is' if drained.cordoned == 1 else 'are'} cordoned"
+    )
+    return f"{evicted} evicted{names}."
+
+
 def _drain_of_nothing(drained: OfDrain) -> str:
     single, number = len(drained.nodes) == 1, len(drained.nodes)
     nodes = one_line(drained.nodes[0], 63) if single else f"all {number:,} nodes"
     if not drained.cordoned:
         why = "is cordoned already, and has" if single else "are cordoned already, and have"
         return f"The {DRAIN} does nothing: {nodes} {why} no Pod to evict."
-    cordons = nodes if drained.cordoned == number else f"{drained.cordoned:,} of {number:,} nodes"
-    return f"The {DRAIN} evicts no Pod, and cordons {cordons}."
+    return f"The {DRAIN} evicts no Pod, and cordons {_cordoned(drained)}."
+
+
+def _cordoned(drained: OfDrain) -> str:
+    number = len(drained.nodes)
+    all_of = one_line(drained.nodes[0], 63) if number == 1 else f"all {number:,} nodes"
+    return all_of if drained.cordoned == number else f"{drained.cordoned:,} of {number:,} nodes"
 
 
 def ending_lines(result: StepResult) -> Iterator[str]:
     """Yield what did nothing, and what never finishes and what holds it."""
-    if result.drained is not None and not result.drained.evicted.most and not result.held:
-        yield _drain_of_nothing(result.drained)
+    if result.drained is not None and not result.held:
+        yield _drain_that_ends(result.drained) if result.drained.evicted.most else _drain_of_nothing(result.drained)
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
         yield f"{range_text(result.missing)} {pods} missing: {_why_missing(result)}."
     if result.lost:
         pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
         yield f"{pods} deleted that no controller replaces: {_some(map(_lost, result.lost.items()))}."
-    yield from _held_lines(result.held)
+    yield from _held_lines(result)
+    yield from _drain_remedy_lines(result.drain_remedies)
     for budget, share in result.violated.items():
         named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
         yield f"Preemption violates {named}{_but_in_all(share)}: more Pods go than it allows."
@@ -359,26 +381,59 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         yield f"{_holding(result)}."
 
 
-def _held_lines(held: Mapping[BlockedEviction, float]) -> Iterator[str]:
+def _held_lines(result: StepResult) -> Iterator[str]:
     """Yield what keeps a drain from its end: all PodDisruptionBudgets, and of each the first nodes."""
     by_budgets: dict[tuple[str, ...], list[tuple[BlockedEviction, float]]] = {}
-    for eviction, share in held.items():
+    for eviction, share in result.held.items():
         by_budgets.setdefault(eviction.budgets, []).append((eviction, share))
     for budgets, kept in by_budgets.items():
-        ends, plural = ("fails", "s") if len(budgets) > 1 else ("never finishes", "")
+        ends = "fails" if len(budgets) > 1 else "never finishes"
         for eviction, share in kept[:MOST_REASONS]:
-            yield f"The {DRAIN} {ends}{_but_in_all(share)}: PodDisruptionBudget{plural} {_keeping(eviction)}."
+            yield f"The {DRAIN} {ends}{_but_in_all(share)}: {_keeping(eviction, result)}."
         if len(kept) > MOST_REASONS:
             yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
+        yield from (f"  {_numbers_of(budget)}" for budget in result.kept[kept[0][0]].budgets)
+        yield f"  {NOT_EVICTED if len(budgets) > 1 else ASKED_AGAIN}"
 
 
-def _keeping(held: BlockedEviction) -> str:
+def _drain_remedy_lines(remedies: Sequence[DrainRemedy] | None) -> Iterator[str]:
+    """Yield what lets a drain end that is held, with its commands."""
+    if remedies is None:
+        return
+    if not remedies:
+        tried = "No change of replicas or budgets that was tried on one run"
+        yield f"{tried} lets the {DRAIN} end without more Pods that wait."
+        return
+    yield f"What would let the {DRAIN} end (each was tried on one run):"
+    for remedy in remedies:
+        yield f"  {one_line(remedy.change, LINE_LIMIT)}:"
+        yield from (f"    {command}" for command in remedy.commands)
+
+
+def _keeping(held: BlockedEviction, result: StepResult) -> str:
+    share = result.held[held]
+    pods = _some(f"{name}{_but_in_all(of)}" if of < share else name for name, of in result.kept[held].pods.items())
     *others, last = (one_line(name, LINE_LIMIT) for name in held.budgets)
     if not others:
-        return f"{last}, which keeps a Pod on {held.node}"
-    all_of, which = ("both", "one") if len(others) == 1 else ("all", "all but one")
-    selecting = f"{', '.join(others)} and {last} {all_of} select a Pod on {held.node}"
-    return f'{selecting}: kube-apiserver says "{MORE_THAN_ONE}"; narrow or delete {which} of them'
+        return f"PodDisruptionBudget {last} keeps {pods} on {held.node}"
+    all_of = "both" if len(others) == 1 else "all"
+    return f"PodDisruptionBudgets {', '.join(others)} and {last} {all_of} select {pods} on {held.node}"
+
+
+def _numbers_of(budget: BudgetNumbers) -> str:
+    """Return the numbers of a budget, such as `shop/web: minAvailable 3, and 3 of 3 Pods are healthy: …`."""
+    allowed = range_text(budget.allowed) if budget.allowed.most else "no"
+    allows = f"it allows {allowed} eviction{'s' if budget.allowed.most > 1 else ''}"
+    name, limit = one_line(budget.name, LINE_LIMIT), f"{budget.field} {budget.limit}"
+    if budget.limit is None:
+        return f"{name}: neither minAvailable nor maxUnavailable: {allows}"
+    if not budget.expected.most:
+        return f"{name}: {limit}, and how many Pods there should be is not known: {allows}"
+    if isinstance(budget.limit, str):
+        desired, expected = budget.desired.most_likely, budget.expected.most_likely
+        limit = f"{limit} ({desired if budget.field == 'minAvailable' else expected - desired} of {expected})"
+    healthy = f"{range_text(budget.healthy)} of {range_text(budget.expected)} Pods are healthy"
+    return f"{name}: {limit}, and {healthy}: {allows}"
 
 
 def _holding(result: StepResult) -> str:
@@ -420,6 +475,7 @@ def as_json(shown: Simulated) -> str:
 
 
 def _result(result: StepResult, source: str) -> dict[str, object]:
+    remedies = result.drain_remedies
     return {
         "constraints": [_of_constraint(constraint, source) for constraint in result.constraints],
         "pending": {
@@ -433,7 +489,8 @@ def _result(result: StepResult, source: str) -> dict[str, object]:
         "holding": [{"index": index, "share": share} for index, share in result.holding.items()],
         "updated": _numbers(result.updated),
         "pods": _numbers(result.there),
-        "held": {_keeping(eviction): share for eviction, share in result.held.items()},
+        "held": {_keeping(eviction, result): share for eviction, share in result.held.items()},
+        **({"drainRemedies": list(map(_of_drain_remedy, remedies))} if remedies is not None else {}),
         "violated": dict(result.violated),
         "missing": _numbers(result.missing),
         "lost": dict(result.lost),
@@ -452,6 +509,10 @@ def _of_stuck(of: StuckRollout) -> dict[str, object]:
 
 def _of_drain(of: OfDrain) -> dict[str, object]:
     return {"nodes": list(of.nodes), "cordoned": of.cordoned, "evicted": _numbers(of.evicted)}
+
+
+def _of_drain_remedy(remedy: DrainRemedy) -> dict[str, object]:
+    return {"change": remedy.change, "commands": list(map(command_json, remedy.commands))}
 
 
 def _of_constraint(of: OfConstraint, source: str) -> dict[str, object]:

@@ -140,7 +140,7 @@ class Controllers:
         of_class, errors = self._class(subject)
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
         volumes = self._volumes(subject, owner)
-        return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds, volumes)
+        return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds, volumes, str(self.ref))
 
     def _next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
         """Return the next Pod of what makes Pods; None if it has no template."""

@@ -6,16 +6,32 @@ PodDisruptionBudgets, and `kubectl drain`, which asks them for each Pod.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from webhook.objects.disruption_budget import DisruptionBudget
-from webhook.objects.fields import scaled
+from webhook.objects.fields import IntOrPercent, scaled
 from webhook.scheduler.selectors import Selector
 from webhook.simulation.pod import Pod
 from webhook.simulation.state import State
 
 MORE_THAN_ONE = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
+
+class BudgetStatus(NamedTuple):
+    """
+    The numbers of a PodDisruptionBudget when it is asked, as its status has them; `limit` is what its `field` says.
+
+    Pods are `healthy`, `desired` of all that are `expected` must be, and so many disruptions are `allowed`.
+    """
+
+    name: str
+    field: str
+    limit: IntOrPercent | None
+    healthy: int
+    desired: int
+    expected: int
+    allowed: int
 
 
 class Budget(NamedTuple):
@@ -24,7 +40,7 @@ class Budget(NamedTuple):
 
     With `with_workload` the simulated workload is among these, whose replicas come on top.  `unready` Pods that it
     selects are not ready at first.  Where how many are expected is `untold`, since an owner of these Pods has no scale,
-    it allows no disruption unless minAvailable is a number.
+    it allows no disruption unless minAvailable is a number.  One that limits nothing allows none, either.
     """
 
     written: DisruptionBudget
@@ -51,11 +67,13 @@ class Budget(NamedTuple):
 
         upstream: disruption.go:countHealthyPods (v1.37)
         """
-        groups = state.groups(self.namespace).items()
-        there = sum(sum(nodes.values()) for labels, nodes in groups if self.selector.matches(dict(labels)))
         more = [(labels, number) for (space, labels), number in state.unready.items() if space == self.namespace]
         unready = self.unready + sum(number for labels, number in more if self.selector.matches(dict(labels)))
-        return there - unready
+        return self._bound(state) - unready
+
+    def _bound(self, state: State) -> int:
+        groups = state.groups(self.namespace).items()
+        return sum(sum(nodes.values()) for labels, nodes in groups if self.selector.matches(dict(labels)))
 
     def desired(self, replicas: int) -> int:
         """
@@ -75,11 +93,39 @@ class Budget(NamedTuple):
 
         upstream: disruption.go:DisruptionController.updatePdbStatus, DisruptionController.failSafe (v1.37)
         """
-        is_number = self.written.max_unavailable is None and isinstance(self.written.min_available, int)
-        return max(0, self.healthy(state) - self.desired(replicas)) if is_number or self._expected(replicas) else 0
+        known = self._is_number or self._expected(replicas)
+        return max(0, self.healthy(state) - self.desired(replicas)) if known else 0
+
+    def status(self, replicas: int, state: State) -> BudgetStatus:
+        """
+        Return its numbers while the simulated workload has so many replicas.
+
+        upstream: disruption.go:DisruptionController.getExpectedPodCount (v1.37)
+        """
+        expected = self._expected(replicas)
+        if self._is_number:
+            waiting = [pod.on("") for _, _, pod in state.waiting if pod.namespace == self.namespace]
+            expected = self._bound(state) + sum(self.selector.matches(dict(pod.labels)) for pod in waiting)
+        healthy, desired, allowed = self.healthy(state), self.desired(replicas), self.allowed(replicas, state)
+        return BudgetStatus(str(self), *self.written.limit, healthy, desired, expected, allowed)
+
+    def limited(self, number: int | None) -> Budget:
+        """Return the budget with a number as its limit; as it is if that is None."""
+        if number is None:
+            return self
+        if self.written.max_unavailable is None:
+            return self._replace(written=self.written._replace(min_available=number))
+        return self._replace(written=self.written._replace(max_unavailable=number))
+
+    @property
+    def _is_number(self) -> bool:
+        """Whether it says how many Pods must be healthy, whatever number is expected."""
+        return self.written.max_unavailable is None and isinstance(self.written.min_available, int)
 
     def _expected(self, replicas: int) -> int:
-        return 0 if self.untold else self.expected + (replicas if self.with_workload else 0)
+        if self.untold or self.written.limit[1] is None:
+            return 0
+        return self.expected + (replicas if self.with_workload else 0)
 
 
 def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> tuple[Budget, ...]:
@@ -100,6 +146,21 @@ def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -
     return () if budget.allowed(replicas, state) else selecting
 
 
+class DrainChange(NamedTuple):
+    """
+    What is changed so that a drain ends: replicas `more` of workloads, `limits` of budgets, and budgets `deleted`.
+    """
+
+    more: Mapping[str, int] = {}
+    limits: Mapping[str, int] = {}
+    deleted: frozenset[str] = frozenset()
+
+    def applied(self, budgets: Iterable[Budget]) -> tuple[Budget, ...]:
+        """Return the PodDisruptionBudgets as they are after the change."""
+        left = [budget for budget in budgets if str(budget) not in self.deleted]
+        return tuple([budget.limited(self.limits.get(str(budget))) for budget in left])
+
+
 class BlockedEviction(NamedTuple):
     """What keeps a drain from its end: a Pod on `node` that a budget keeps, or several for ever."""
 
@@ -107,11 +168,25 @@ class BlockedEviction(NamedTuple):
     budgets: tuple[str, ...]
 
 
+class KeptPod(NamedTuple):
+    """A Pod that a drain leaves on its node: its name, "" if a run has made it, its `workload`, and the budgets."""
+
+    eviction: BlockedEviction
+    name: str
+    workload: str
+    budgets: tuple[BudgetStatus, ...]
+
+
 class Drained(NamedTuple):
-    """What a drain has come to: so many Pods evicted, and all that keeps it from its end."""
+    """What a drain has come to: so many Pods evicted, and those that are `kept`."""
 
     evicted: int
-    held: tuple[BlockedEviction, ...] = ()
+    kept: tuple[KeptPod, ...] = ()
+
+    @property
+    def held(self) -> tuple[BlockedEviction, ...]:
+        """All that keeps it from its end."""
+        return tuple(dict.fromkeys(pod.eviction for pod in self.kept))
 
 
 def drain(
@@ -124,28 +199,36 @@ def drain(
 ) -> Drained:
     """
     Evict the Pods of the nodes, which are cordoned, node by node: those that are there when a node's turn comes.  What
-    a budget keeps is tried again for ever, what several keep is left.  `settle` lets the cluster react: for a moment,
+    a budget keeps (status 429) is tried again for ever; what several keep (500) is left, and kubectl fails once it has
+    done with all nodes.  `settle` lets the cluster react: for a moment,
     or with True until nothing happens any more.
 
     upstream: drain.go:DrainCmdOptions.RunDrain, drain.go:Helper.evictPods (v1.37)
     """
-    asked, number, held = tuple(budgets), 0, list[BlockedEviction]()
+    asked, number, held = tuple(budgets), 0, list[KeptPod]()
     for node in nodes:
         listed = set(state.on(node))
         while left := [pod for pod in state.on(node) if pod.active and pod in listed]:
             state.random.shuffle(left)
-            kept, before = list[tuple[Budget, ...]](), number
+            kept, before = list[tuple[Pod, tuple[Budget, ...]]](), number
             for pod in left:
                 if by := refusing(pod, asked, replicas, state):
-                    kept.append(by)
+                    kept.append((pod, by))
                 elif pod.active:
                     evict(pod)
                     number += 1
                     settle(False)
             settle(True)
             if number == before and kept:
-                held += dict.fromkeys(BlockedEviction(node, tuple(map(str, by))) for by in kept)
-                if any(len(by) == 1 for by in kept):
+                held += [_kept(pod, by, replicas, state) for pod, by in kept]
+                if any(len(by) == 1 for _, by in kept):
                     return Drained(number, tuple(held))
                 break
     return Drained(number, tuple(held))
+
+
+def _kept(pod: Pod, by: tuple[Budget, ...], replicas: int, state: State) -> KeptPod:
+    """Return a Pod that budgets keep, with their numbers."""
+    eviction = BlockedEviction(pod.node, tuple(map(str, by)))
+    name = f"{pod.namespace}/{pod.name}" if pod.name else ""
+    return KeptPod(eviction, name, pod.workload, tuple([budget.status(replicas, state) for budget in by]))

@@ -79,6 +79,7 @@ def initial_pod(
         pod.nominated_node if bound is None else "",
         bound is not None and pod.phase == "Pending",
         str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
+        pod.name,
     )
 
 

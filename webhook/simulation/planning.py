@@ -19,7 +19,7 @@ from webhook.objects.pod_object import priority_of
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef
-from webhook.objects.workload_object import WorkloadObject
+from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.scheduler.constraint import read_selector
@@ -33,7 +33,7 @@ from webhook.simulation.controllers import DEPLOYMENT, SET, SIMULATED, STATEFUL,
 from webhook.simulation.initial_pods import initial_budgets, initial_pod, on_added_nodes
 from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
-from webhook.simulation.run import Named, Plan, SetFound
+from webhook.simulation.run import Named, Plan, Scale, SetFound
 from webhook.simulation.state import Start
 from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
 
@@ -157,7 +157,8 @@ def planned(
     daemons = on_added_nodes(start.by_node, grounds)
     before = controllers.stored_class(stored) if stored is not None else None
     further = controllers.next_maker(len(rollouts) + 1) if _unable_to_roll_out(controllers.ref, named) is None else None
-    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons, before, further)
+    scales = dict(_scales(controllers, {pod.source for pod in pods})) if budgets else {}
+    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons, before, further, scales=scales)
     most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
     not_judged = dict.fromkeys(
         gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)
@@ -165,6 +166,20 @@ def planned(
     if disrupting and controllers.snapshot.budgets is None:
         not_judged[DISRUPTION_BUDGETS] = None
     return Planned(plan, tuple(not_judged), tuple(notes), preempting)
+
+
+def _scales(controllers: Controllers, names: Set[str]) -> Iterator[tuple[str, Scale]]:
+    """
+    Yield those of the workloads of these names that nothing but a person scales, and the simulated one; of StatefulSets
+    no other.
+    """
+    others = controllers.cluster.others.values()
+    autoscalers = [scaler for raw in others if (scaler := read_autoscaler(raw, "")) is not None]
+    named = [raw for raw in others if is_simulated(raw) and str(ObjectRef.of(raw)) in names]
+    stateless = [workload for workload in map(read_workload_object, named) if workload.ref.kind != STATEFUL]
+    for workload in (*stateless, controllers.workload):
+        if workload.owner is None and not any(scaler.scales(workload.ref) for scaler in autoscalers):
+            yield str(workload.ref), Scale(workload.ref, _replicas(workload))
 
 
 def _refused(raw: Raw, stored: Raw) -> Iterator[str]:

@@ -50,12 +50,14 @@ class Maker(NamedTuple):
 
     One that `replaces` a Pod, as a StatefulSet and a DaemonSet do, waits until the old one is gone; the new one has its
     claims.  A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
+    `source` is the simulated workload as it is written, "" for the maker of other Pods.
     """
 
     of_class: PodClass
     replaces: bool = False
     min_ready_seconds: int = 0
     volumes: VolumeTemplates = NO_VOLUMES
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class InitialPod:
     workload, that has it, or -1.  `home` is the node on which a DaemonSet or the kubelet keeps it, "" for other Pods.
     It `started` so many seconds after 1970, at infinity if it has not yet.  `nominated` is the node that it waits for.
     One that is `pending` has a node, whose kubelet has not started it.
-    `source` names what has made it, or the Pod itself if nothing did.
+    `source` names what has made it, or the Pod itself if nothing did.  `name` is "" for a Pod that a run has made.
     """
 
     namespace: str
@@ -94,6 +96,7 @@ class InitialPod:
     nominated: str = ""
     pending: bool = False
     source: str = ""
+    name: str = ""
 
 
 class Pod:
@@ -108,7 +111,7 @@ class Pod:
     __slots__ = (
         *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
         *("ordinal", "ports", "ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating"),
-        *("home", "nominated", "pending", "preempted", "priority", "source", "started", "tolerations"),
+        *("home", "name", "nominated", "pending", "preempted", "priority", "source", "started", "tolerations"),
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -126,13 +129,18 @@ class Pod:
         self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
         self.priority, self.started, self.preempted = initial.priority, initial.started, initial.preempted
         self.nominated, self.home, self.pending = initial.nominated, initial.home, initial.pending
-        self.source = initial.source
+        self.source, self.name = initial.source, initial.name
 
     @property
     def of_class(self) -> PodClass:
         """The class of a Pod that was made in a run."""
         assert self.maker is not None
         return self.maker.of_class
+
+    @property
+    def workload(self) -> str:
+        """What has made the Pod, as it is written; the Pod itself if nothing did."""
+        return self.maker.source if self.revision >= 0 and self.maker is not None else self.source
 
     @property
     def info(self) -> PodInfo:

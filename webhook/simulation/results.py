@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple, TypeVar
 
+from webhook.objects.fields import IntOrPercent
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import Nodes
-from webhook.simulation.disruption import BlockedEviction, Drained
+from webhook.simulation.disruption import BlockedEviction, Drained, KeptPod
+from webhook.simulation.drain_remedies import DrainRemedy
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
 from webhook.simulation.step import ROLLOUT
@@ -80,6 +82,28 @@ class OfDrain(NamedTuple):
     evicted: Range
 
 
+class BudgetNumbers(NamedTuple):
+    """The numbers of a PodDisruptionBudget that keeps a Pod, in all runs in which it does: see BudgetStatus."""
+
+    name: str
+    field: str
+    limit: IntOrPercent | None
+    healthy: Range
+    desired: Range
+    expected: Range
+    allowed: Range
+
+
+class KeptPods(NamedTuple):
+    """
+    The Pods that are kept from eviction for one reason, with the share of the runs: by name, or as `a Pod of` their
+    workload where a run has made them; and the numbers of the budgets.
+    """
+
+    pods: Mapping[str, float]
+    budgets: tuple[BudgetNumbers, ...]
+
+
 class StepResult(NamedTuple):
     """
     What a step has come to; `step` is "" for the situation before all.
@@ -89,7 +113,8 @@ class StepResult(NamedTuple):
 
     `reasons`, `holding` (constraints by their index) and `held` (all that keeps a drain from its end) come with the
     share of the runs, and so do Pods that are `lost`, as no controller makes them, and PodDisruptionBudgets that are
-    `violated`; `unfinished` is that in which not every Pod is in the end as the workload wants it.
+    `violated`; `unfinished` is that in which not every Pod is in the end as the workload wants it.  `kept` are the Pods
+    of each that is `held`, and `drain_remedies` what lets the drain end, None where nothing was tried.
     """
 
     step: str
@@ -111,10 +136,18 @@ class StepResult(NamedTuple):
     waiting: WaitingPods | None = None
     stuck: StuckRollout | None = None
     drained: OfDrain | None = None
+    kept: Mapping[BlockedEviction, KeptPods] = {}
+    drain_remedies: tuple[DrainRemedy, ...] | None = None
 
 
-def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
-    """Return the result before any step, and after each; `outcomes` are those of each run."""
+def results(
+    plan: Plan,
+    outcomes: Sequence[Sequence[StepOutcome]],
+    drain_remedies: Mapping[int, tuple[DrainRemedy, ...]] | None = None,
+) -> tuple[StepResult, ...]:
+    """
+    Return the result before any step, and after each; `outcomes` are those of each run, `drain_remedies` of each step.
+    """
     step_results, grounds = [], (plan.start.ground, *plan.grounds)
     first, of_class = plan.first_class, plan.named.sets[-1].maker.of_class
     for i in range(len(plan.steps) + 1):
@@ -127,7 +160,8 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[Step
         )
         result = _result(text, (of_class if i else first).constraints, grounds[i].nodes, at_step)
         stuck = _stuck(outcomes, i, begun=plan.steps[i - 1].action == ROLLOUT) if i else None
-        step_results.append(result._replace(stuck=stuck, drained=drained))
+        helping = (drain_remedies or {}).get(i - 1)
+        step_results.append(result._replace(stuck=stuck, drained=drained, drain_remedies=helping))
     return tuple(step_results)
 
 
@@ -150,6 +184,28 @@ def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrai
         return None
     cordoned = sum(name is not other and name != other for name, other in zip(before.order, after.order, strict=True))
     return OfDrain(after.touched, cordoned, ranged(drain.evicted for drain in drains))
+
+
+def _kept(drains: Sequence[Drained], runs: int) -> dict[BlockedEviction, KeptPods]:
+    """Return the Pods that are kept, for each cause."""
+    by_cause: dict[BlockedEviction, list[list[KeptPod]]] = {}
+    for drained in drains:
+        of_run: dict[BlockedEviction, list[KeptPod]] = {}
+        for pod in drained.kept:
+            of_run.setdefault(pod.eviction, []).append(pod)
+        for eviction, pods in of_run.items():
+            by_cause.setdefault(eviction, []).append(pods)
+    return {eviction: _kept_pods(each, runs) for eviction, each in by_cause.items()}
+
+
+def _kept_pods(each: Sequence[Sequence[KeptPod]], runs: int) -> KeptPods:
+    names = [{f"Pod {pod.name}" if pod.name else f"a Pod of {pod.workload}" for pod in kept} for kept in each]
+    asked = zip(*(kept[0].budgets for kept in each), strict=True)  # All Pods of a run ask at the same time.
+    budgets = [
+        BudgetNumbers(*of_runs[0][:3], *map(ranged, zip(*(status[3:] for status in of_runs), strict=True)))
+        for of_runs in asked
+    ]
+    return KeptPods({name: share * len(each) / runs for name, share in _shares(names).items()}, tuple(budgets))
 
 
 def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes: Sequence[StepOutcome]) -> StepResult:
@@ -175,6 +231,7 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         _shares([outcome.violated for outcome in outcomes]),
         _shares([outcome.lost for outcome in outcomes]),
         _waiting(outcomes),
+        kept=_kept([outcome.drained for outcome in outcomes if outcome.drained is not None], len(outcomes)),
     )
 
 

@@ -13,6 +13,7 @@ from math import inf
 from random import Random
 from typing import NamedTuple
 
+from webhook.objects.references import ObjectRef
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.domain_counts import DomainCounts
@@ -22,7 +23,7 @@ from webhook.scheduler.profile import Cycle
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation.claims import without_claims
 from webhook.simulation.deployment import Deployment
-from webhook.simulation.disruption import Budget, Drained, drain
+from webhook.simulation.disruption import Budget, DrainChange, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.preemption import make_room
@@ -63,13 +64,21 @@ class Named:
     name: str = ""
 
 
+class Scale(NamedTuple):
+    """A workload that a person may scale, as nothing else does, and its replicas."""
+
+    ref: ObjectRef
+    replicas: int
+
+
 @dataclass(frozen=True)
 class Plan:
     """
     All that is the same in every run: `grounds` are the nodes after each step, `makers` what makes the Pods of each
     step that begins a rollout, `daemons` the Pods that start on each node that is added.  `stored` are Pods of the
     template that the cluster has before a file is applied, None where none is.  `next` makes the Pods of a rollout
-    after all steps, None where none may begin.
+    after all steps, None where none may begin.  `changes` are what is changed once the nodes of a drain are cordoned,
+    and `scales` the workloads that may be scaled then, as they are written.
     """
 
     start: Start
@@ -81,6 +90,8 @@ class Plan:
     daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)
     stored: PodClass | None = None
     next: Maker | None = None
+    changes: Mapping[int, DrainChange] = field(default_factory=dict)
+    scales: Mapping[str, Scale] = field(default_factory=dict)
 
     @property
     def first_class(self) -> PodClass:
@@ -191,7 +202,7 @@ class _Run:
 
     def __init__(self, plan: Plan, random: Random, most_placements: float = inf) -> None:
         self.plan, self.state = plan, State(plan.start, random, most_placements, self._make_room)
-        state, named = self.state, plan.named
+        state, named, self.budgets = self.state, plan.named, plan.budgets
         there: list[Pod] = []
         for name, on_node in plan.start.by_node.items():
             if any(pod.revision >= 0 or not pod.spreads for pod in on_node):
@@ -234,8 +245,9 @@ class _Run:
         if action == ADD:
             self._start_daemons(ground)
         elif action == DRAIN:
-            budgets, replicas = self.plan.budgets, self.workload.replicas
-            drained = drain(ground.touched, budgets, replicas, state, self.evict, self.settle)
+            if i in self.plan.changes:
+                self._change(self.plan.changes[i], ground.touched)
+            drained = drain(ground.touched, self.budgets, self.workload.replicas, state, self.evict, self.settle)
         elif action == LOSE:
             for nodes in lose_nodes(state, before):
                 self._evict_from(nodes, LOST)
@@ -244,6 +256,21 @@ class _Run:
             self._evict_from(ground.touched, (step.taint,))
         self.settle(True)
         return drained
+
+    def _change(self, change: DrainChange, nodes: tuple[str, ...]) -> None:
+        """Make a change so that a drain ends, and let the cluster react: Pods are made like those on the nodes."""
+        self.budgets = change.applied(self.budgets)
+        for name, number in change.more.items():
+            if name == self.plan.named.name:
+                self.workload.scale(self.workload.replicas + number)
+                continue
+            like = next((pod for pod in self.state.pods_of(nodes) if pod.workload == name), None)
+            if like is not None and like.maker is not None:
+                for _ in range(number):
+                    self.state.make(like.maker, like=like)
+                asked = [(budget, budget.expected + number * budget.selects(like)) for budget in self.budgets]
+                self.budgets = tuple([budget._replace(expected=expected) for budget, expected in asked])
+        self.settle(True)
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
         """
@@ -308,7 +335,7 @@ class _Run:
     def _make_room(self, pod: Pod, framework: Framework) -> bool:
         """Make room for a Pod that no node takes; return whether anything has changed."""
         before = pod.nominated
-        room = make_room(pod, framework, self.plan.budgets, self.workload.replicas, self.state)
+        room = make_room(pod, framework, self.budgets, self.workload.replicas, self.state)
         self._violated.update(dict.fromkeys(map(str, room.violated)))
         for victim in room.victims:
             self.evict(victim)
