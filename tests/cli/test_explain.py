@@ -6,7 +6,17 @@ import json
 
 import pytest
 
-from tests.support.build import HOSTNAME, ZONE, limit_range, pod, priority_class, runtime_class, service, workload
+from tests.support.build import (
+    HOSTNAME,
+    ZONE,
+    limit_range,
+    owned_by,
+    pod,
+    priority_class,
+    runtime_class,
+    service,
+    workload,
+)
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
 from webhook.cluster.dump_file import DUMP_KIND, VERSION
@@ -516,3 +526,15 @@ def test_the_pod_that_an_ordered_stateful_set_waits_for_is_deleted_after_the_cha
     first, second = by_change["maxSkew: 2 on constraint 0"]["commands"]
     assert first["shell"].startswith("kubectl patch statefulset.apps/web -n shop ")
     assert "kubectl delete pod web-2 -n shop" == second["shell"]
+
+
+def test_a_pod_of_an_old_template_is_to_be_deleted_first(run):
+    made_by = workload("StatefulSet", spread(maxSkew=2))
+    made_by["spec"]["template"]["spec"]["containers"] = requesting()
+    waits = {**WAITING, "metadata": {**WAITING["metadata"], **owned_by("StatefulSet/web")}}
+    out = explain(run, "pod/web-9", listed(*NODES, running("a1"), running("b1"), waits, made_by)).out
+    first, *others = [line for line in out.splitlines() if "   -> " in line]
+
+    assert "delete Pod web-9: its controller makes it again of the new template" == first.split("   ->")[0].strip()
+    assert not any("maxSkew" in change for change in others)
+    assert "    kubectl delete pod web-9 -n shop" in out.splitlines()

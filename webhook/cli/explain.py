@@ -40,6 +40,7 @@ from webhook.placement.subject import (
     of_new_pod,
     of_pod,
 )
+from webhook.placement.successors import made_again, with_successors
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
@@ -171,7 +172,10 @@ def _explained(
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
     explanation = explain(tried.cycle, subject.unmodelled)
-    fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
+    fixes: tuple[Remedy, ...] = ()
+    if not (explanation.feasibility.feasible or subject.node):
+        again = made_again([subject], tried.cycle, known.others, kinds, defaults)
+        fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
     said, computed = subject.verdict, explanation.message
     differs = computed and said.reason == UNSCHEDULABLE_REASON and not explanation.agrees(said.message)
     notes = (
@@ -227,11 +231,14 @@ def _helped(
     return helped(fixes, waiting if named else [], known.snapshot, known.features, profiles)
 
 
-def _rank(proposal: render.Proposal) -> tuple[bool, float, float]:
-    """Return the sort key by which changes in the cluster come first, and those after which the most Pods run."""
+def _rank(proposal: render.Proposal) -> tuple[bool, bool, float, float]:
+    """
+    Return the sort key by which changes in the cluster come first, and those after which the most Pods run; before all
+    others that for which nothing is to be changed.
+    """
     rollout = proposal.rollout
     ends = rollout.finishes + rollout.replaced if rollout is not None else 0
-    return proposal.remedy.where != NOW, -(proposal.run or 0), -ends
+    return not proposal.remedy.remade, proposal.remedy.where != NOW, -(proposal.run or 0), -ends
 
 
 def _defaults(policy: Policy, known: Known) -> DefaultsOf:

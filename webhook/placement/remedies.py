@@ -74,7 +74,8 @@ class Remedy(NamedTuple):
 
     `where` is NOW for one that is made in the cluster, IN_TEMPLATE for one that rolls out the workload; one of two
     changes may be made `also_now`.  `cycle` is the attempt as it would be after the change.  `edits` are what kubectl
-    does for it, None where a person has to find out more.
+    does for it, None where a person has to find out more.  `remade` are Pods that wait, by name: they are deleted, and
+    made again as in `cycle`.
     """
 
     change: str
@@ -83,6 +84,7 @@ class Remedy(NamedTuple):
     cycle: Cycle
     also_now: bool = False
     edits: tuple[ObjectEdit, ...] | None = None
+    remade: tuple[str, ...] = ()
 
 
 class Change(NamedTuple):

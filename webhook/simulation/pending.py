@@ -12,21 +12,23 @@ from functools import cached_property
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
-from webhook.objects.kinds import APPS, CORE, KINDS, Kinds
+from webhook.objects.kinds import APPS, KINDS, Kinds
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload_object import read_workload_object
 from webhook.placement.commands import Command, commands, deleting, read_template
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
+from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.remedies import NOW, Remedy, asking_as, misspelt_keys, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
+from webhook.placement.successors import keeps_waiting_pods, made_again, with_successors
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Feasibility, Framework, message
 from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
-from webhook.simulation.controllers import CONTROLLER, SET, STATEFUL
+from webhook.simulation.controllers import STATEFUL
 from webhook.simulation.waiting import placed
 
 PASSES = "a node passes now"
@@ -128,15 +130,13 @@ def pending(
     seen = attempts * len(snapshot.nodes) * tries
     together = len(waiting) * tries <= PLACED_FOR_ALL and seen <= NODES_SEEN_FOR_ALL
     everybody = _crowd(waiting, snapshot, tries)
-    groups = [
-        _with_commands(
-            _group(*key[:4], alike, everybody if together else _crowd(alike, snapshot, tries), i < tried, others or {}),
-            alike[0].subject,
-            others or {},
-            kinds,
-        )
-        for i, (key, alike) in enumerate(largest_first)
-    ]
+    others = others or {}
+    defaults = given_defaults([subject.raw for subject in subjects], others)
+    groups = list[Group]()
+    for i, (key, alike) in enumerate(largest_first):
+        crowd = everybody if together else _crowd(alike, snapshot, tries)
+        group = _group(*key[:4], alike, crowd, i < tried, others, kinds, defaults)
+        groups.append(_with_commands(group, alike[0].subject, others, kinds))
     said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.message]
     return PendingList(
         tuple(groups),
@@ -184,6 +184,8 @@ def _group(
     crowd: Crowd,
     tries: bool,
     others: Mapping[ObjectKey, Raw],
+    kinds: Kinds,
+    defaults: DefaultsOf,
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
     unknown = tuple(dict.fromkeys(gap for pod in alike for gap in pod.gaps))
@@ -196,7 +198,11 @@ def _group(
         return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, preemption=made)
     best, most, cycle, made_by = None, 0, alike[0].cycle, alike[0].subject.made_by
     reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
-    for remedy in remedies(cycle, alike[0].feasibility) if tries else ():
+    fixes: tuple[Remedy, ...] = ()
+    if tries:
+        again = made_again([pod.subject for pod in alike], cycle, others, kinds, defaults)
+        fixes = with_successors(remedies(cycle, alike[0].feasibility), again)
+    for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
             continue  # A Pod that runs is not deleted for one that waits.
         if most < crowd.stuck and (number := crowd.running(remedy, alike)) > most:
@@ -256,20 +262,11 @@ def _with_commands(group: Group, subject: PlacementSubject, others: Mapping[Obje
     raw, remedy = others.get(made_by.key) if made_by is not None else None, group.remedy
     if remedy is None:
         return group
-    if remedy.where != NOW and raw is not None and _keeps_waiting_pods(raw):
+    if remedy.where != NOW and raw is not None and keeps_waiting_pods(raw):
         pods = f"Pod {group.pods[0]}" if len(group.pods) == 1 else "the Pods that wait"
         edits = None if remedy.edits is None else (*remedy.edits, deleting(group.namespace, *group.pods))
         remedy = remedy._replace(change=f"{remedy.change}, then delete {pods}", edits=edits)
     return group._replace(remedy=remedy, commands=commands(remedy.edits, read_template(raw, pod_spec, kinds)))
-
-
-def _keeps_waiting_pods(raw: Raw) -> bool:
-    """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
-    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
-    if (ref.api_version, ref.kind) == (APPS, STATEFUL):
-        update = workload_object.stateful_set_update
-        return update.ordered or update.on_delete
-    return (ref.api_version, ref.kind) in ((APPS, SET), (CORE, CONTROLLER))
 
 
 def _reaches(raw: Raw | None) -> bool:
@@ -320,16 +317,16 @@ class Crowd:
         Return how many of those that do not run without a change run in the end after this one.
 
         It is 0 if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
-        its workload, that ask for the same.
+        its workload, that ask for the same; Pods that are made again are all of the new template.
         """
         attempts = [waiter.cycle for waiter in self._waiting]
         names = {pod.subject.ref for pod in alike}
-        if remedy.where != NOW:
-            asked = _asked(alike[0].cycle)
-            changed: dict[int, Cycle] = {}
-            for i, (ref, cycle, _) in enumerate(self._waiting):
-                if ref in names and _asked(cycle) == asked:
-                    attempts[i] = changed.setdefault(id(cycle), _changed(cycle, remedy.cycle))
+        asked = _asked(alike[0].cycle) if remedy.where != NOW else None
+        namespace, changed = remedy.cycle.pod.namespace, dict[int, Cycle]()
+        for i, (ref, cycle, _) in enumerate(self._waiting):
+            again = ref.namespace == namespace and ref.name in remedy.remade
+            if again or (asked is not None and ref in names and _asked(cycle) == asked):
+                attempts[i] = changed.setdefault(id(cycle), _changed(cycle, remedy.cycle))
         run = placed(attempts, remedy.cycle.snapshot, self._most)
         gained = [
             waiter.ref
