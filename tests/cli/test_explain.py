@@ -402,7 +402,8 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(run
     cluster = listed(*NODES, running("a1"), running("b1"), waiting)
 
     assumed = clusters.ASSUMED.format("1.37")
-    assert assumed in explain(run, "pod/web-9", cluster)[1]
+    assert f"  {assumed}" == explain(run, "pod/web-9", cluster).out.splitlines()[-1]
+    assert assumed in json.loads(explain(run, "pod/web-9 -o json", cluster).out)["remarks"]
     assert assumed not in explain(run, "pod/web-9 --kubernetes-version 1.33", cluster)[1]
     assert assumed not in explain(run, "pod/web-9")[1]
 
@@ -538,3 +539,16 @@ def test_a_pod_of_an_old_template_is_to_be_deleted_first(run):
     assert "delete Pod web-9: its controller makes it again of the new template" == first.split("   ->")[0].strip()
     assert not any("maxSkew" in change for change in others)
     assert "    kubectl delete pod web-9 -n shop" in out.splitlines()
+
+
+def test_a_message_that_gives_no_reason_is_not_compared(run):
+    unsaid = {
+        **WAITING,
+        "status": {"phase": "Pending", "conditions": [CONDITION | {"message": "0/3 nodes are available"}]},
+    }
+    cluster = listed(*NODES, running("a1"), running("b1"), unsaid)
+    out = explain(run, "pod/web-9", cluster).out
+
+    assert f"  evenkeel computes: {SAID}" in out.splitlines()
+    assert "is assumed" not in out
+    assert json.loads(explain(run, "pod/web-9 -o json", cluster).out)["agrees"] is None

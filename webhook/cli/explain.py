@@ -177,12 +177,11 @@ def _explained(
         again = made_again([subject], tried.cycle, known.others, kinds, defaults)
         fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
     said, computed = subject.verdict, explanation.message
-    differs = computed and said.reason == UNSCHEDULABLE_REASON and not explanation.agrees(said.message)
+    compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause
     notes = (
         *foreign(subject, profiles),
         *known.notes,
         *(() if subject.exists else clusters.unlisted_classes(subject.raw, known)),
-        *(known.assumed if differs else ()),
     )
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
     template = None if in_file else read_template(made_by, subject.pod.spec, kinds)
@@ -207,6 +206,7 @@ def _explained(
         obstacles=refusing,
         kept_room=kept,
         stuck=stuck,
+        assumed=known.assumed if compared and not explanation.agrees(said.message) else (),
     )
 
 

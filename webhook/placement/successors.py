@@ -26,13 +26,13 @@ from webhook.placement.subject import PlacementSubject, attempt, of_new_pod
 from webhook.scheduler.framework import feasible_nodes
 from webhook.scheduler.profile import Cycle
 
-STATEFUL = (APPS, "StatefulSet")
+WITH_REVISIONS = (APPS, "StatefulSet")
 
 
 def keeps_waiting_pods(raw: Raw) -> bool:
     """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
     ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
-    if (ref.api_version, ref.kind) == STATEFUL:
+    if (ref.api_version, ref.kind) == WITH_REVISIONS:
         update = workload_object.stateful_set_update
         return update.ordered or update.on_delete
     return (ref.api_version, ref.kind) in ((APPS, REPLICA_SET), (CORE, "ReplicationController"))
@@ -83,7 +83,7 @@ def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -
     if raw is None or pod.terminating or not keeps_waiting_pods(raw):
         return None
     owner = read_workload_object(raw)
-    if (owner.ref.api_version, owner.ref.kind) != STATEFUL:
+    if (owner.ref.api_version, owner.ref.kind) != WITH_REVISIONS:
         return owner if owner.owner is None else None  # What owns a ReplicaSet makes another for a new template.
     update = owner.stateful_set_update
     kept = not update.on_delete and pod.ordinal < update.partition

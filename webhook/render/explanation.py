@@ -87,7 +87,8 @@ class Explained(NamedTuple):
     `simulated`: rollouts were tried for the proposals, as far as they can be.  Kube-scheduler has `tried` to place the
     Pod, or will.  Where no policy was `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and
     ports for which nodes are refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but
-    for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.
+    for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.  What is `assumed` of the
+    cluster comes last.
     """
 
     subject: PlacementSubject
@@ -101,6 +102,7 @@ class Explained(NamedTuple):
     obstacles: Sequence[Obstacle] = ()
     kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})
     stuck: int = 0
+    assumed: Sequence[str] = ()
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -137,6 +139,9 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
         yield ""
         yield from _preemption(explained)
         yield from _remedies(explained)
+    if explained.assumed:
+        yield ""
+        yield from (f"  {line}" for line in explained.assumed)
 
 
 def _what_comes_next(explained: Explained) -> Iterator[str]:
@@ -514,6 +519,8 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
             yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
         elif explained.explanation.agrees(verdict.message):
             yield "evenkeel computes the same."
+        elif computed and not verdict.states_cause:
+            yield f"evenkeel computes: {computed}"
         else:
             yield f"evenkeel computes now: {computed or 'a node passes'}"
     elif computed:
@@ -668,13 +675,13 @@ def as_json(explained: Explained) -> dict[str, object]:
         "workload": subject.workload,
         "phase": subject.phase,
         "node": subject.node,
-        "remarks": [*subject.remarks, *nomination(explanation), *explained.notes],
+        "remarks": [*subject.remarks, *nomination(explanation), *explained.notes, *explained.assumed],
         "constraints": [_constraint_json(constraint, explained.source) for constraint in explanation.constraints],
         "nodes": _nodes_json(explanation),
         "message": explanation.message,
         "schedulerMessage": subject.verdict.message,
         "schedulerTime": subject.verdict.time,
-        "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.message else None,
+        "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.states_cause else None,
         "remedies": [
             {
                 "change": proposal.remedy.change,

@@ -110,11 +110,13 @@ def pending(
     profiles: Profiles = USUAL_PROFILES,
     others: Mapping[ObjectKey, Raw] | None = None,
     kinds: Kinds = KINDS,
+    competing: Sequence[PlacementSubject] = (),
 ) -> PendingList:
     """
     Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once.
 
-    `others` holds what makes them, of these `kinds`, whose templates commands change.
+    `others` holds what makes them, of these `kinds`, whose templates commands change.  Pods that are `competing` wait,
+    too: they are placed with these, and neither listed nor counted.
     """
     waiting = list(_attempted(subjects, snapshot, features, profiles))
     grouped: dict[tuple[str, str, str, str, bool], list[WaitingPod]] = {}
@@ -124,20 +126,22 @@ def pending(
         key = subject.ref.namespace, subject.api_group, workload, waiting_pod.cause, waiting_pod.preempts
         grouped.setdefault(key, []).append(waiting_pod)
     largest_first = sorted(grouped.items(), key=lambda group: (-len(group[1]), group[0]))
-    attempts = len({id(waiting_pod.cycle) for waiting_pod in waiting})
+    waiters = [_waiter(waiting_pod) for waiting_pod in waiting]
+    waiters += [Waiter(of.ref, cycle, False) for of, cycle in _cycles(competing, snapshot, features, profiles)]
+    attempts = len({id(waiter.cycle) for waiter in waiters})
     tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
     tries = MOST_REMEDIES * min(tried, len(grouped))
     seen = attempts * len(snapshot.nodes) * tries
-    together = len(waiting) * tries <= PLACED_FOR_ALL and seen <= NODES_SEEN_FOR_ALL
-    everybody = _crowd(waiting, snapshot, tries)
+    together = len(waiters) * tries <= PLACED_FOR_ALL and seen <= NODES_SEEN_FOR_ALL
+    everybody = Crowd(sorted(waiters, key=lambda waiter: waiter.ref.key), snapshot, tries)
     others = others or {}
     defaults = given_defaults([subject.raw for subject in subjects], others)
     groups = list[Group]()
     for i, (key, alike) in enumerate(largest_first):
-        crowd = everybody if together else _crowd(alike, snapshot, tries)
+        crowd = everybody if together else Crowd([_waiter(pod) for pod in alike], snapshot, tries)
         group = _group(*key[:4], alike, crowd, i < tried, others, kinds, defaults)
         groups.append(_with_commands(group, alike[0].subject, others, kinds))
-    said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.message]
+    said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.states_cause]
     return PendingList(
         tuple(groups),
         sum(pod.agrees for pod in said),
@@ -223,8 +227,8 @@ def _group(
     )
 
 
-def _crowd(waiting: Sequence[WaitingPod], snapshot: Snapshot, tries: int) -> Crowd:
-    return Crowd([Waiter(pod.subject.ref, pod.cycle, not pod.preempts) for pod in waiting], snapshot, tries)
+def _waiter(pod: WaitingPod) -> Waiter:
+    return Waiter(pod.subject.ref, pod.cycle, not pod.preempts)
 
 
 def helped(
@@ -241,14 +245,20 @@ def helped(
     """
     if not fixes or not subjects or len(subjects) * len(snapshot.nodes) > NODES_TRIED_FOR_ALL:
         return 0, [None] * len(fixes)
+    waiting = [Waiter(subject.ref, cycle) for subject, cycle in _cycles(subjects, snapshot, features, profiles)]
+    crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
+    return crowd.stuck, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
+
+
+def _cycles(
+    subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
+) -> Iterator[tuple[PlacementSubject, Cycle]]:
+    """Yield the Pods with their attempts, which Pods that are alike share."""
     cycles: dict[tuple[str, str], Cycle] = {}
-    waiting = list[Waiter]()
     for subject in subjects:
         if (key := attempt_likeness(subject)) not in cycles:
             cycles[key] = _cycle_of(subject, snapshot, features, profiles)
-        waiting.append(Waiter(subject.ref, cycles[key]))
-    crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
-    return crowd.stuck, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
+        yield subject, cycles[key]
 
 
 def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features, profiles: Profiles) -> Cycle:
@@ -280,7 +290,7 @@ def _reaches(raw: Raw | None) -> bool:
 
 
 class Waiter(NamedTuple):
-    """A Pod of a crowd; one that preempts others is placed, and not `counted`."""
+    """A Pod of a crowd; one that preempts others, or was not asked about, is placed, and not `counted`."""
 
     ref: ObjectRef
     cycle: Cycle
