@@ -552,3 +552,36 @@ def test_a_message_that_gives_no_reason_is_not_compared(run):
     assert f"  evenkeel computes: {SAID}" in out.splitlines()
     assert "is assumed" not in out
     assert json.loads(explain(run, "pod/web-9 -o json", cluster).out)["agrees"] is None
+
+
+def test_of_a_workload_it_says_first_which_pods_wait(run):
+    made_by = workload("StatefulSet", spread())
+    waits = {**WAITING, "metadata": {**WAITING["metadata"], **owned_by("StatefulSet/web")}}
+    cluster = listed(*NODES, running("a1", owner="StatefulSet/web"), waits, made_by)
+    first, second, *_ = explain(run, "statefulset/web", cluster).out.splitlines()
+
+    assert "1 of 3 Pods waits: web-9; evenkeel explain pod/web-9 -n shop says why" == first
+    assert second.startswith("The next Pod of StatefulSet shop/web: ")
+    assert ["web-9"] == json.loads(explain(run, "statefulset/web -o json", cluster).out)["waiting"]
+    assert [] == json.loads(explain(run, "pod/web-9 -o json", cluster).out)["waiting"]
+    assert explain(run, "-f new", cluster, new=made_by).out.startswith("The next Pod of StatefulSet shop/web: ")
+
+
+def test_the_pods_of_a_deployment_are_those_of_its_replica_sets(run):
+    names = [f"web-{i}" for i in range(7)]
+    of_set = workload("ReplicaSet", owner="Deployment/web", name="web-1")
+    waits = [
+        {**WAITING, "metadata": {**WAITING["metadata"], "name": name, **owned_by("ReplicaSet/web-1")}} for name in names
+    ]
+    going = {
+        **waits[0],
+        "metadata": {**waits[0]["metadata"], "name": "going", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+    }
+    cluster = listed(*NODES, DEPLOYMENT, of_set, *waits, going)
+
+    for named in ("deployment/web", "replicaset/web-1"):
+        out = explain(run, named, cluster).out
+        assert out.startswith(
+            "7 of 7 Pods wait: web-0, web-1, web-2, web-3, web-4 and 2 more; evenkeel explain pod/web-0 "
+        )
+        assert names == json.loads(explain(run, f"{named} -o json", cluster).out)["waiting"]

@@ -24,6 +24,7 @@ from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.pod_object import priority_of
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
+from webhook.objects.workload_object import read_workload_object
 from webhook.placement.commands import Command, Template, commands, deleting, read_template
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
@@ -44,6 +45,7 @@ from webhook.placement.successors import made_again, with_successors
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
+from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.pending import helped, is_stuck
@@ -192,6 +194,7 @@ def _explained(
     kept = kept_room(tried.cycle, explanation.feasibility)
     is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
     stuck, runs = _helped(subject, fixes, known, profiles)
+    waiting, pods = ((), 0) if in_file or subject.is_pod else _waiting(subject, known, profiles)
     proposals = [
         render.Proposal(fix, rollout, _commands(fix, rollout, subject, template), run)
         for fix, rollout, run in zip(fixes, rollouts, runs, strict=True)
@@ -207,7 +210,21 @@ def _explained(
         kept_room=kept,
         stuck=stuck,
         assumed=known.assumed if compared and not explanation.agrees(said.message) else (),
+        waiting=waiting,
+        pods=pods,
     )
+
+
+def _waiting(subject: PlacementSubject, known: Known, profiles: Profiles) -> tuple[tuple[str, ...], int]:
+    """Return which Pods of a workload wait, by name, and how many it has or is to have."""
+    own = list[PlacementSubject]()
+    for pod in (of_pod(raw, known.others) for raw in known.pods):
+        owner, made_by = pod.pod.owner, pod.made_by
+        makers = (owner and owner.key(pod.ref.namespace), made_by and made_by.key)
+        if subject.ref.key in makers and pod.phase not in FINISHED and not pod.pod.terminating:
+            own.append(pod)
+    replicas = read_workload_object(known.others[subject.ref.key]).replicas or 0
+    return tuple(sorted(pod.ref.name for pod in own if is_stuck(pod, profiles))), max(replicas, len(own))
 
 
 def _commands(
