@@ -532,13 +532,13 @@ def test_the_pod_that_an_ordered_stateful_set_waits_for_is_deleted_after_the_cha
 def test_a_pod_of_an_old_template_is_to_be_deleted_first(run):
     made_by = workload("StatefulSet", spread(maxSkew=2))
     made_by["spec"]["template"]["spec"]["containers"] = requesting()
-    waits = {**WAITING, "metadata": {**WAITING["metadata"], **owned_by("StatefulSet/web")}}
-    out = explain(run, "pod/web-9", listed(*NODES, running("a1"), running("b1"), waits, made_by)).out
+    waits = {**WAITING, "metadata": {**WAITING["metadata"], "name": "web-2", **owned_by("StatefulSet/web")}}
+    out = explain(run, "pod/web-2", listed(*NODES, running("a1"), running("b1"), waits, made_by)).out
     first, *others = [line for line in out.splitlines() if "   -> " in line]
 
-    assert "delete Pod web-9: its controller makes it again of the new template" == first.split("   ->")[0].strip()
+    assert "delete Pod web-2: its controller makes it again of the new template" == first.split("   ->")[0].strip()
     assert not any("maxSkew" in change for change in others)
-    assert "    kubectl delete pod web-9 -n shop" in out.splitlines()
+    assert "    kubectl delete pod web-2 -n shop" in out.splitlines()
 
 
 def test_a_message_that_gives_no_reason_is_not_compared(run):

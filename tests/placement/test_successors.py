@@ -7,7 +7,6 @@ import pytest
 from tests.support.build import pod, workload
 from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import node, requesting
-from webhook.objects.kinds import KINDS
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import NOW, remedies
 from webhook.placement.subject import attempt, of_pod
@@ -37,7 +36,7 @@ def again(made_by, *pods, objects=()):
     others = {ObjectRef.of(obj).key: obj for obj in (made_by, *objects)}
     subjects = [of_pod(raw, others) for raw in pods]
     snapshot = from_objects([node("a1", "a"), node("b1", "b"), *objects], LATEST)
-    return made_again(subjects, attempt(subjects[0], snapshot, LATEST).cycle, others, KINDS)
+    return made_again(subjects, attempt(subjects[0], snapshot, LATEST).cycle, others)
 
 
 def test_the_pod_of_an_old_template_is_deleted():
@@ -61,11 +60,20 @@ def test_several_pods_of_an_old_template():
         (owner(update="1"), old()),
         (owner(podManagementPolicy="Parallel"), old()),
         (owner(updateStrategy={"rollingUpdate": {"partition": 2}}), old()),
+        (owner(replicas=1), old()),
         (owner("Deployment"), old(kind="Deployment")),
         (owner("ReplicaSet", of="Deployment/web"), old(kind="ReplicaSet")),
         (owner(), {**old(), "metadata": {**old()["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}),
     ],
-    ids=["same template", "its controller does it", "below the partition", "Deployment", "of Deployment", "deleted"],
+    ids=[
+        "same template",
+        "its controller does it",
+        "below the partition",
+        "scaled down",
+        "Deployment",
+        "of Deployment",
+        "deleted",
+    ],
 )
 def test_a_pod_that_is_not_made_again_of_another_template(made_by, waiting):
     assert again(made_by, waiting) is None

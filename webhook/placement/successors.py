@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from webhook.objects.claim_templates import claims_of_set
 from webhook.objects.fields import Raw, as_mapping
-from webhook.objects.kinds import APPS, CORE, Kinds
+from webhook.objects.kinds import APPS, CORE, KINDS
 from webhook.objects.labels import labels_in
 from webhook.objects.names import REVISION_HASH
 from webhook.objects.pod_templates import REPLICA_SET, pod_from_template, template_of
@@ -42,7 +42,6 @@ def made_again(
     subjects: Sequence[PlacementSubject],
     cycle: Cycle,
     others: Mapping[ObjectKey, Raw],
-    kinds: Kinds,
     defaults: DefaultsOf = none_given,
 ) -> Remedy | None:
     """
@@ -54,7 +53,7 @@ def made_again(
     old = [(subject, owner) for subject in subjects if (owner := _changed_owner(subject, others)) is not None]
     if not old:
         return None
-    subject = _successor(*old[0], others, kinds, read_creation(others, cycle.features))
+    subject = _successor(*old[0], others, read_creation(others, cycle.features))
     tried = attempt(subject, cycle.snapshot, cycle.features, defaults(subject), cycle.profile)
     nodes = 0 if tried.errors else feasible_nodes(tried.cycle)
     if not nodes:
@@ -88,19 +87,17 @@ def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -
     update = owner.stateful_set_update
     kept = not update.on_delete and pod.ordinal < update.partition
     known = pod.revision_hash and owner.update_revision
-    return None if kept or (known and pod.revision_hash == owner.update_revision) else owner
+    if kept or pod.ordinal >= owner.next_ordinal or (known and pod.revision_hash == owner.update_revision):
+        return None
+    return owner
 
 
 def _successor(
-    subject: PlacementSubject,
-    owner: WorkloadObject,
-    others: Mapping[ObjectKey, Raw],
-    kinds: Kinds,
-    creation: PodCreation,
+    subject: PlacementSubject, owner: WorkloadObject, others: Mapping[ObjectKey, Raw], creation: PodCreation
 ) -> PlacementSubject:
     """Return the Pod that the owner of this one makes of its template, with the same name."""
     pod, ref = subject.pod, owner.ref
-    workload = next(iter(parse_workloads(owner.raw, kinds)))
+    workload = next(iter(parse_workloads(owner.raw, KINDS)))
     made = pod_from_template(template_of(owner.raw, workload), workload, owner, pod.ordinal)
     own = {key: pod.labels[key] for key in workload.kind.addable & pod.labels.keys() if key != REVISION_HASH}
     named = {**as_mapping(made.get("metadata")), "name": pod.name, "labels": {**labels_in(made), **own}}

@@ -139,7 +139,7 @@ def pending(
     groups = list[Group]()
     for i, (key, alike) in enumerate(largest_first):
         crowd = everybody if together else Crowd([_waiter(pod) for pod in alike], snapshot, tries)
-        group = _group(*key[:4], alike, crowd, i < tried, others, kinds, defaults)
+        group = _group(*key[:4], alike, crowd, i < tried, others, defaults)
         groups.append(_with_commands(group, alike[0].subject, others, kinds))
     said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.states_cause]
     return PendingList(
@@ -188,7 +188,6 @@ def _group(
     crowd: Crowd,
     tries: bool,
     others: Mapping[ObjectKey, Raw],
-    kinds: Kinds,
     defaults: DefaultsOf,
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
@@ -204,7 +203,7 @@ def _group(
     reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
     fixes: tuple[Remedy, ...] = ()
     if tries:
-        again = made_again([pod.subject for pod in alike], cycle, others, kinds, defaults)
+        again = made_again([pod.subject for pod in alike], cycle, others, defaults)
         fixes = with_successors(remedies(cycle, alike[0].feasibility), again)
     for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
