@@ -6,7 +6,17 @@ import json
 
 import pytest
 
-from tests.support.build import HOSTNAME, ZONE, limit_range, pod, priority_class, runtime_class, service, workload
+from tests.support.build import (
+    HOSTNAME,
+    ZONE,
+    limit_range,
+    owned_by,
+    pod,
+    priority_class,
+    runtime_class,
+    service,
+    workload,
+)
 from tests.support.commands import POLICY
 from tests.support.placing import INFRA, node, requesting, running, spread
 from webhook.cluster.dump_file import DUMP_KIND, VERSION
@@ -392,7 +402,8 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(run
     cluster = listed(*NODES, running("a1"), running("b1"), waiting)
 
     assumed = clusters.ASSUMED.format("1.37")
-    assert assumed in explain(run, "pod/web-9", cluster)[1]
+    assert f"  {assumed}" == explain(run, "pod/web-9", cluster).out.splitlines()[-1]
+    assert assumed in json.loads(explain(run, "pod/web-9 -o json", cluster).out)["remarks"]
     assert assumed not in explain(run, "pod/web-9 --kubernetes-version 1.33", cluster)[1]
     assert assumed not in explain(run, "pod/web-9")[1]
 
@@ -516,3 +527,61 @@ def test_the_pod_that_an_ordered_stateful_set_waits_for_is_deleted_after_the_cha
     first, second = by_change["maxSkew: 2 on constraint 0"]["commands"]
     assert first["shell"].startswith("kubectl patch statefulset.apps/web -n shop ")
     assert "kubectl delete pod web-2 -n shop" == second["shell"]
+
+
+def test_a_pod_of_an_old_template_is_to_be_deleted_first(run):
+    made_by = workload("StatefulSet", spread(maxSkew=2))
+    made_by["spec"]["template"]["spec"]["containers"] = requesting()
+    waits = {**WAITING, "metadata": {**WAITING["metadata"], "name": "web-2", **owned_by("StatefulSet/web")}}
+    out = explain(run, "pod/web-2", listed(*NODES, running("a1"), running("b1"), waits, made_by)).out
+    first, *others = [line for line in out.splitlines() if "   -> " in line]
+
+    assert "delete Pod web-2: its controller makes it again of the new template" == first.split("   ->")[0].strip()
+    assert not any("maxSkew" in change for change in others)
+    assert "    kubectl delete pod web-2 -n shop" in out.splitlines()
+
+
+def test_a_message_that_gives_no_reason_is_not_compared(run):
+    unsaid = {
+        **WAITING,
+        "status": {"phase": "Pending", "conditions": [CONDITION | {"message": "0/3 nodes are available"}]},
+    }
+    cluster = listed(*NODES, running("a1"), running("b1"), unsaid)
+    out = explain(run, "pod/web-9", cluster).out
+
+    assert f"  evenkeel computes: {SAID}" in out.splitlines()
+    assert "is assumed" not in out
+    assert json.loads(explain(run, "pod/web-9 -o json", cluster).out)["agrees"] is None
+
+
+def test_of_a_workload_it_says_first_which_pods_wait(run):
+    made_by = workload("StatefulSet", spread())
+    waits = {**WAITING, "metadata": {**WAITING["metadata"], **owned_by("StatefulSet/web")}}
+    cluster = listed(*NODES, running("a1", owner="StatefulSet/web"), waits, made_by)
+    first, second, *_ = explain(run, "statefulset/web", cluster).out.splitlines()
+
+    assert "1 of 3 Pods waits: web-9; evenkeel explain pod/web-9 -n shop says why" == first
+    assert second.startswith("The next Pod of StatefulSet shop/web: ")
+    assert ["web-9"] == json.loads(explain(run, "statefulset/web -o json", cluster).out)["waiting"]
+    assert [] == json.loads(explain(run, "pod/web-9 -o json", cluster).out)["waiting"]
+    assert explain(run, "-f new", cluster, new=made_by).out.startswith("The next Pod of StatefulSet shop/web: ")
+
+
+def test_the_pods_of_a_deployment_are_those_of_its_replica_sets(run):
+    names = [f"web-{i}" for i in range(7)]
+    of_set = workload("ReplicaSet", owner="Deployment/web", name="web-1")
+    waits = [
+        {**WAITING, "metadata": {**WAITING["metadata"], "name": name, **owned_by("ReplicaSet/web-1")}} for name in names
+    ]
+    going = {
+        **waits[0],
+        "metadata": {**waits[0]["metadata"], "name": "going", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+    }
+    cluster = listed(*NODES, DEPLOYMENT, of_set, *waits, going)
+
+    for named in ("deployment/web", "replicaset/web-1"):
+        out = explain(run, named, cluster).out
+        assert out.startswith(
+            "7 of 7 Pods wait: web-0, web-1, web-2, web-3, web-4 and 2 more; evenkeel explain pod/web-0 "
+        )
+        assert names == json.loads(explain(run, f"{named} -o json", cluster).out)["waiting"]

@@ -71,15 +71,61 @@ def test_exit_codes(pending):
     assert 2 == pending("-l ===").code
 
 
-def test_where_none_waits_in_one_namespace_it_says_that_others_were_not_looked_at(pending):
-    _, out, _ = pending("-n quiet")
+def test_where_none_waits_in_one_namespace_it_says_that_no_other_was_looked_at(pending):
+    _, out, _ = pending("-n quiet", [node("n1")])
 
     assert [
         "0 Pods could not be placed.",
         "Only the namespace quiet was looked at; -A looks at all.",
     ] == out.splitlines()
-    assert "looked at" not in pending("-A", cluster=[node("n1")])[1]
+    assert "looked at" not in pending("-A", [node("n1")])[1]
     assert "looked at" not in pending("-n shop")[1]
+    assert ["0 Pods could not be placed."] == pending("-n quiet", [node("n1"), running("n1")]).out.splitlines()
+
+
+def test_where_none_waits_in_one_namespace_it_says_first_where_some_wait(pending):
+    in_shop = [one for one in CLUSTER if one["metadata"].get("namespace") != "other"]
+    gated = waiting("gated", reason="SchedulingGated", namespace="quiet")
+
+    assert ["No Pod waits in namespace default; 2 wait in shop: add -n shop, or -A"] == (
+        pending("", in_shop).out.splitlines()
+    )
+    assert (
+        "No Pod waits in namespace quiet; 2 wait in shop, 1 waits in other: add -n and one of these, or -A"
+        == (pending("-n quiet").out.splitlines()[0])
+    )
+    assert (
+        "No Pod with these labels waits in namespace quiet; 1 waits in shop: add -n shop, or -A"
+        == (pending("-n quiet -l app=db").out.splitlines()[0])
+    )
+    assert [
+        "0 Pods could not be placed in namespace quiet; 2 wait in shop: add -n shop, or -A",
+        "1 more waits: SchedulingGated.",
+    ] == [line for line in pending("-n quiet", [*in_shop, gated]).out.splitlines() if line]
+    assert {"shop": 2, "other": 1} == json.loads(pending("-n quiet -o json").out)["elsewhere"]
+    assert {} == json.loads(pending("-A -o json").out)["elsewhere"]
+
+
+@pytest.mark.parametrize("options", ["-n shop -l app=db", "-n shop", "-A"])
+def test_pods_that_were_not_asked_for_take_room_too(pending, options):
+    """Once n1 is open it has room for two Pods; a higher priority takes it first."""
+    high = waiting("high", spec={"priority": 5}, namespace="other")
+    web, db = waiting("web-1", spec={"priority": 1}), waiting("db-1", labels={"app": "db"})
+    out = pending(options, [node("n1", taints=[INFRA], pods="2"), high, web, db]).out
+
+    assert ("-l" in options) == ("taint dedicated" not in out)
+    assert ("1 of 2 Pods that wait runs then" in out) == (options == "-n shop")
+
+
+def test_where_pods_of_other_namespaces_cannot_be_listed_it_says_that_they_may_take_room(run, monkeypatch):
+    def contents(_, namespace="", *__, **___):
+        return Contents(iter([node("n1"), waiting("web-1")]), {} if namespace else {"pods": "is forbidden"}, namespace)
+
+    monkeypatch.setattr("webhook.loading.inputs.contents", contents)
+
+    assert "Pods of other namespaces cannot be listed: they may take room and ports" in (
+        run("pending -n shop --cluster dump").out
+    )
 
 
 def test_pods_of_each_scheduler_of_the_configuration_are_compared(run):
@@ -99,7 +145,10 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pen
     cluster = [node("n1", taints=[INFRA]), waiting("web-1", message=of_1_33)]
     assumed = clusters.ASSUMED.format("1.37")
 
-    assert assumed in pending("-n shop", cluster=cluster)[1]
+    assert [assumed, "0 of 1 agree with the scheduler's own message."] == (
+        pending("-n shop", cluster=cluster).out.splitlines()[-2:]
+    )
+    assert assumed in json.loads(pending("-n shop -o json", cluster=cluster).out)["notes"]
     assert assumed not in pending("-n shop --kubernetes-version 1.33", cluster=cluster)[1]
     assert assumed not in pending("-n shop")[1]
 
@@ -131,3 +180,11 @@ def test_what_is_not_judged_is_named_and_fails_only_where_that_is_asked_for(pend
     assert (1, True) == (code, "  volumes are not judged" in out.splitlines())
     assert ["volumes"] == json.loads(pending("-A -o json", cluster).out)["groups"][0]["notJudged"]
     assert 0 == pending("-A --fail-on not-judged").code
+
+
+@pytest.mark.parametrize("message", ["0/1 nodes are available", "0/1 nodes are available: .", ""])
+def test_a_message_that_gives_no_reason_is_not_compared(pending, message):
+    out = pending("-n shop", cluster=[node("n1", taints=[INFRA]), waiting("web-1", message=message)]).out
+
+    assert "agree" not in out
+    assert "is assumed" not in out

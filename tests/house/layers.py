@@ -106,6 +106,7 @@ simulation.ties
 simulation.node_changes · simulation.pod
 simulation.claims · simulation.sampling · simulation.step
 simulation
+placement.successors
 placement.inferred_defaults · placement.remedies
 placement.affinity_changes · placement.explanation · placement.subject · placement.volume_changes
 placement.created_pods · placement.gaps · placement.obstacles

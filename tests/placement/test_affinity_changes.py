@@ -19,17 +19,23 @@ def terms(app, key=ZONE, kind="podAntiAffinity"):
     return {kind: {REQUIRED: [{"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}]}}
 
 
-def having(on, labels=None, **spec):
-    raw = running(on, labels=labels)
-    return {**raw, "spec": {**raw["spec"], **spec}}
+def having(on, labels=None, name=None, owner=None, namespace="shop", **spec):
+    """A Pod on a node; without an owner nothing makes it again."""
+    raw = running(on, labels=labels, owner=owner, namespace=namespace)
+    metadata = {**raw["metadata"], **({"name": name} if name else {})}
+    return {**raw, "metadata": metadata, "spec": {**raw["spec"], **spec}}
+
+
+def deleting(named, on):
+    return (NOW, f"delete {named}, which nothing makes again (on {on})")
 
 
 def test_a_port_that_is_taken_everywhere():
-    pods = [having(on, containers=SERVING) for on in ("a1", "b1")]
+    pods = [having("a1", name="edge", containers=SERVING), having("b1", owner="DaemonSet/edge", containers=SERVING)]
     cycle = attempted(node("a1"), node("b1"), *pods, containers=SERVING)
 
     assert {
-        (NOW, "move the Pod with host port 80/TCP off a1"): {"a1"},
+        deleting("Pod edge", "a1"): {"a1"},
         (NOW, "add a node (such as a1)"): {"a new node"},
         (IN_TEMPLATE, "use host port 81 in place of 80/TCP"): {"a1", "b1"},
     } == found(cycle)
@@ -39,14 +45,36 @@ def test_a_port_for_which_room_is_kept_only():
     """No Pod that runs has it: a nominated Pod will."""
     waiting = {**having("", containers=SERVING), "status": {"phase": "Pending", "nominatedNodeName": "a1"}}
     waiting["metadata"] = {**waiting["metadata"], "name": "other"}
-    cycle = attempted(node("a1"), node("b1"), having("b1", containers=SERVING), waiting, containers=SERVING)
+    there = having("b1", name="edge", containers=SERVING)
+    cycle = attempted(node("a1"), node("b1"), there, waiting, containers=SERVING)
 
-    assert (NOW, "move the Pod with host port 80/TCP off b1") in found(cycle)
-    assert not any("off a1" in change for _, change in found(cycle))
+    assert deleting("Pod edge", "b1") in found(cycle)
+    assert not any("on a1" in change for _, change in found(cycle))
+
+
+def test_pods_that_a_controller_makes_again_are_not_deleted():
+    """Nor those of another namespace, nor more than four."""
+    taken = {"containers": SERVING}
+    off = {"affinity": terms("web"), "labels": {"app": "db"}}
+    for there in (
+        [having("a1", owner="DaemonSet/edge", **taken)],
+        [having("a1", namespace="other", **taken)],
+        [having("a1", owner="ReplicaSet/db", **off), having("a1", **off)],
+        [having("a1", **off) for _ in range(5)],
+    ):
+        changes = found(attempted(node("a1", "a"), *there, **taken))
+        assert not any("delete" in change or "move" in change for _, change in changes)
+
+
+def test_bare_pods_that_its_own_anti_affinity_selects():
+    pods = [having("a1", name="one"), having("a2", name="two"), having("b1", owner="ReplicaSet/web")]
+    changes = found(attempted(node("a1", "a"), node("a2", "a"), node("b1", "b"), *pods, affinity=terms("web")))
+
+    assert {"a1", "a2"} == changes[deleting("Pods one and two", "a1 and a2")]
 
 
 def test_anti_affinity_of_its_own():
-    pods = [having("a1"), having("b1")]
+    pods = [having("a1", owner="ReplicaSet/web"), having("b1", owner="ReplicaSet/web")]
 
     assert {
         (NOW, "add a node (such as a1) in a new zone"): {"a new node"},
@@ -56,11 +84,11 @@ def test_anti_affinity_of_its_own():
 
 def test_anti_affinity_of_others_in_the_domain_with_the_fewest_of_them():
     off = {"affinity": terms("web")}
-    pods = [having(on, {"app": "db"}, **off) for on in ("a1", "a2", "b1")]
+    pods = [having(on, {"app": "db"}, name=f"db-{on}", **off) for on in ("a1", "a2", "b1")]
     cycle = attempted(node("a1", "a"), node("a2", "a"), node("b1", "b"), *pods)
 
     assert {
-        (NOW, "move the Pods whose anti-affinity selects it away from zone b"): {"b1"},
+        deleting("Pod db-b1", "b1"): {"b1"},
         (NOW, "add a node (such as a1) in a new zone"): {"a new node"},
     } == found(cycle)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.support.build import constraint
+from tests.support.build import constraint, owned_by
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.placing import attempted, node, running
 from webhook.placement.remedies import NOW, remedies
@@ -26,6 +26,15 @@ def changes(*objects, **spec):
 def mounting(on, *names, **fields):
     raw = running(on, **fields)
     return {**raw, "spec": {**raw["spec"], **using(*names)}}
+
+
+def name_of(raw):
+    return raw["metadata"]["name"]
+
+
+def owned(raw):
+    """The Pod as one that a controller makes again."""
+    return {**raw, "metadata": {**raw["metadata"], **owned_by("StatefulSet/db")}}
 
 
 def test_a_volume_in_each_place():
@@ -75,22 +84,23 @@ def test_a_claim_of_one_pod():
     single = {"accessModes": ["ReadWriteOncePod"]}
     bound = (claim("data", "pv-1", **single), volume("pv-1", of="data", **single))
 
-    assert {"delete the Pod that uses claim data": {"a1", "b1"}} == changes(
-        *NODES, *bound, mounting("a1", "data"), **using("data")
+    there = mounting("a1", "data")
+    assert {f"delete Pod {name_of(there)}, which nothing makes again (on a1)": {"a1", "b1"}} == changes(
+        *NODES, *bound, there, **using("data")
     )
+    assert {} == changes(*NODES, *bound, owned(there), **using("data"))
 
 
 def test_a_node_with_as_many_volumes_as_it_attaches():
     csi = {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}}
-    there = [claim("used", "pv-1"), volume("pv-1", of="used", **csi), mounting("a1", "used")]
+    there = mounting("a1", "used")
+    used = [claim("used", "pv-1"), volume("pv-1", of="used", **csi)]
+    full = [node("a1", "a"), csi_node("a1", 1), storage_class(), *used, claim("data")]
 
-    full = [node("a1", "a"), csi_node("a1", 1), storage_class(), *there, claim("data")]
-    other = node("a2", "a", labels={"far": "yes"}), csi_node("a2", 1)
-
-    assert {"delete the Pod with claim used on a1": {"a1"}} == changes(*full, **using("data"))
-    assert {"move the Pod with claim used off a1": {"a1"}} == changes(
-        *full, *other, nodeSelector={"kubernetes.io/hostname": "a1"}, **using("data")
+    assert {f"delete Pod {name_of(there)}, which nothing makes again (on a1)": {"a1"}} == changes(
+        *full, there, **using("data")
     )
+    assert {} == changes(*full, owned(there), **using("data"))
 
 
 def test_a_node_where_the_volume_is():

@@ -6,7 +6,7 @@ import json
 
 from tests.support.placing import attempted
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
-from webhook.render.pending import as_json, text
+from webhook.render.pending import Surroundings, as_json, text
 from webhook.simulation.pending import Group, PendingList
 
 CAUSE = "0/1 nodes are available: 1 node(s) were unschedulable."
@@ -25,6 +25,8 @@ def listed():
 
 
 def test_as_text():
+    around = Surroundings(notes=["Services cannot be listed."], assumed=["1.37 is assumed."])
+
     assert [
         "5 Pods could not be placed.",
         "Services cannot be listed.",
@@ -35,8 +37,9 @@ def test_as_text():
         f"  {CAUSE}",
         "  no change was tried: evenkeel explain pod/e -n shop",
         "1 more waits: SchedulingGated.",
+        "1.37 is assumed.",
         "4 of 5 agree with the scheduler's own message.",
-    ] == [line for line in text(listed(), {"SchedulingGated": 1}, ["Services cannot be listed."]).splitlines() if line]
+    ] == [line for line in text(listed(), {"SchedulingGated": 1}, around).splitlines() if line]
 
 
 def test_a_pod_of_its_own_has_no_template():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.build import constraint
-from tests.support.placing import INFRA, node
+from tests.support.build import constraint, pod, workload
+from tests.support.placing import INFRA, node, requesting
 from tests.support.reporting import deployment, inventory, made_by, pods
 from webhook.loading.clusters import place
 from webhook.objects.pod_object import read_pod
@@ -81,3 +81,12 @@ def test_a_pod_is_attempted_by_the_profile_of_its_scheduler():
     assert usual.explanation.message
     assert ('The scheduler "batch" places it; what follows is what kube-scheduler would do.',) == usual.subject.remarks
     assert ("", ()) == (heedless_one.explanation.message, heedless_one.subject.remarks)
+
+
+def test_pods_of_an_old_template_are_deleted_first():
+    there = workload("StatefulSet")
+    there["spec"]["template"]["spec"] = {"containers": requesting()}
+    old = pod(name="web-0", owner="StatefulSet/web", spec={"containers": requesting(), "nodeSelector": {"disk": "ssd"}})
+    ((one,),) = found(node("a1", "a"), there, old).values()
+
+    assert "delete Pod web-0: its controller makes it again of the new template" == one.remedies[0].change

@@ -271,3 +271,14 @@ def test_a_change_that_lets_in_only_other_pods_is_not_offered():
 
     assert "uncordon n1" == found["ReplicaSet/high"].remedy.change
     assert found["ReplicaSet/web"].remedy is None
+
+
+def test_a_pod_of_an_old_template_is_deleted_and_nothing_is_changed_in_the_template():
+    there = workload("StatefulSet")
+    there["spec"]["template"]["spec"] = {"containers": requesting()}
+    others = {ObjectRef.of(there).key: there}
+    subjects = [of_pod(waiting("web-1", owner="StatefulSet/web", nodeSelector={"disk": "ssd"}), others)]
+    (group,) = pending(subjects, from_objects([node("n1")], LATEST), LATEST, others=others).groups
+
+    assert "delete Pod web-1: its controller makes it again of the new template" == group.remedy.change
+    assert (1, ["kubectl delete pod web-1 -n shop"]) == (group.frees, [str(command) for command in group.commands])

@@ -86,10 +86,8 @@ def test_the_old_pods_of_a_statefulset_are_deleted():
     soft = stateful(constraint(whenUnsatisfiable="ScheduleAnyway"), replicas=2)[0]
     found = helped(objects, "", OF_SET, applied=True, raw=soft | {"status": there[0]["status"]})
 
-    assert ("delete Pod web-1, which has the old template", 1) == (
-        found.changes[0].remedy.change,
-        found.changes[0].runs,
-    )
+    words = "delete Pod web-1: its controller makes it again of the new template"
+    assert (words, 1) == (found.changes[0].remedy.change, found.changes[0].runs)
     assert not [each for each in found.changes if each.remedy.where == "template"]
     assert ["kubectl delete pod web-1 -n shop"] == [*map(str, commands(found.changes[0].remedy.edits, None))]
 

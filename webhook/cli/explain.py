@@ -24,6 +24,7 @@ from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.pod_object import priority_of
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
+from webhook.objects.workload_object import read_workload_object
 from webhook.placement.commands import Command, Template, commands, deleting, read_template
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
@@ -40,9 +41,11 @@ from webhook.placement.subject import (
     of_new_pod,
     of_pod,
 )
+from webhook.placement.successors import made_again, with_successors
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
+from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.pending import helped, is_stuck
@@ -171,14 +174,16 @@ def _explained(
     if tried.errors:
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
     explanation = explain(tried.cycle, subject.unmodelled)
-    fixes = () if explanation.feasibility.feasible or subject.node else remedies(tried.cycle, explanation.feasibility)
+    fixes: tuple[Remedy, ...] = ()
+    if not (explanation.feasibility.feasible or subject.node):
+        again = made_again([subject], tried.cycle, known.others, defaults)
+        fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
     said, computed = subject.verdict, explanation.message
-    differs = computed and said.reason == UNSCHEDULABLE_REASON and not explanation.agrees(said.message)
+    compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause
     notes = (
         *foreign(subject, profiles),
         *known.notes,
         *(() if subject.exists else clusters.unlisted_classes(subject.raw, known)),
-        *(known.assumed if differs else ()),
     )
     made_by = known.others.get(subject.made_by.key) if subject.made_by is not None else None
     template = None if in_file else read_template(made_by, subject.pod.spec, kinds)
@@ -189,6 +194,7 @@ def _explained(
     kept = kept_room(tried.cycle, explanation.feasibility)
     is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
     stuck, runs = _helped(subject, fixes, known, profiles)
+    waiting, pods = ((), 0) if in_file or subject.is_pod else _waiting(subject, known, profiles)
     proposals = [
         render.Proposal(fix, rollout, _commands(fix, rollout, subject, template), run)
         for fix, rollout, run in zip(fixes, rollouts, runs, strict=True)
@@ -203,7 +209,22 @@ def _explained(
         obstacles=refusing,
         kept_room=kept,
         stuck=stuck,
+        assumed=known.assumed if compared and not explanation.agrees(said.message) else (),
+        waiting=waiting,
+        pods=pods,
     )
+
+
+def _waiting(subject: PlacementSubject, known: Known, profiles: Profiles) -> tuple[tuple[str, ...], int]:
+    """Return which Pods of a workload wait, by name, and how many it has or is to have."""
+    own = list[PlacementSubject]()
+    for pod in (of_pod(raw, known.others) for raw in known.pods):
+        owner, made_by = pod.pod.owner, pod.made_by
+        makers = (owner and owner.key(pod.ref.namespace), made_by and made_by.key)
+        if subject.ref.key in makers and pod.phase not in FINISHED and not pod.pod.terminating:
+            own.append(pod)
+    replicas = read_workload_object(known.others[subject.ref.key]).replicas or 0
+    return tuple(sorted(pod.ref.name for pod in own if is_stuck(pod, profiles))), max(replicas, len(own))
 
 
 def _commands(
@@ -227,11 +248,14 @@ def _helped(
     return helped(fixes, waiting if named else [], known.snapshot, known.features, profiles)
 
 
-def _rank(proposal: render.Proposal) -> tuple[bool, float, float]:
-    """Return the sort key by which changes in the cluster come first, and those after which the most Pods run."""
+def _rank(proposal: render.Proposal) -> tuple[bool, bool, float, float]:
+    """
+    Return the sort key by which changes in the cluster come first, and those after which the most Pods run; before all
+    others that for which nothing is to be changed.
+    """
     rollout = proposal.rollout
     ends = rollout.finishes + rollout.replaced if rollout is not None else 0
-    return proposal.remedy.where != NOW, -(proposal.run or 0), -ends
+    return not proposal.remedy.remade, proposal.remedy.where != NOW, -(proposal.run or 0), -ends
 
 
 def _defaults(policy: Policy, known: Known) -> DefaultsOf:

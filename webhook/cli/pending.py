@@ -17,8 +17,8 @@ import argparse
 from collections import Counter
 
 from webhook.loading import clusters, inputs, selection
-from webhook.objects.fields import Raw, texts_at, value_at
-from webhook.objects.labels import labels_in
+from webhook.objects.fields import Raw, texts_at
+from webhook.objects.pod_object import read_pod
 from webhook.placement.subject import PlacementSubject, of_pod
 from webhook.render import pending as render
 from webhook.scheduler.profile import Profiles
@@ -43,29 +43,33 @@ def run(args: argparse.Namespace) -> int:
     source, profiles = inputs.source(args), inputs.profiles(args.scheduler_config)
     chosen = selection.selection(args, source)
 
-    def wanted(pod: Raw) -> bool:
-        namespace, phase, node = texts_at(pod, "metadata.namespace", "status.phase", "spec.nodeName")
-        return (
-            not node
-            and phase in ("", "Pending")
-            and value_at(pod, ("metadata", "deletionTimestamp")) is None
-            and chosen.namespace in ("", namespace)
-            and chosen.selector.matches(labels_in(pod))
-        )
-
-    known = clusters.read(source, args.kubernetes_version, wanted, chosen.namespace, needs_pods=True)
-    subjects = [of_pod(pod, known.others) for pod in known.pods]
-    waiting = [subject for subject in subjects if is_stuck(subject, profiles)]
-    listed = pending(waiting, known.snapshot, known.features, profiles, known.others)
+    known = clusters.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)
+    everybody = [of_pod(pod, known.others) for pod in known.pods]
+    subjects = [pod for pod in everybody if chosen.has(pod.ref.namespace, pod.pod.labels)]
+    rest = [pod for pod in everybody if not chosen.has(pod.ref.namespace, pod.pod.labels)]
+    waiting, competing = ([pod for pod in pods if is_stuck(pod, profiles)] for pods in (subjects, rest))
+    listed = pending(waiting, known.snapshot, known.features, profiles, known.others, competing=competing)
     others = Counter(_other(subject, profiles) for subject in subjects if not is_stuck(subject, profiles))
-    notes = known.notes if listed.agree == listed.compared else (*known.notes, *known.assumed)
-    if chosen.namespace and not subjects:
-        notes = (*notes, f"Only the namespace {chosen.namespace} was looked at; -A looks at all.")
+    around = render.Surroundings(
+        chosen.namespace,
+        not chosen.selector.empty,
+        Counter(pod.ref.namespace for pod in competing if chosen.selector.matches(pod.pod.labels)),
+        known.notes,
+        () if listed.agree == listed.compared else known.assumed,
+    )
+    namespaces = {*known.snapshot.pods, *(pod.ref.namespace for pod in everybody)}
+    if chosen.namespace and not subjects and namespaces <= {chosen.namespace}:
+        only = f"Only the namespace {chosen.namespace} was looked at; -A looks at all."
+        around = around._replace(notes=(*around.notes, only))
     form = render.as_json if args.output == selection.JSON else render.text
-    print(form(listed, others, notes))
+    print(form(listed, others, around))
     if args.fail_on == inputs.NOT_JUDGED:
         return int(any(group.gaps for group in listed.groups))
     return 1 if args.fail_on and waiting else 0
+
+
+def _waits(pod: Raw) -> bool:
+    return not texts_at(pod, "spec.nodeName")[0] and read_pod(pod).waits  # Of most Pods no more is to be read.
 
 
 def _other(subject: PlacementSubject, profiles: Profiles) -> str:

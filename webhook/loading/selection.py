@@ -11,6 +11,7 @@ from webhook.cluster.dump import DumpError, namespace_of
 from webhook.loading.inputs import DNS_LABEL, Source
 from webhook.loading.usage import UsageError
 from webhook.objects.kinds import KINDS, Kinds
+from webhook.objects.labels import Labels
 from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_name
 from webhook.scheduler.selector_text import parse_selector
 from webhook.scheduler.selectors import Selector
@@ -24,6 +25,10 @@ class Selection(NamedTuple):
 
     namespace: str
     selector: Selector
+
+    def has(self, namespace: str, labels: Labels) -> bool:
+        """Return whether an object of a namespace with these labels is one of them."""
+        return self.namespace in ("", namespace) and self.selector.matches(labels)
 
 
 def add_object_argument(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ A Pod of the API: whose it is, where it runs, and what has become of it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -29,6 +30,14 @@ class ScheduledCondition(NamedTuple):
     reason: str = ""
     message: str = ""
     time: str = ""
+
+    @property
+    def states_cause(self) -> bool:
+        """Whether the message says more than how many nodes there are."""
+        return bool(self.message) and _WITHOUT_CAUSE.fullmatch(self.message) is None
+
+
+_WITHOUT_CAUSE = re.compile(r"0/\d+ nodes are available[.:\s]*")
 
 
 class ReadyCondition(NamedTuple):

@@ -99,11 +99,14 @@ def template_of(raw: Raw, workload: Workload) -> Raw:
     return as_mapping(value_at(raw, workload.path[:-2])) if workload.kind.template else {}
 
 
-def pod_from_template(template: Raw, workload: Workload, owner: WorkloadObject | None) -> Raw:
+def pod_from_template(
+    template: Raw, workload: Workload, owner: WorkloadObject | None, ordinal: int | None = None
+) -> Raw:
     """
     Return the next Pod of a template of a `workload`, which its `owner` makes, None if the owner is not there yet.
 
-    Labels whose values only the controller knows have the value MADE_UP_LABEL.
+    Labels whose values only the controller knows have the value MADE_UP_LABEL.  A StatefulSet makes the Pod with this
+    `ordinal`, if one is given.
 
     upstream: controller_utils.go:GetPodFromTemplate (v1.37)
     """
@@ -120,7 +123,8 @@ def pod_from_template(template: Raw, workload: Workload, owner: WorkloadObject |
     if kind.kind == "DaemonSet":
         spec = _tolerating(spec)
     elif owner is not None:
-        spec = with_claims(spec, owner.volume_claim_templates, owner.ref.name, owner.next_ordinal)
+        number = owner.next_ordinal if ordinal is None else ordinal
+        spec = with_claims(spec, owner.volume_claim_templates, owner.ref.name, number)
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -6,33 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 from webhook.objects.kinds import KINDS
 from webhook.objects.names import HOSTNAME, POD_AFFINITY, POD_ANTI_AFFINITY
 from webhook.placement import template_edits
-from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, refused
+from webhook.placement.variants import Finder, Variant, refused
 from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.host_ports import HostPort
-from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.inter_pod_affinity import NO_TERMS
-from webhook.scheduler.pod_affinity import PodTerm, preferring
+from webhook.scheduler.pod_affinity import preferring
 from webhook.scheduler.profile import INTER_POD_AFFINITY, NODE_PORTS, Cycle
 
 LAST_PORT = 65_535
-
-
-def in_cluster(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
-    """Yield the functions that find changes in the cluster."""
-    own = cycle.pod.pod_affinity or NO_TERMS
-    if own.affinity:
-        return  # The Pods that are moved away may be those that it wants nearby.
-    if taken := refused(feasibility, NODE_PORTS):
-        yield partial(_without_ports, which=taken)
-    if refused(feasibility, INTER_POD_AFFINITY):
-        others = ((term, pods) for term, pods in _selecting(cycle) if term not in own.anti_affinity)
-        for term, pods in islice(others, MOST_REMEDIES):
-            yield partial(_without_terms, term=term, pods=pods)
 
 
 def in_template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
@@ -90,57 +75,11 @@ def _with_other_ports(cycle: Cycle) -> Iterator[Variant]:
         yield Variant(" and ".join(words), replace(cycle, pod=replace(cycle.pod, ports=tuple(changed))))
 
 
-def _without_ports(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
-    """Yield a node on which the Pods with the ports are no more; they would give back their room, too."""
-    snapshot = cycle.snapshot
-    for name in islice(snapshot.nodes.names(which), MOST_REMEDIES):
-        ports = snapshot.ports.get(name, {})  # None where only a nominated Pod has them.
-        left = {port: number for port, number in ports.items() if not _conflicts(port, cycle)}
-        taken = ", ".join(str(port) for port in ports if port not in left)
-        if not taken:
-            continue
-        changed = replace(cycle, snapshot=replace(snapshot, ports={**snapshot.ports, name: left}))
-        yield Variant(f"move the Pod with host port {taken} off {name}", changed)
-
-
-def _conflicts(port: HostPort, cycle: Cycle) -> bool:
-    return any(port.conflicts(wanted) for wanted in cycle.pod.ports)
-
-
-def _selecting(cycle: Cycle) -> Iterator[tuple[PodTerm, frozenset[str]]]:
-    """Yield the terms of anti-affinity of other Pods that select the Pod, with the nodes of these Pods."""
-    nodes: dict[PodTerm, frozenset[str]] = {}
-    for affinity, by_node in cycle.snapshot.affine.items():
-        for term in affinity.anti_affinity:
-            if cycle.is_selected_by(term):
-                nodes[term] = nodes.get(term, frozenset()) | by_node.keys()
-    yield from nodes.items()
-
-
-def _without_terms(cycle: Cycle, *, term: PodTerm, pods: frozenset[str]) -> Iterator[Variant]:
-    """Yield a domain that the Pods with a term that selects the Pod have left, that with the fewest of them first."""
-    snapshot, key = cycle.snapshot, term.topology_key
-    there = snapshot.nodes.named(pods)
-    domains = sorted(
-        largest_first(snapshot.nodes.domains(key), there), key=lambda domain: (domain[1] & there).bit_count()
-    )
-    for domain, members in islice(domains, MOST_REMEDIES):
-        names = frozenset(snapshot.nodes.names(members))
-        affine = {
-            affinity: {node: number for node, number in nodes.items() if node not in names}
-            if term in affinity.anti_affinity
-            else nodes
-            for affinity, nodes in snapshot.affine.items()
-        }
-        place = domain if key == HOSTNAME else place_name(key, domain)
-        changed = replace(cycle, snapshot=replace(snapshot, affine=affine))
-        yield Variant(f"move the Pods whose anti-affinity selects it away from {place}", changed)
-
-
 def keys_apart(cycle: Cycle, feasibility: Feasibility) -> Iterator[str]:
     """Yield the topology keys, but for that of nodes, of anti-affinity that refuses a node."""
     if refused(feasibility, INTER_POD_AFFINITY):
         own = cycle.pod.pod_affinity.anti_affinity if cycle.pod.pod_affinity is not None else ()
-        for term in (*own, *[term for term, _ in _selecting(cycle)]):
+        of_others = (term for affinity in cycle.snapshot.affine for term in affinity.anti_affinity)
+        for term in (*own, *filter(cycle.is_selected_by, of_others)):
             if term.topology_key != HOSTNAME:
                 yield term.topology_key

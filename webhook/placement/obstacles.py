@@ -32,13 +32,15 @@ class Obstacle(NamedTuple):
     """
     A port or terms for which nodes are refused, and the Pods that these meet there.
 
-    No Pod near the nodes meets the terms of podAffinity: one Pod has to meet all of them.
+    No Pod near the nodes meets the terms of podAffinity: one Pod has to meet all of them.  `groups` are the Pods around
+    each of the places that are refused, all of which have to go for it.
     """
 
     sort: str
     what: tuple[PodTerm, ...] | HostPort
     pods: tuple[str, ...]
     nodes: NodeSet
+    groups: tuple[tuple[NamedPod, ...], ...] = ()
 
 
 def obstacles(cycle: Cycle, feasibility: Feasibility) -> tuple[Obstacle, ...]:
@@ -49,7 +51,7 @@ def obstacles(cycle: Cycle, feasibility: Feasibility) -> tuple[Obstacle, ...]:
     }
     if not any(refused.values()):
         return ()
-    there = tuple(_pods_on_nodes(cycle.snapshot))
+    there = tuple(pods_on_nodes(cycle.snapshot))
     return (
         *_ports(cycle, refused[NO_FREE_PORTS], there),
         *_unmet(cycle, refused[AFFINITY_UNMET]),
@@ -71,7 +73,7 @@ def kept_room(cycle: Cycle, feasibility: Feasibility) -> Mapping[str, tuple[str,
     return {node: pods for node, pods in kept.items() if free & cycle.snapshot.nodes.named((node,))}
 
 
-def _pods_on_nodes(snapshot: Snapshot) -> Iterator[NamedPod]:
+def pods_on_nodes(snapshot: Snapshot) -> Iterator[NamedPod]:
     """Yield the Pods on nodes, by the names of these."""
     for node in snapshot.nodes:
         yield from snapshot.pods_of(node.name)
@@ -128,4 +130,7 @@ def _met(
     making = [pod for pod in pods if around(pod) & refused]
     if making:
         names = sorted({f"{pod.namespace}/{pod.name}{'' if pod.pod.spreads else ' (being deleted)'}" for pod in making})
-        yield Obstacle(sort, what, tuple(names), refused & union(around(pod) for pod in making))
+        by_place: dict[NodeSet, list[NamedPod]] = {}
+        for pod in making:
+            by_place.setdefault(around(pod), []).append(pod)
+        yield Obstacle(sort, what, tuple(names), refused & union(by_place), tuple(map(tuple, by_place.values())))

@@ -17,6 +17,7 @@ from webhook.objects.likeness import likely_meant
 from webhook.objects.names import HOSTNAME, ZONE
 from webhook.placement import affinity_changes, template_edits, volume_changes
 from webhook.placement.commands import ClusterEdit, ObjectEdit, deleting
+from webhook.placement.obstacles import obstacles
 from webhook.placement.pods import without_pod
 from webhook.placement.room import (
     at_most,
@@ -56,7 +57,7 @@ from webhook.scheduler.profile import (
     TAINT_TOLERATION,
     Cycle,
 )
-from webhook.scheduler.snapshot import NamedPod, Snapshot
+from webhook.scheduler.snapshot import NamedPod
 from webhook.scheduler.taints import (
     CORDONED,
     DO_NOT_SCHEDULE,
@@ -83,7 +84,8 @@ class Remedy(NamedTuple):
 
     `where` is NOW for one that is made in the cluster, IN_TEMPLATE for one that rolls out the workload; one of two
     changes may be made `also_now`.  `cycle` is the attempt as it would be after the change.  `edits` are what kubectl
-    does for it, None where a person has to find out more.
+    does for it, None where a person has to find out more.  `remade` are Pods that wait, by name: they are deleted, and
+    made again as in `cycle`.
     """
 
     change: str
@@ -92,6 +94,7 @@ class Remedy(NamedTuple):
     cycle: Cycle
     also_now: bool = False
     edits: tuple[ObjectEdit, ...] | None = None
+    remade: tuple[str, ...] = ()
 
 
 class Change(NamedTuple):
@@ -228,7 +231,11 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         for constraint in _hard(cycle):
             if constraint.topology_key not in misspelt:
                 yield partial(_labelled, key=constraint.topology_key)
-    yield from affinity_changes.in_cluster(cycle, feasibility)
+    for groups in (
+        *(obstacle.groups for obstacle in obstacles(cycle, feasibility)),
+        *volume_changes.in_the_way(cycle, feasibility),
+    ):
+        yield partial(_without_group, groups=groups)
     yield from volume_changes.in_cluster(cycle, feasibility, key)
     pinned = bool(cycle.mounts.claims and nodes.domains(ZONE))
     of_new, new_key = (nodes.domains(ZONE), ZONE) if pinned and not key else (by_domain, key)
@@ -329,21 +336,31 @@ def _without_bare_pods(cycle: Cycle, *, counts: DomainCounts, domain: str) -> It
 
     A Pod that a controller makes again would wait in place of this one.
     """
-    constraint, snapshot, namespace = counts.constraint, cycle.snapshot, cycle.pod.namespace
+    constraint, snapshot = counts.constraint, cycle.snapshot
     key, nodes = constraint.topology_key, cycle.snapshot.nodes
     counted = cycle.reach.eligible(constraint, carrying_every_key(nodes, _hard(cycle))) & nodes.domains(key)[domain]
-    bare = [named for node in nodes.names(counted) for named in _bare_pods(snapshot, namespace, node)]
+    bare = [named for node in nodes.names(counted) for named in snapshot.pods_of(node) if _is_bare(named, cycle)]
     bare = sorted(named for named in bare if constraint.selector.matches(dict(named.pod.labels)))
     least = max(1, counts.skew(domain, counts.min_match_num) - constraint.max_skew)
-    names = tuple([named.name for named in bare])
-    for number, named in enumerate(bare[:MOST_PODS_DELETED], 1):
+    for number in range(least, min(len(bare), MOST_PODS_DELETED) + 1):
+        yield _deleted(cycle, bare[:number], f"on {domain}" if key == HOSTNAME else place_name(key, domain))
+
+
+def _without_group(cycle: Cycle, *, groups: Iterable[Sequence[NamedPod]]) -> Iterator[Variant]:
+    """Yield one of the groups of Pods deleted, the smallest first, where nothing makes any of its Pods again."""
+    few = (group for group in groups if 0 < len(group) <= MOST_PODS_DELETED)
+    for group in sorted(few, key=len):
+        if all(_is_bare(named, cycle) for named in group):
+            on = sorted({named.pod.node for named in group})
+            yield _deleted(cycle, sorted(group), f"on {' and '.join(on)}")
+
+
+def _deleted(cycle: Cycle, pods: Sequence[NamedPod], place: str) -> Variant:
+    snapshot, namespace, names = cycle.snapshot, cycle.pod.namespace, [named.name for named in pods]
+    for named in pods:
         snapshot = without_pod(snapshot, namespace, named.name, named.pod)
-        if number < least:
-            continue
-        place = f"on {domain}" if key == HOSTNAME else place_name(key, domain)
-        edit = deleting(namespace, *names[:number])
-        words = f"delete {pods_by_name(names[:number])}, which nothing makes again ({place})"
-        yield Variant(words, replace(cycle, snapshot=snapshot), (edit,))
+    words = f"delete {pods_by_name(names)}, which nothing makes again ({place})"
+    return Variant(words, replace(cycle, snapshot=snapshot), (deleting(namespace, *names),))
 
 
 def pods_by_name(names: Sequence[str]) -> str:
@@ -351,14 +368,12 @@ def pods_by_name(names: Sequence[str]) -> str:
     return f"Pod {names[0]}" if len(names) == 1 else f"Pods {', '.join(names[:-1])} and {names[-1]}"
 
 
-def _bare_pods(snapshot: Snapshot, namespace: str, node: str) -> Iterator[NamedPod]:
-    """Yield the Pods of a namespace on a node that no controller makes again, and that are still there in a run."""
-    groups = snapshot.pods.get(namespace, {})
-    for named in snapshot.pods_of(node):
-        pod = named.pod
-        there = pod.labels in groups and groups[pod.labels].nodes.get(node)
-        if named.namespace == namespace and pod.spreads and not pod.owned and there:
-            yield named
+def _is_bare(named: NamedPod, cycle: Cycle) -> bool:
+    """Return whether a Pod of the same namespace is still there, also in a run, and no controller makes it again."""
+    pod, groups = named.pod, cycle.snapshot.pods.get(cycle.pod.namespace, {})
+    if named.namespace != cycle.pod.namespace or pod.owned or not pod.spreads or pod.labels not in groups:
+        return False
+    return bool(groups[pod.labels].nodes.get(pod.node)) and named in cycle.snapshot.pods_of(pod.node)
 
 
 def _with_room(cycle: Cycle) -> Iterator[Variant]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -12,21 +12,18 @@ from webhook.objects.names import HOSTNAME, SELECTED_NODE, ZONE
 from webhook.objects.quantities import size_text
 from webhook.placement.claims import wanted_labels
 from webhook.placement.commands import ClusterEdit
+from webhook.placement.obstacles import pods_on_nodes
 from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, with_new
 from webhook.scheduler.affinity import NodeTerm
-from webhook.scheduler.attached_volumes import SchedulerError
-from webhook.scheduler.counts import PodInfo, label_set
-from webhook.scheduler.framework import Feasibility, Framework
-from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
-from webhook.scheduler.plugins.plugin import Plugin
 from webhook.scheduler.plugins.volume_binding import NO_VOLUME, NOT_ENOUGH_SPACE, UNBOUND
 from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT, not_found
-from webhook.scheduler.profile import NODE_VOLUME_LIMITS, VOLUME_BINDING, VOLUME_RESTRICTIONS, Cycle
+from webhook.scheduler.profile import Cycle
 from webhook.scheduler.selectors import IN, Requirement, Selector
+from webhook.scheduler.snapshot import NamedPod
 from webhook.scheduler.storage import FILESYSTEM, Claim, ClaimRef, PersistentVolume, StorageCapacity
-from webhook.scheduler.volumes import Mounts, PodVolume
 
 READ_WRITE_ONCE = "ReadWriteOnce"
 NEW_VOLUME = "a new volume"  # Its name; no volume that is there is called so.
@@ -54,10 +51,17 @@ def in_cluster(cycle: Cycle, feasibility: Feasibility, key: str) -> Iterator[Fin
         yield partial(_with_node, labels=wanted)
     if any(claim.selected_node and nodes.get(claim.selected_node) is None for claim in cycle.claims):
         yield _chosen_anew
-    if refused(CLAIM_IN_USE, CLAIM_IN_USE_TO_33):
-        yield _without_user
-    if crowded := refused(TOO_MANY, DISK_CONFLICT):
-        yield partial(_without_pods, which=crowded)
+
+
+def in_the_way(cycle: Cycle, feasibility: Feasibility) -> Iterator[list[list[NamedPod]]]:
+    """Yield, of each sort of refusal, the groups of Pods of which one has to go."""
+    snapshot, own = cycle.snapshot, set(cycle.mounts.shared_claims)
+    if _refused_for(feasibility, CLAIM_IN_USE, CLAIM_IN_USE_TO_33):
+        there = pods_on_nodes(snapshot)
+        yield [[named for named in there if named.pod.mounts and own.intersection(named.pod.mounts.shared_claims)]]
+    if crowded := _refused_for(feasibility, TOO_MANY, DISK_CONFLICT):
+        names = sorted(snapshot.nodes.names(crowded))[:MOST_REMEDIES]
+        yield [[named] for name in names for named in snapshot.pods_of(name) if named.pod.mounts]
 
 
 def _refused_for(feasibility: Feasibility, *reasons: str) -> NodeSet:
@@ -188,58 +192,6 @@ def _created(cycle: Cycle) -> Iterator[Variant]:
     if storage.default_class and storage.classes[storage.default_class].waits:
         words = f"create claim{'s' * (len(new) > 1)} {' and '.join(missing)} of class {storage.default_class}"
         yield Variant(words, _with(cycle, storage=storage.with_claims(new)))
-
-
-def _without_user(cycle: Cycle) -> Iterator[Variant]:
-    """Yield the claims without the Pods that use them; a ReadWriteOncePod claim has one."""
-    own = set(cycle.mounts.shared_claims)
-    left = {mounts: nodes for mounts, nodes in cycle.snapshot.mounts.items() if own.isdisjoint(mounts.shared_claims)}
-    users = [mounts for mounts in cycle.snapshot.mounts if mounts not in left]
-    names = sorted({name for mounts in users for _, name in own.intersection(mounts.shared_claims)})
-    yield Variant(f"delete the Pod that uses claim {' and '.join(names)}", _with(cycle, mounts=left))
-
-
-def _without_pods(cycle: Cycle, *, which: NodeSet) -> Iterator[Variant]:
-    """Yield a node without one of the Pods that have volumes there."""
-    snapshot, framework = cycle.snapshot, Framework(cycle)
-    plugins = [framework.plugin(name) for name in (NODE_VOLUME_LIMITS, VOLUME_RESTRICTIONS)]
-    for node in sorted(snapshot.nodes.names(which))[:MOST_REMEDIES]:
-        there = sorted((mounts for mounts, nodes in snapshot.mounts.items() if nodes.get(node)), key=str)
-        mounts = next((mounts for mounts in there if _gives_way(mounts, node, plugins)), None)
-        if mounts is None:
-            continue
-        left = {**snapshot.mounts, mounts: {**snapshot.mounts[mounts], node: snapshot.mounts[mounts][node] - 1}}
-        elsewhere = _reached(cycle, mounts) & ~snapshot.nodes.named((node,))
-        act, place = ("move", f"off {node}") if elsewhere else ("delete", f"on {node}")
-        yield Variant(f"{act} the Pod with {_volume_name(mounts.volumes[0])} {place}", _with(cycle, mounts=left))
-
-
-def _gives_way(mounts: Mounts, node: str, plugins: Sequence[Plugin]) -> bool:
-    """Return whether plugins that count volumes let the Pod pass on a node without a Pod that has these volumes."""
-    info = PodInfo(mounts.namespace, label_set({}), mounts=mounts)
-    for plugin in plugins:
-        plugin.add_pods(info, node, -1)
-    passes = all(plugin.passing(plugin.nodes.named_one(node)) for plugin in plugins)
-    for plugin in plugins:
-        plugin.add_pods(info, node, 1)
-    return passes
-
-
-def _reached(cycle: Cycle, mounts: Mounts) -> NodeSet:
-    """Return the nodes that reach the volumes of a Pod."""
-    pod = IncomingPod(mounts.namespace, {}, mounts=mounts)
-    try:
-        return (
-            Framework(replace(cycle, pod=pod, constraints=())).plugin(VOLUME_BINDING).passing(cycle.snapshot.nodes.all)
-        )
-    except SchedulerError:
-        return 0
-
-
-def _volume_name(volume: PodVolume) -> str:
-    if volume.disk is not None:
-        return f"disk {volume.disk.identity}"
-    return "an ephemeral volume" if volume.ephemeral else f"claim {volume.claim}"
 
 
 def _with(cycle: Cycle, **changed: object) -> Cycle:

@@ -15,7 +15,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.names import HOSTNAME
 from webhook.objects.reading import printable
 from webhook.placement.claims import ClaimReach
-from webhook.placement.commands import Command
+from webhook.placement.commands import Command, asking
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation
 from webhook.placement.gaps import in_words
 from webhook.placement.obstacles import Obstacle
@@ -87,7 +87,9 @@ class Explained(NamedTuple):
     `simulated`: rollouts were tried for the proposals, as far as they can be.  Kube-scheduler has `tried` to place the
     Pod, or will.  Where no policy was `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and
     ports for which nodes are refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but
-    for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.
+    for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.  What is
+    `assumed` of the cluster comes last.  A workload has or is to have so many `pods`; those that wait are `waiting`, by
+    name.
     """
 
     subject: PlacementSubject
@@ -101,6 +103,9 @@ class Explained(NamedTuple):
     obstacles: Sequence[Obstacle] = ()
     kept_room: Mapping[str, Sequence[str]] = MappingProxyType({})
     stuck: int = 0
+    assumed: Sequence[str] = ()
+    waiting: Sequence[str] = ()
+    pods: int = 0
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -110,6 +115,11 @@ def text(explained: Explained, now: datetime) -> str:
 
 def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     subject, explanation = explained.subject, explained.explanation
+    if explained.waiting:
+        number = len(explained.waiting)
+        wait = f"{number:,} of {_many(explained.pods, 'Pod')} {'waits' if number == 1 else 'wait'}"
+        command = asking(subject.ref.namespace, explained.waiting[0])
+        yield f"{wait}: {one_line(_some(explained.waiting), LINE_LIMIT)}; {command} says why"
     yield headline(explained)
     for remark in (*subject.remarks, *nomination(explanation), *explained.notes):
         yield f"  {remark}"
@@ -137,6 +147,9 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
         yield ""
         yield from _preemption(explained)
         yield from _remedies(explained)
+    if explained.assumed:
+        yield ""
+        yield from (f"  {line}" for line in explained.assumed)
 
 
 def _what_comes_next(explained: Explained) -> Iterator[str]:
@@ -518,6 +531,8 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
             yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
         elif explained.explanation.agrees(verdict.message):
             yield "evenkeel computes the same."
+        elif computed and not verdict.states_cause:
+            yield f"evenkeel computes: {computed}"
         else:
             yield f"evenkeel computes now: {computed or 'a node passes'}"
     elif computed:
@@ -672,13 +687,13 @@ def as_json(explained: Explained) -> dict[str, object]:
         "workload": subject.workload,
         "phase": subject.phase,
         "node": subject.node,
-        "remarks": [*subject.remarks, *nomination(explanation), *explained.notes],
+        "remarks": [*subject.remarks, *nomination(explanation), *explained.notes, *explained.assumed],
         "constraints": [_constraint_json(constraint, explained.source) for constraint in explanation.constraints],
         "nodes": _nodes_json(explanation),
         "message": explanation.message,
         "schedulerMessage": subject.verdict.message,
         "schedulerTime": subject.verdict.time,
-        "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.message else None,
+        "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.states_cause else None,
         "remedies": [
             {
                 "change": proposal.remedy.change,
@@ -691,6 +706,7 @@ def as_json(explained: Explained) -> dict[str, object]:
             for proposal in explained.proposals
         ],
         "stuck": explained.stuck,
+        "waiting": list(explained.waiting),
         **preemption_json(explanation.preemption),
         "notJudged": list(explanation.gaps),
         **_claims_json(explanation),

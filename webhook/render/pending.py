@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.reading import printable
@@ -18,24 +19,58 @@ from webhook.simulation.pending import PASSES, Group, PendingList
 MOST_NAMES = 3
 
 
-def text(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
+class Surroundings(NamedTuple):
+    """
+    What is known beside the Pods that were asked for: those of one `namespace`, or of all; with some labels, if
+    `labelled`.
+
+    Pods that wait `elsewhere` are by namespace.  What is `assumed` of the cluster comes last.
+    """
+
+    namespace: str = ""
+    labelled: bool = False
+    elsewhere: Mapping[str, int] = {}
+    notes: Sequence[str] = ()
+    assumed: Sequence[str] = ()
+
+
+NOTHING_KNOWN = Surroundings()
+
+
+def text(listed: PendingList, others: Mapping[str, int], around: Surroundings = NOTHING_KNOWN) -> str:
     """Render the list for a person; `others` are Pods that wait for something else than a node, by what that is."""
-    return "\n".join(map(printable, _lines(listed, others, notes)))
+    return "\n".join(map(printable, _lines(listed, others, around)))
 
 
-def _lines(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]) -> Iterator[str]:
+def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings) -> Iterator[str]:
     number = sum(len(group.pods) for group in listed.groups)
-    yield f"{number} Pod{'' if number == 1 else 's'} could not be placed."
-    yield from notes
+    if number or not around.elsewhere:
+        yield f"{number} Pod{'' if number == 1 else 's'} could not be placed."
+    else:
+        yield one_line(_waiting_elsewhere(around, bool(others)), 2 * LINE_LIMIT)
+    yield from around.notes
     for group in listed.groups:
         yield ""
         yield from _group(group, listed.together)
     for why, count in sorted(others.items()):
         yield ""
         yield one_line(f"{count} more wait{'s' if count == 1 else ''}: {why}.", LINE_LIMIT)
-    if listed.compared:
+    if around.assumed or listed.compared:
         yield ""
+        yield from around.assumed
+    if listed.compared:
         yield f"{listed.agree} of {listed.compared} agree with the scheduler's own message."
+
+
+def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
+    """Return in which namespaces Pods wait, if none does where they were looked for, or only for `others`' reasons."""
+    pods = "Pod with these labels" if around.labelled else "Pod"
+    here = f"0 {pods.replace('Pod', 'Pods')} could not be placed" if others else f"No {pods} waits"
+    most = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
+    there = [f"{number:,} {'waits' if number == 1 else 'wait'} in {name}" for name, number in most]
+    shown = ", ".join(there[:MOST_NAMES]) + ", …" * (len(there) > MOST_NAMES)
+    add = f"-n {most[0][0]}" if len(most) == 1 else "-n and one of these"
+    return f"{here} in namespace {around.namespace}; {shown}: add {add}, or -A"
 
 
 def _group(group: Group, together: bool) -> Iterator[str]:
@@ -71,7 +106,7 @@ def _next_try(group: Group) -> str:
     return TRIED_AGAIN
 
 
-def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str] = ()) -> str:
+def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings = NOTHING_KNOWN) -> str:
     """Return the form `PendingList`, for programs."""
     document = {
         "apiVersion": OUTPUT_API_VERSION,
@@ -102,6 +137,7 @@ def as_json(listed: PendingList, others: Mapping[str, int], notes: Sequence[str]
         "agree": listed.agree,
         "compared": listed.compared,
         "others": dict(sorted(others.items())),
-        "notes": list(notes),
+        "elsewhere": dict(sorted(around.elsewhere.items())),
+        "notes": [*around.notes, *around.assumed],
     }
     return json.dumps(document, indent=2)

@@ -15,6 +15,7 @@ from webhook.objects.references import ObjectKey
 from webhook.placement.explanation import Explanation, explain
 from webhook.placement.remedies import Remedy, remedies
 from webhook.placement.subject import PlacementSubject, attempt, attempt_likeness, foreign, of_pod
+from webhook.placement.successors import made_again, with_successors
 from webhook.report.inventory import Inventory
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
@@ -67,7 +68,8 @@ def waiting(
         first = min(subjects, key=lambda subject: (not subject.verdict.message, subject.ref.name))
         group = Waiting(first, names)
         if i < MOST_EXPLAINED and snapshot.nodes:
-            group = _explained(group, snapshot, features, profiles, i < most_tried(snapshot))
+            tries = i < most_tried(snapshot)
+            group = _explained(group, subjects if tries else (), others, snapshot, features, profiles)
         by_workload.setdefault(key, []).append(group)
     return by_workload
 
@@ -77,11 +79,22 @@ def _workload(subject: PlacementSubject, inventory: Inventory) -> ObjectKey:
     return inventory.top(pod.key if pod.owner is None else pod.owner.key(pod.namespace))
 
 
-def _explained(group: Waiting, snapshot: Snapshot, features: Features, profiles: Profiles, tries: bool) -> Waiting:
+def _explained(
+    group: Waiting,
+    tried_on: Sequence[PlacementSubject],
+    others: Mapping[ObjectKey, Raw],
+    snapshot: Snapshot,
+    features: Features,
+    profiles: Profiles,
+) -> Waiting:
+    """Return the group explained, with changes that are tried on these of its Pods."""
     profile = profiles.get(group.subject.scheduler, USUAL_PROFILE)
     tried = attempt(group.subject, snapshot, features, profile=profile)
     explanation = explain(tried.cycle, group.subject.unmodelled)
-    tries = tries and not explanation.feasibility.feasible
-    fixes = remedies(tried.cycle, explanation.feasibility) if tries else ()
+    tries = bool(tried_on) and not explanation.feasibility.feasible
+    fixes: tuple[Remedy, ...] = ()
+    if tries:
+        again = made_again(tried_on, tried.cycle, others)
+        fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
     subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))
     return group._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)

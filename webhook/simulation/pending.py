@@ -11,21 +11,23 @@ from functools import cached_property
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
-from webhook.objects.kinds import APPS, CORE, KINDS, Kinds
+from webhook.objects.kinds import APPS, KINDS, Kinds
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload_object import read_workload_object
 from webhook.placement.commands import Command, commands, deleting, read_template
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
+from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.remedies import NOW, Remedy, misspelt_keys, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
+from webhook.placement.successors import keeps_waiting_pods, made_again, with_successors
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Feasibility, Framework, message
 from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
-from webhook.simulation.controllers import CONTROLLER, SET, STATEFUL
+from webhook.simulation.controllers import STATEFUL
 from webhook.simulation.waiting import changed, placed
 
 PASSES = "a node passes now"
@@ -107,11 +109,13 @@ def pending(
     profiles: Profiles = USUAL_PROFILES,
     others: Mapping[ObjectKey, Raw] | None = None,
     kinds: Kinds = KINDS,
+    competing: Sequence[PlacementSubject] = (),
 ) -> PendingList:
     """
     Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once.
 
-    `others` holds what makes them, of these `kinds`, whose templates commands change.
+    `others` holds what makes them, of these `kinds`, whose templates commands change.  Pods that are `competing` wait,
+    too: they are placed with these, and neither listed nor counted.
     """
     waiting = list(_attempted(subjects, snapshot, features, profiles))
     grouped: dict[tuple[str, str, str, str, bool], list[WaitingPod]] = {}
@@ -121,22 +125,22 @@ def pending(
         key = subject.ref.namespace, subject.api_group, workload, waiting_pod.cause, waiting_pod.preempts
         grouped.setdefault(key, []).append(waiting_pod)
     largest_first = sorted(grouped.items(), key=lambda group: (-len(group[1]), group[0]))
-    attempts = len({id(waiting_pod.cycle) for waiting_pod in waiting})
+    waiters = [_waiter(waiting_pod) for waiting_pod in waiting]
+    waiters += [Waiter(of.ref, cycle, False) for of, cycle in _cycles(competing, snapshot, features, profiles)]
+    attempts = len({id(waiter.cycle) for waiter in waiters})
     tried = max(LEAST_TRIED, min(most_tried(snapshot), ATTEMPTS_FOR_ALL // max(1, attempts)))
     tries = MOST_REMEDIES * min(tried, len(grouped))
     seen = attempts * len(snapshot.nodes) * tries
-    together = len(waiting) * tries <= PLACED_FOR_ALL and seen <= NODES_SEEN_FOR_ALL
-    everybody = _crowd(waiting, snapshot, tries)
-    groups = [
-        _with_commands(
-            _group(*key[:4], alike, everybody if together else _crowd(alike, snapshot, tries), i < tried, others or {}),
-            alike[0].subject,
-            others or {},
-            kinds,
-        )
-        for i, (key, alike) in enumerate(largest_first)
-    ]
-    said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.message]
+    together = len(waiters) * tries <= PLACED_FOR_ALL and seen <= NODES_SEEN_FOR_ALL
+    everybody = Crowd(sorted(waiters, key=lambda waiter: waiter.ref.key), snapshot, tries)
+    others = others or {}
+    defaults = given_defaults([subject.raw for subject in subjects], others)
+    groups = list[Group]()
+    for i, (key, alike) in enumerate(largest_first):
+        crowd = everybody if together else Crowd([_waiter(pod) for pod in alike], snapshot, tries)
+        group = _group(*key[:4], alike, crowd, i < tried, others, defaults)
+        groups.append(_with_commands(group, alike[0].subject, others, kinds))
+    said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.states_cause]
     return PendingList(
         tuple(groups),
         sum(pod.agrees for pod in said),
@@ -183,6 +187,7 @@ def _group(
     crowd: Crowd,
     tries: bool,
     others: Mapping[ObjectKey, Raw],
+    defaults: DefaultsOf,
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
     unknown = tuple(dict.fromkeys(gap for pod in alike for gap in pod.gaps))
@@ -195,7 +200,11 @@ def _group(
         return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, preemption=made)
     best, most, cycle, made_by = None, 0, alike[0].cycle, alike[0].subject.made_by
     reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
-    for remedy in remedies(cycle, alike[0].feasibility) if tries else ():
+    fixes: tuple[Remedy, ...] = ()
+    if tries:
+        again = made_again([pod.subject for pod in alike], cycle, others, defaults)
+        fixes = with_successors(remedies(cycle, alike[0].feasibility), again)
+    for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
             continue  # A Pod that runs is not deleted for one that waits.
         if most < crowd.stuck and (number := crowd.running(remedy, alike)) > most:
@@ -216,8 +225,8 @@ def _group(
     )
 
 
-def _crowd(waiting: Sequence[WaitingPod], snapshot: Snapshot, tries: int) -> Crowd:
-    return Crowd([Waiter(pod.subject.ref, pod.cycle, not pod.preempts) for pod in waiting], snapshot, tries)
+def _waiter(pod: WaitingPod) -> Waiter:
+    return Waiter(pod.subject.ref, pod.cycle, not pod.preempts)
 
 
 def helped(
@@ -234,14 +243,20 @@ def helped(
     """
     if not fixes or not subjects or len(subjects) * len(snapshot.nodes) > NODES_TRIED_FOR_ALL:
         return 0, [None] * len(fixes)
+    waiting = [Waiter(subject.ref, cycle) for subject, cycle in _cycles(subjects, snapshot, features, profiles)]
+    crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
+    return crowd.stuck, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
+
+
+def _cycles(
+    subjects: Iterable[PlacementSubject], snapshot: Snapshot, features: Features, profiles: Profiles
+) -> Iterator[tuple[PlacementSubject, Cycle]]:
+    """Yield the Pods with their attempts, which Pods that are alike share."""
     cycles: dict[tuple[str, str], Cycle] = {}
-    waiting = list[Waiter]()
     for subject in subjects:
         if (key := attempt_likeness(subject)) not in cycles:
             cycles[key] = _cycle_of(subject, snapshot, features, profiles)
-        waiting.append(Waiter(subject.ref, cycles[key]))
-    crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
-    return crowd.stuck, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
+        yield subject, cycles[key]
 
 
 def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features, profiles: Profiles) -> Cycle:
@@ -255,20 +270,11 @@ def _with_commands(group: Group, subject: PlacementSubject, others: Mapping[Obje
     raw, remedy = others.get(made_by.key) if made_by is not None else None, group.remedy
     if remedy is None:
         return group
-    if remedy.where != NOW and raw is not None and _keeps_waiting_pods(raw):
+    if remedy.where != NOW and raw is not None and keeps_waiting_pods(raw):
         pods = f"Pod {group.pods[0]}" if len(group.pods) == 1 else "the Pods that wait"
         edits = None if remedy.edits is None else (*remedy.edits, deleting(group.namespace, *group.pods))
         remedy = remedy._replace(change=f"{remedy.change}, then delete {pods}", edits=edits)
     return group._replace(remedy=remedy, commands=commands(remedy.edits, read_template(raw, pod_spec, kinds)))
-
-
-def _keeps_waiting_pods(raw: Raw) -> bool:
-    """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
-    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
-    if (ref.api_version, ref.kind) == (APPS, STATEFUL):
-        update = workload_object.stateful_set_update
-        return update.ordered or update.on_delete
-    return (ref.api_version, ref.kind) in ((APPS, SET), (CORE, CONTROLLER))
 
 
 def _reaches(raw: Raw | None) -> bool:
@@ -282,7 +288,7 @@ def _reaches(raw: Raw | None) -> bool:
 
 
 class Waiter(NamedTuple):
-    """A Pod of a crowd; one that preempts others is placed, and not `counted`."""
+    """A Pod of a crowd; one that preempts others, or was not asked about, is placed, and not `counted`."""
 
     ref: ObjectRef
     cycle: Cycle
@@ -319,16 +325,16 @@ class Crowd:
         Return how many of those that do not run without a change run in the end after this one.
 
         It is 0 if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
-        its workload, that ask for the same.
+        its workload, that ask for the same; Pods that are made again are all of the new template.
         """
         attempts = [waiter.cycle for waiter in self._waiting]
         names = {pod.subject.ref for pod in alike}
-        if remedy.where != NOW:
-            asked = _asked(alike[0].cycle)
-            of_template: dict[int, Cycle] = {}
-            for i, (ref, cycle, _) in enumerate(self._waiting):
-                if ref in names and _asked(cycle) == asked:
-                    attempts[i] = of_template.setdefault(id(cycle), changed(cycle, remedy.cycle))
+        asked = _asked(alike[0].cycle) if remedy.where != NOW else None
+        namespace, of_template = remedy.cycle.pod.namespace, dict[int, Cycle]()
+        for i, (ref, cycle, _) in enumerate(self._waiting):
+            again = ref.namespace == namespace and ref.name in remedy.remade
+            if again or (asked is not None and ref in names and _asked(cycle) == asked):
+                attempts[i] = of_template.setdefault(id(cycle), changed(cycle, remedy.cycle))
         run = placed(attempts, remedy.cycle.snapshot, self._most)
         gained = [
             waiter.ref

@@ -15,6 +15,7 @@ from webhook.objects.names import HOSTNAME
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import ClusterEdit, deleting
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy, pods_by_name, remedies
+from webhook.placement.successors import deletion
 from webhook.placement.variants import NEW_NODE
 from webhook.scheduler.framework import find_feasible
 from webhook.scheduler.snapshot import Snapshot
@@ -141,8 +142,7 @@ def _deletion(end: _End, ref: ObjectRef) -> Iterator[Help]:
     """Yield the deletion of a StatefulSet's Pods that wait and have an old template, which it does not do itself."""
     names = _names([attempt for attempt in end.own if attempt.old], ref) if ref.kind == STATEFUL else ()
     if names:
-        words = f"delete {pods_by_name(names)}, which {'has' if len(names) == 1 else 'have'} the old template"
-        remedy = Remedy(words, NOW, (), end.own[0].cycle, edits=(deleting(ref.namespace, *names),))
+        remedy = deletion(ref.namespace, names, (), end.own[0].cycle)
         yield Help(remedy, end.running_after((Step(REPLACE, REPLACE),)))
 
 

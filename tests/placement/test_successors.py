@@ -1,0 +1,107 @@
+"""Pods that a controller makes in place of those that wait, of a template that has changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import pod, workload
+from tests.support.claims import claim, storage_class, volume
+from tests.support.placing import node, requesting
+from webhook.objects.references import ObjectRef
+from webhook.placement.remedies import NOW, remedies
+from webhook.placement.subject import attempt, of_pod
+from webhook.placement.successors import made_again, with_successors
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.framework import find_feasible
+from webhook.scheduler.snapshot import from_objects
+
+SSD = {"nodeSelector": {"disk": "ssd"}}
+
+
+def owner(kind="StatefulSet", update="2", of=None, **spec):
+    """A workload whose template asks for no label of nodes any more."""
+    made = workload(kind, owner=of, spec=spec)
+    made["spec"]["template"]["spec"] = {"containers": requesting()}
+    return {**made, "status": {"updateRevision": update}}
+
+
+def old(name="web-1", revision="1", kind="StatefulSet", **spec):
+    labels = {"app": "web", "controller-revision-hash": revision}
+    return pod(
+        name=name, uid=name, labels=labels, owner=f"{kind}/web", spec={"containers": requesting(), **SSD, **spec}
+    )
+
+
+def again(made_by, *pods, objects=()):
+    others = {ObjectRef.of(obj).key: obj for obj in (made_by, *objects)}
+    subjects = [of_pod(raw, others) for raw in pods]
+    snapshot = from_objects([node("a1", "a"), node("b1", "b"), *objects], LATEST)
+    return made_again(subjects, attempt(subjects[0], snapshot, LATEST).cycle, others)
+
+
+def test_the_pod_of_an_old_template_is_deleted():
+    remedy = again(owner(), old())
+
+    assert "delete Pod web-1: its controller makes it again of the new template" == remedy.change
+    assert (NOW, ("a1", "b1"), ("web-1",)) == (remedy.where, remedy.nodes, remedy.remade)
+    assert ("delete", "pod", "web-1", "-n", "shop") == remedy.edits[0].arguments
+
+
+def test_several_pods_of_an_old_template():
+    remedy = again(owner(), old(), old("web-2"), old("web-3", revision="2"))
+
+    assert "delete the 2 Pods that wait: their controller makes them again of the new template" == remedy.change
+    assert ("web-1", "web-2") == remedy.remade
+
+
+@pytest.mark.parametrize(
+    ("made_by", "waiting"),
+    [
+        (owner(update="1"), old()),
+        (owner(podManagementPolicy="Parallel"), old()),
+        (owner(updateStrategy={"rollingUpdate": {"partition": 2}}), old()),
+        (owner(replicas=1), old()),
+        (owner("Deployment"), old(kind="Deployment")),
+        (owner("ReplicaSet", of="Deployment/web"), old(kind="ReplicaSet")),
+        (owner(), {**old(), "metadata": {**old()["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}),
+    ],
+    ids=[
+        "same template",
+        "its controller does it",
+        "below the partition",
+        "scaled down",
+        "Deployment",
+        "of Deployment",
+        "deleted",
+    ],
+)
+def test_a_pod_that_is_not_made_again_of_another_template(made_by, waiting):
+    assert again(made_by, waiting) is None
+
+
+def test_a_pod_that_only_its_deletion_replaces():
+    assert again(owner(podManagementPolicy="Parallel", updateStrategy={"type": "OnDelete"}), old()) is not None
+    assert again(owner("ReplicaSet"), old(kind="ReplicaSet")) is not None
+
+
+def test_a_successor_that_no_node_takes():
+    made_by = owner()
+    made_by["spec"]["template"]["spec"]["containers"] = requesting("9")
+
+    assert again(made_by, old()) is None
+
+
+def test_a_successor_has_the_claims_of_the_pod():
+    templates = [{"metadata": {"name": "data"}, "spec": claim("x")["spec"]}]
+    bound = [storage_class(), claim("data-web-1", "pv-1"), volume("pv-1", "b", of="data-web-1")]
+
+    assert ("b1",) == again(owner(volumeClaimTemplates=templates), old(), objects=bound).nodes
+
+
+def test_nothing_is_to_be_changed_in_the_template_then():
+    subject = of_pod(old(), {})
+    cycle = attempt(subject, from_objects([node("a1", "a")], LATEST), LATEST).cycle
+    fixes, remedy = remedies(cycle, find_feasible(cycle)), again(owner(), old())
+
+    assert fixes == with_successors(fixes, None)
+    assert (remedy, *(fix for fix in fixes if fix.where == NOW)) == with_successors(fixes, remedy)

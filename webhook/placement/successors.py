@@ -1,0 +1,110 @@
+"""
+The Pod that a controller makes in place of one that waits once that is deleted, of the template as it is now.
+
+    Pods that wait, their StatefulSet or ReplicaSet ──its template has changed──> their successors ──tried──> Remedy
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from webhook.objects.claim_templates import claims_of_set
+from webhook.objects.fields import Raw, as_mapping
+from webhook.objects.kinds import APPS, CORE, KINDS
+from webhook.objects.labels import labels_in
+from webhook.objects.names import REVISION_HASH
+from webhook.objects.pod_templates import REPLICA_SET, pod_from_template, template_of
+from webhook.objects.references import ObjectKey, ObjectRef
+from webhook.objects.workload import parse_workloads
+from webhook.objects.workload_object import WorkloadObject, read_workload_object
+from webhook.placement.commands import deleting
+from webhook.placement.created_pods import PodCreation, read_creation
+from webhook.placement.inferred_defaults import DefaultsOf, none_given
+from webhook.placement.remedies import NOW, Remedy
+from webhook.placement.subject import PlacementSubject, attempt, of_new_pod
+from webhook.scheduler.framework import feasible_nodes
+from webhook.scheduler.profile import Cycle
+
+WITH_REVISIONS = (APPS, "StatefulSet")
+
+
+def keeps_waiting_pods(raw: Raw) -> bool:
+    """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
+    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
+    if (ref.api_version, ref.kind) == WITH_REVISIONS:
+        update = workload_object.stateful_set_update
+        return update.ordered or update.on_delete
+    return (ref.api_version, ref.kind) in ((APPS, REPLICA_SET), (CORE, "ReplicationController"))
+
+
+def made_again(
+    subjects: Sequence[PlacementSubject],
+    cycle: Cycle,
+    others: Mapping[ObjectKey, Raw],
+    defaults: DefaultsOf = none_given,
+) -> Remedy | None:
+    """
+    Return the deletion of Pods of one workload that wait, where a node takes those that are made in their place.
+
+    `cycle` is the attempt to place any of them.  It is None where no template has changed since they were made, and
+    where their controller replaces them itself.
+    """
+    old = [(subject, owner) for subject in subjects if (owner := _changed_owner(subject, others)) is not None]
+    if not old:
+        return None
+    subject = _successor(*old[0], others, read_creation(others, cycle.features))
+    tried = attempt(subject, cycle.snapshot, cycle.features, defaults(subject), cycle.profile)
+    nodes = 0 if tried.errors else feasible_nodes(tried.cycle)
+    if not nodes:
+        return None
+    names = tuple([of_old.ref.name for of_old, _ in old])
+    return deletion(subject.ref.namespace, names, tuple(cycle.snapshot.nodes.names(nodes)), tried.cycle)
+
+
+def deletion(namespace: str, names: tuple[str, ...], nodes: tuple[str, ...], cycle: Cycle) -> Remedy:
+    """Return the deletion of Pods that wait, in whose place others are made, which these nodes take."""
+    single = len(names) == 1
+    pods = f"Pod {names[0]}: its" if single else f"the {len(names):,} Pods that wait: their"
+    words = f"delete {pods} controller makes {'it' if single else 'them'} again of the new template"
+    return Remedy(words, NOW, nodes, cycle, edits=(deleting(namespace, *names),), remade=names)
+
+
+def with_successors(fixes: Sequence[Remedy], again: Remedy | None) -> tuple[Remedy, ...]:
+    """Return the remedies after the deletion of Pods, if it helps: then nothing is to be changed in the template."""
+    return tuple(fixes) if again is None else (again, *[fix for fix in fixes if fix.where == NOW])
+
+
+def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> WorkloadObject | None:
+    """
+    Return the owner of a Pod that keeps it, and would make its successor of another template; else None.
+
+    Only a StatefulSet tells its revisions; of what has none the attempt shows whether the template differs.
+    """
+    pod = subject.pod
+    raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
+    if raw is None or pod.terminating or not keeps_waiting_pods(raw):
+        return None
+    owner = read_workload_object(raw)
+    if (owner.ref.api_version, owner.ref.kind) != WITH_REVISIONS:
+        return owner if owner.owner is None else None  # What owns a ReplicaSet makes another for a new template.
+    update = owner.stateful_set_update
+    kept = not update.on_delete and pod.ordinal < update.partition
+    known = pod.revision_hash and owner.update_revision
+    if kept or pod.ordinal >= owner.next_ordinal or (known and pod.revision_hash == owner.update_revision):
+        return None
+    return owner
+
+
+def _successor(
+    subject: PlacementSubject, owner: WorkloadObject, others: Mapping[ObjectKey, Raw], creation: PodCreation
+) -> PlacementSubject:
+    """Return the Pod that the owner of this one makes of its template, with the same name."""
+    pod, ref = subject.pod, owner.ref
+    workload = next(iter(parse_workloads(owner.raw, KINDS)))
+    made = pod_from_template(template_of(owner.raw, workload), workload, owner, pod.ordinal)
+    own = {key: pod.labels[key] for key in workload.kind.addable & pod.labels.keys() if key != REVISION_HASH}
+    named = {**as_mapping(made.get("metadata")), "name": pod.name, "labels": {**labels_in(made), **own}}
+    new = of_new_pod({**made, "metadata": named}, others, creation)
+    claims = claims_of_set(owner.volume_claim_templates, ref.name, ref.namespace, pod.ordinal)
+    return replace(new, claims=(*claims, *new.claims))
