@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.e2e.kubelet import CAPACITY, create_node
+from tests.e2e.api import MERGE
+from tests.e2e.kubelet import CAPACITY, create_node, create_zones
 from tests.e2e.placement import node, pods, settled
 from tests.e2e.plane import ControlPlane
+from tests.e2e.site import ready
 from tests.e2e.webhook import containers
 from tests.support import placing
-from tests.support.build import HOSTNAME, ZONE, constraint, pod
+from tests.support.build import HOSTNAME, ZONE, constraint, pod, workload
 from tests.support.claims import claim, storage_class, using
 from tests.support.commands import script
 from tests.support.serving import until
@@ -127,7 +129,7 @@ class Cluster:
         ):
             self.kubectl("label", "node", found[1], f"{found[2]}={NEW}")
         elif found := re.fullmatch(
-            r"add an? (?:untainted )?node (?:\(such as \w+\) to zone (\w+)|in another zone)", change
+            r"add an? (?:untainted )?node \(such as \w+\) (?:to zone (\w+)|in a new zone)", change
         ):
             self.add_node(NEW, found[1] or NEW)
         elif found := re.fullmatch(r"delete Pods (\S+) and (\S+), which nothing makes again", change):
@@ -351,3 +353,91 @@ def test_commands_for_nodes_that_are_lost_or_unlabelled_and_for_a_claim(plane, n
     assert ("unnamed", "unnamed") == (left["metadata"]["name"], left["metadata"]["labels"][HOSTNAME])
     assert SELECTED_NODE not in plane.api.call("GET", f"{claims}/data")["metadata"].get("annotations", {})
     plane.api.call("DELETE", "/api/v1/nodes", {"gracePeriodSeconds": 0})
+
+
+def drain(plane: ControlPlane, name: str, seconds: int) -> int:
+    """What kubectl exits with, if it drains a node for so long at most."""
+    return plane.kubectl("drain", name, f"--timeout={seconds}s", "--ignore-daemonsets", "--force").code
+
+
+@pytest.fixture
+def three_zones(plane, namespace) -> Iterator[None]:
+    create_zones(plane.api, {"a": 1, "b": 1, "c": 1})
+    yield
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
+    plane.api.call("DELETE", path, {"propagationPolicy": "Background"})
+    until(lambda: not pods(plane, namespace), "no Pods")
+    plane.api.call("DELETE", "/api/v1/nodes", {"gracePeriodSeconds": 0})
+
+
+@pytest.mark.parametrize(
+    ("budgets", "change"),
+    [
+        ([{"minAvailable": 3}], "scale Deployment {}/web to 4 replicas"),
+        ([{"maxUnavailable": 0}], "set maxUnavailable of PodDisruptionBudget {}/web-0 to 1"),
+        ([{"minAvailable": 2}, {"maxUnavailable": 1}], "delete PodDisruptionBudget {}/web-0"),
+    ],
+)
+def test_a_drain_that_budgets_hold_ends_once_it_is_done_as_was_said(plane, three_zones, namespace, budgets, change):
+    soft = constraint(whenUnsatisfiable="ScheduleAnyway")
+    made = containers(workload("Deployment", soft, namespace=namespace, spec={"replicas": 3}))
+    plane.api.call("POST", f"/apis/apps/v1/namespaces/{namespace}/deployments", made)
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    for i, spec in enumerate(budgets):
+        of_web = {"selector": {"matchLabels": {"app": "web"}}, **spec}
+        path = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
+        plane.api.call("POST", path, {**budget, "metadata": {"name": f"web-{i}"}, "spec": of_web})
+    until(lambda: len([one for one in pods(plane, namespace) if ready(one)]) == 3, "Pods that are ready")
+    assert drain(plane, "b1", 4)
+    assert 0 == plane.kubectl("uncordon", "b1").code
+
+    words = ("simulate", "deployment/web", "drain=b1", "--runs", "20", "-n", namespace, "-o", "json")
+    (step,) = json.loads(script(*words, "--kubeconfig", plane.kubeconfig).stdout)["steps"]
+    remedy = {one["change"]: one for one in step["drainRemedies"]}[change.format(namespace)]
+    for command in remedy["commands"]:
+        assert 0 == plane.kubectl(*shlex.split(command["shell"])[1:]).code
+
+    assert 0 == drain(plane, "b1", 40)
+    assert not [one for one in pods(plane, namespace) if node(one) == "b1"]
+
+
+@pytest.fixture
+def stateful(plane, namespace) -> Iterator[str]:
+    """The path of a StatefulSet that makes its Pods in their order; its second one has no node without a taint."""
+    create_node(plane.api, "a1", {ZONE: "a"})
+    create_node(plane.api, "b1", {ZONE: "b"}, [INFRA])
+    made = containers(workload("StatefulSet", constraint(), namespace=namespace, spec={"replicas": 2}))
+    path = f"/apis/apps/v1/namespaces/{namespace}/statefulsets"
+    plane.api.call("POST", path, made)
+    settled(plane, namespace, 1, "web-1")
+    yield f"{path}/web"
+    plane.api.call("DELETE", path, {"propagationPolicy": "Background"})
+    until(lambda: not pods(plane, namespace), "no Pods")
+    plane.api.call("DELETE", "/api/v1/nodes", {"gracePeriodSeconds": 0})
+
+
+@pytest.mark.parametrize(
+    ("mended", "change"),
+    [
+        (False, "nodeTaintsPolicy: Honor on constraint 0"),
+        (True, "delete Pod web-1: its controller makes it again of the new template"),
+    ],
+)
+def test_a_pod_that_its_stateful_set_does_not_replace_is_deleted(plane, namespace, stateful, mended, change):
+    if mended:
+        spread = [constraint(nodeTaintsPolicy="Honor")]
+        spec = {"template": {"spec": {"topologySpreadConstraints": spread}}}
+        plane.api.call("PATCH", stateful, {"spec": spec}, MERGE)
+        until(lambda: updated(plane, stateful), "the revision of the new template")
+    words = ("explain", "pod/web-1", "-n", namespace, "--kubeconfig", plane.kubeconfig, "-o", "json")
+    remedies = {one["change"]: one for one in json.loads(script(*words).stdout)["remedies"]}
+    for command in remedies[change]["commands"]:
+        assert 0 == plane.kubectl(*shlex.split(command["shell"])[1:]).code
+
+    until(lambda: [one for one in pods(plane, namespace) if node(one)][1:], "both Pods on a node")
+
+
+def updated(plane: ControlPlane, path: str) -> bool:
+    """Whether a StatefulSet has a revision that not all of its Pods have."""
+    status = plane.api.call("GET", path)["status"]
+    return status["updateRevision"] != status["currentRevision"]
