@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.support.placing import attempted
+from webhook.placement.commands import Command
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.render.pending import Surroundings, as_json, text
 from webhook.simulation.pending import Group, PendingList
@@ -52,6 +53,17 @@ def test_a_pod_of_its_own_has_no_template():
 
     assert "  in the Pod, created anew: softer: 1 of 2 Pods that wait runs then" in found
     assert "  template: softer: 1 of 2 Pods that wait runs then" in found
+
+
+def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
+    softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted())
+    group = Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b"), softer, 1, stuck=2)
+    patch = Command(("patch", "deployment.apps/web"))
+    found = [text(PendingList((of,), 0, 0), {}).splitlines() for of in (group, group._replace(commands=(patch,)))]
+
+    line = "  the rollout that it starts is not simulated here, but by evenkeel explain pod/a -n shop"
+    assert [False, True] == [line in lines for lines in found]
+    assert [line, "    kubectl patch deployment.apps/web"] == found[1][-2:]
 
 
 def test_nothing_waits():

@@ -92,6 +92,8 @@ def _group(group: Group, together: bool) -> Iterator[str]:
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
         yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run_then(group.frees, group.stuck)}{alone}"
+        if group.remedy.where == IN_TEMPLATE and group.commands:
+            yield f"  the rollout that it starts is not simulated here, but by {asking(group.namespace, group.pods[0])}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
         yield f"  no change was tried: {asking(group.namespace, group.pods[0])}"
