@@ -23,8 +23,14 @@ def simulate(objects, waiting, raw=None):
     return {one.change: rollout for one, rollout in zip(found, rollouts, strict=True)}
 
 
+GIVEN = [  # To each Pod, by kube-apiserver.
+    {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+    for key in ("not-ready", "unreachable")
+]
+
+
 def waiting(owner="ReplicaSet/web-1", **spec):
-    spread = {"topologySpreadConstraints": [constraint()], **spec}
+    spread = {"topologySpreadConstraints": [constraint()], "tolerations": GIVEN, **spec}
     return pod(owner, 9, "", spec=spread)
 
 

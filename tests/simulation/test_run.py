@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_class, using, volume
-from tests.support.placing import node, running
+from tests.support.placing import node, requesting, running
 from tests.support.simulated import (
     HOUR_AGO,
     SOFT,
@@ -158,6 +158,16 @@ def test_a_deployment_that_is_paused_is_scaled_and_not_rolled_out():
 
     assert {"a": (2, 2), "b": (2, 2), "c": (2, 2)} == ends(result)
     assert ((0, 0, 0), (6, 6, 6)) == (result.updated, result.there)
+
+
+def test_a_pod_that_waits_asks_for_what_it_has_itself():
+    """Its StatefulSet asks for less by now, and does not replace it."""
+    made, first = stateful(replicas=2, on=["a1"])
+    waiting = pod("StatefulSet/web", 1, "", spec={"containers": requesting("999")})
+    (result,) = simulated([*nodes("a=1 b=1"), made, first, waiting], "cordon=a1", runs=3)
+
+    assert (1, 1) == (result.pending.least, result.pending.most)
+    assert "Insufficient cpu" in next(iter(result.reasons))
 
 
 def test_a_paused_deployment_from_a_file_has_the_replicas_of_the_file():
@@ -409,7 +419,7 @@ def test_a_rollout_that_waits_goes_on():
 @pytest.mark.parametrize(("zones", "said"), [("c=1", "1 of 3 nodes passes"), ("c=2", "2 of 4 nodes pass")])
 def test_a_pod_that_waits_though_nodes_pass_waits_for_its_next_try(applied, zones, said):
     """It has not been tried since: also one of a Deployment in a file that the cluster has as well."""
-    waiting = pod("ReplicaSet/web-1", 2, None)
+    waiting = pod("ReplicaSet/web-1", 2, None, spec={"topologySpreadConstraints": [constraint()]})
     objects = [*nodes(f"a=1 b=1 {zones}"), *deployment(replicas=3, on=["a1", "b1"]), waiting]
     made = plan(objects, "" if applied else "scale=4", applied=applied)
     now, after = run(made, 1, 0)

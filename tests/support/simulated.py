@@ -63,6 +63,10 @@ def template(*constraints, **spec):
     }
 
 
+def _spread(constraints):
+    return {"topologySpreadConstraints": list(constraints)}
+
+
 def owned(kind, name, spec, owner=None):
     return {
         "apiVersion": "apps/v1",
@@ -92,17 +96,17 @@ def deployment(*constraints, replicas=3, on=(), strategy=None, min_ready=0, **sp
             },
         ),
         owned("ReplicaSet", "web-1", {**scale, "selector": hashed, "template": labelled}, "Deployment/web"),
-        *(pod("ReplicaSet/web-1", i, one) for i, one in enumerate(on)),
+        *(pod("ReplicaSet/web-1", i, one, spec=_spread(those)) for i, one in enumerate(on)),
     ]
 
 
 def stateful(*constraints, replicas=3, on=(), **fields):
     """The StatefulSet web, and its Pods from ordinal 0 on."""
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}}
-    made = template(*(constraints or (constraint(),)))
+    those = constraints or (constraint(),)
     return [
-        owned("StatefulSet", "web", {**spec, "template": made, **fields}),
-        *(pod("StatefulSet/web", i, one) for i, one in enumerate(on)),
+        owned("StatefulSet", "web", {**spec, "template": template(*those), **fields}),
+        *(pod("StatefulSet/web", i, one, spec=_spread(those)) for i, one in enumerate(on)),
     ]
 
 
@@ -110,7 +114,13 @@ def updating(*constraints, on, current="old", updated="new", **fields):
     """The StatefulSet web amid a rollout: `on` is a node and the revision for each of its Pods."""
     made, *_ = stateful(*constraints, replicas=len(on), **fields)
     pods = [
-        pod("StatefulSet/web", i, name, labels={"controller-revision-hash": revision})
+        pod(
+            "StatefulSet/web",
+            i,
+            name,
+            labels={"controller-revision-hash": revision},
+            spec=_spread(constraints or (constraint(),)),
+        )
         for i, (name, revision) in enumerate(on)
     ]
     return [{**made, "status": {"currentRevision": current, "updateRevision": updated}}, *pods]

@@ -25,7 +25,7 @@ from webhook.scheduler.volumes import read_mounts
 from webhook.simulation.controllers import Controllers
 from webhook.simulation.disruption import Budget
 from webhook.simulation.node_changes import Ground
-from webhook.simulation.pod import InitialPod, Maker
+from webhook.simulation.pod import InitialPod, Maker, PodClass
 
 DAEMON_SET = "DaemonSet"
 # Owners of Pods that have no subresource scale.
@@ -47,6 +47,8 @@ def initial_pod(
     _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features, whole=True)
     bound = read if isinstance(read, BoundPod) else None
     maker = makers[revision] if revision >= 0 else None
+    if maker is not None and bound is None:
+        maker = maker._replace(of_class=_own_class(pod, maker.of_class, controllers))
     of_daemon_set = pod.owner is not None and pod.owner.kind == DAEMON_SET
     if maker is None and pod.owner is not None and not of_daemon_set and not pod.static:
         maker = controllers.maker(pod.owner, pod)
@@ -81,6 +83,15 @@ def initial_pod(
         str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
         pod.name,
     )
+
+
+def _own_class(pod: PodObject, of_template: PodClass, controllers: Controllers) -> PodClass:
+    """
+    Return the class of a Pod that waits: it may ask for something else than its template, as an autoscaler or admission
+    has left it, or as the template was before.
+    """
+    own = controllers.as_it_is(pod)
+    return of_template if own.asks_for_the_same(of_template) else own
 
 
 def _home(pod: PodObject, maker: Maker | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
@@ -42,6 +42,20 @@ class PodClass:
     def cycle(self, snapshot: Snapshot, features: Features) -> Cycle:
         """Return an attempt to place such a Pod."""
         return Cycle(self.pod, self.constraints, snapshot, features, self.system_defaults, self.profile)
+
+    def asks_for_the_same(self, other: PodClass) -> bool:
+        """Return whether Pods of both are placed alike, but for labels, volumes and names, which each Pod has itself."""
+        pod = other.pod
+        alike = replace(
+            self.pod, labels=pod.labels, mounts=pod.mounts, name=pod.name, nominated_node=pod.nominated_node
+        )
+        if (alike, self.waits, len(self.constraints)) != (pod, other.waits, len(other.constraints)):
+            return False
+        pairs = zip(self.constraints, other.constraints, strict=True)
+        return all(
+            replace(constraint, selector=of.selector, label_selector=of.label_selector) == of
+            for constraint, of in pairs
+        )
 
 
 class Maker(NamedTuple):
