@@ -18,6 +18,7 @@ from webhook.placement.explanation import explain
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
 from webhook.placement.subject import FROM_POD, POLICY, of_new_pod, of_pod
 from webhook.render.explanation import Explained, Proposal, as_json, text
+from webhook.simulation.pending import Runs
 from webhook.simulation.results import Range
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
@@ -296,13 +297,13 @@ LIMIT = f"the limit of {MOST_PLACEMENTS:,} simulated placements was reached"
     [
         (Rollout(20, 20, 1.0, Range(0, 0, 0), 7), "n1; all 7 Pods run in the end"),
         (Rollout(20, 20, 1.0, Range(0, 0, 0), 1), "n1; the Pod runs in the end"),
-        (Rollout(20, 20, 0.0, Range(3, 3, 3), 7), "n1; its rollout never finishes: 3 Pods wait"),
+        (Rollout(20, 20, 0.0, Range(3, 3, 3), 7), "its rollout never finishes: 3 Pods wait"),
         (
             Rollout(20, 20, 0.75, Range(0, 0, 2), 7),
             "n1; its rollout never finishes in 25 % of 20 runs: 0 to 2 Pods wait",
         ),
         (Rollout(5, 20, 1.0, Range(0, 0, 0), 7), f"n1; all 7 Pods run in the end (in 5 runs: {LIMIT})"),
-        (Rollout(5, 20, 0.0, Range(3, 3, 3), 7), f"n1; its rollout never finishes: 3 Pods wait (in 5 runs: {LIMIT})"),
+        (Rollout(5, 20, 0.0, Range(3, 3, 3), 7), f"its rollout never finishes: 3 Pods wait (in 5 runs: {LIMIT})"),
         (Rollout(0, 20, 0.0, Range(0, 0, 0), 7), f"n1; its rollout was not simulated: {LIMIT}"),
     ],
 )
@@ -434,7 +435,11 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
 def test_how_many_of_the_pods_that_wait_run_after_a_change():
     cycle = attempted(node("n1"))
     changes = [Remedy(name, NOW, ("n1",), cycle) for name in "abc"]
-    found = lines(proposing(explained(node("n1", cpu="0"), remedies=changes), run=[4, 1, None])._replace(stuck=4))
+    found = lines(
+        proposing(explained(node("n1", cpu="0"), remedies=changes), runs=[Runs(4, 4), Runs(1, 1), None])._replace(
+            stuck=4
+        )
+    )
 
     assert ["a   -> n1; all 4 Pods that wait run then", "b   -> n1; 1 of 4 Pods that wait runs then", "c   -> n1"] == [
         line for line in found if "->" in line

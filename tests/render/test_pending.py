@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.support.placing import attempted
-from webhook.placement.commands import Command
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
+from webhook.render.explanation import run_then
 from webhook.render.pending import Surroundings, as_json, text
-from webhook.simulation.pending import Group, PendingList
+from webhook.simulation.pending import Group, PendingList, Runs
 
 CAUSE = "0/1 nodes are available: 1 node(s) were unschedulable."
 
@@ -17,8 +19,8 @@ def listed():
     remedy = Remedy("uncordon n1", NOW, ("n1",), attempted())
     return PendingList(
         (
-            Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, 4, stuck=5),
-            Group("shop", "batch", "Job/\x1b[31m", CAUSE, ("e",), None, 0, tried=False),
+            Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b", "c", "d"), remedy, Runs(4, 4), stuck=5),
+            Group("shop", "batch", "Job/\x1b[31m", CAUSE, ("e",), None, tried=False),
         ),
         4,
         5,
@@ -46,8 +48,8 @@ def test_as_text():
 def test_a_pod_of_its_own_has_no_template():
     softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted())
     groups = (
-        Group("shop", "", "Pod shop/a", CAUSE, ("a",), softer, 1, stuck=2),
-        Group("shop", "batch", "Job/b", CAUSE, ("b",), softer, 1, stuck=2),
+        Group("shop", "", "Pod shop/a", CAUSE, ("a",), softer, Runs(1, 1), stuck=2),
+        Group("shop", "batch", "Job/b", CAUSE, ("b",), softer, Runs(1, 1), stuck=2),
     )
     found = text(PendingList(groups, 0, 0), {}).splitlines()
 
@@ -57,13 +59,24 @@ def test_a_pod_of_its_own_has_no_template():
 
 def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
     softer = Remedy("softer", IN_TEMPLATE, ("n1",), attempted())
-    group = Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b"), softer, 1, stuck=2)
-    patch = Command(("patch", "deployment.apps/web"))
-    found = [text(PendingList((of,), 0, 0), {}).splitlines() for of in (group, group._replace(commands=(patch,)))]
+    group = Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b"), softer, Runs(1, 1), stuck=2)
+    found = text(PendingList((group,), 0, 0), {}).splitlines()
 
-    line = "  the rollout that it starts is not simulated here, but by evenkeel explain pod/a -n shop"
-    assert [False, True] == [line in lines for lines in found]
-    assert [line, "    kubectl patch deployment.apps/web"] == found[1][-2:]
+    assert "  its rollout, which is not simulated here, and commands: evenkeel explain pod/a -n shop" == found[-1]
+
+
+@pytest.mark.parametrize(
+    ("runs", "stuck", "said"),
+    [
+        ((1, 1), 1, "it runs then"),
+        ((0, 1), 1, "it runs then if kube-scheduler takes it first"),
+        ((2, 2), 2, "both Pods that wait run then"),
+        ((1, 2), 2, "1 to 2 of 2 Pods that wait run then"),
+        ((3, 3), 4, "3 of 4 Pods that wait run then"),
+    ],
+)
+def test_how_many_run_as_far_as_it_is_known(runs, stuck, said):
+    assert said == run_then(Runs(*runs), stuck)
 
 
 def test_nothing_waits():
@@ -76,6 +89,6 @@ def test_as_json():
     assert ("PendingList", 4, 5, {"SchedulingGated": 1}) == tuple(
         found[name] for name in ("kind", "agree", "compared", "others")
     )
-    remedy = {"change": "uncordon n1", "where": "now", "frees": 4, "stuck": 5, "commands": []}
+    remedy = {"change": "uncordon n1", "where": "now", "frees": 4, "freesAtMost": 4, "stuck": 5, "commands": []}
     assert [remedy, None] == [one["remedy"] for one in found["groups"]]
     assert ("batch", ["e"]) == (found["groups"][1]["apiGroup"], found["groups"][1]["pods"])

@@ -48,7 +48,7 @@ from webhook.render import explanation as render
 from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
-from webhook.simulation.pending import helped, is_stuck
+from webhook.simulation.pending import Runs, helped, is_stuck
 from webhook.simulation.rollout_check import Rollout, simulated_rollouts
 
 POD = "Pod"
@@ -129,8 +129,13 @@ def _in_cluster(
 
 
 def _within(*namespaces: str) -> Callable[[Raw], bool]:
-    """Return a predicate for the Pods of these namespaces, and for those that any other Pod may preempt."""
-    return lambda pod: texts_at(pod, "metadata.namespace")[0] in namespaces or priority_of(pod) < KNOWN_BELOW
+    """Return a predicate for the Pods of these namespaces, those that wait, and those that any other may preempt."""
+
+    def within(pod: Raw) -> bool:
+        namespace, node = texts_at(pod, "metadata.namespace", "spec.nodeName")
+        return namespace in namespaces or not node or priority_of(pod) < KNOWN_BELOW
+
+    return within
 
 
 def _in_file(
@@ -196,8 +201,8 @@ def _explained(
     stuck, runs = _helped(subject, fixes, known, profiles)
     waiting, pods = ((), 0) if in_file or subject.is_pod else _waiting(subject, known, profiles)
     proposals = [
-        render.Proposal(fix, rollout, _commands(fix, rollout, subject, template), run)
-        for fix, rollout, run in zip(fixes, rollouts, runs, strict=True)
+        render.Proposal(fix, rollout, _commands(fix, rollout, subject, template), run_then)
+        for fix, rollout, run_then in zip(fixes, rollouts, runs, strict=True)
     ]
     return render.Explained(
         subject,
@@ -239,23 +244,28 @@ def _commands(
 
 def _helped(
     subject: PlacementSubject, fixes: Sequence[Remedy], known: Known, profiles: Profiles
-) -> tuple[int, list[int | None]]:
+) -> tuple[int, list[Runs | None]]:
     """Return how many Pods of the namespace wait, and how many of them run after each of the changes."""
     there = [of_pod(pod, known.others) for pod in known.pods] if fixes and subject.exists else []
-    waiting = [pod for pod in there if is_stuck(pod, profiles) and pod.ref.namespace == subject.ref.namespace]
-    waiting.sort(key=lambda pod: pod.ref.name)
+    waiting = [pod for pod in there if is_stuck(pod, profiles)]
     named = any(pod.ref == subject.ref for pod in waiting)
-    return helped(fixes, waiting if named else [], known.snapshot, known.features, profiles)
+    namespace = subject.ref.namespace
+    return helped(fixes, waiting if named else [], namespace, known.snapshot, known.features, profiles)
 
 
-def _rank(proposal: render.Proposal) -> tuple[bool, bool, float, float]:
+def _rank(proposal: render.Proposal) -> tuple[bool, bool, tuple[int, int], float]:
     """
     Return the sort key by which changes in the cluster come first, and those after which the most Pods run; before all
     others that for which nothing is to be changed.
     """
     rollout = proposal.rollout
     ends = rollout.finishes + rollout.replaced if rollout is not None else 0
-    return not proposal.remedy.remade, proposal.remedy.where != NOW, -(proposal.run or 0), -ends
+    return not proposal.remedy.remade, proposal.remedy.where != NOW, _fewest(proposal.runs), -ends
+
+
+def _fewest(runs: Runs | None) -> tuple[int, int]:
+    """Return the sort key by which the most Pods that run come first."""
+    return (0, 0) if runs is None else (-runs.least, -runs.most)
 
 
 def _defaults(policy: Policy, known: Known) -> DefaultsOf:

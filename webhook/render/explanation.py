@@ -44,6 +44,7 @@ from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN
 from webhook.scheduler.plugins.volume_zone import OTHER_ZONE
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
 from webhook.scheduler.selectors import EQUALS, IN, Selector
+from webhook.simulation.pending import Runs
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
 OUTPUT_API_VERSION = "evenkeel.dev/v1alpha1"
@@ -64,14 +65,14 @@ class Proposal(NamedTuple):
     """
     A remedy with the rollout that it starts, None for one that starts none that can be simulated.
 
-    `commands` make it, none where a person has to make it otherwise.  So many of the Pods that wait `run` then, None
-    where that was not simulated.
+    `commands` make it, none where a person has to make it otherwise.  So many of the Pods that wait run then; `runs` is
+    None where that was not simulated.
     """
 
     remedy: Remedy
     rollout: Rollout | None = None
     commands: Sequence[Command] = ()
-    run: int | None = None
+    runs: Runs | None = None
 
     @property
     def futile(self) -> bool:
@@ -607,40 +608,37 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
 
 def _come_to(proposal: Proposal, stuck: int) -> str:
     """Return what a change comes to: the nodes that take the Pod, its rollout, and the Pods that run then."""
-    return f"{_some(proposal.remedy.nodes)}{_rolled_out(proposal.rollout)}{_running(proposal.run, stuck)}"
+    nodes = [] if proposal.futile else [_some(proposal.remedy.nodes)]
+    rollout = [_rolled_out(proposal.rollout)] if proposal.rollout is not None else []
+    runs = [run_then(proposal.runs, stuck)] if proposal.runs is not None and stuck > 1 else []
+    return "; ".join((*nodes, *rollout, *runs))
 
 
-def _running(number: int | None, stuck: int) -> str:
-    return f"; {run_then(number, stuck)}" if number is not None and stuck > 1 else ""
-
-
-def run_then(number: int, stuck: int) -> str:
+def run_then(runs: Runs, stuck: int) -> str:
     """Return how many of the Pods that wait run in the end."""
+    least, most = runs
     if stuck == 1:
-        return "it runs then"
-    if number == stuck:
+        return "it runs then" if least else "it runs then if kube-scheduler takes it first"
+    if least == stuck:
         return f"{'both' if stuck == 2 else f'all {stuck:,}'} Pods that wait run then"
-    return f"{number:,} of {stuck:,} Pods that wait {'runs' if number == 1 else 'run'} then"
+    number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{number} of {stuck:,} Pods that wait {'runs' if number == '1' else 'run'} then"
 
 
-def _rolled_out(rollout: Rollout | None) -> str:
+def _rolled_out(rollout: Rollout) -> str:
     """Return how the rollout that a change starts ends: all Pods run, or some wait; or why that is not known."""
-    if rollout is None:
-        return ""
     limit = f"the limit of {MOST_PLACEMENTS:,} simulated placements was reached"
     if not rollout.runs:
-        return f"; its rollout was not simulated: {limit}"
+        return f"its rollout was not simulated: {limit}"
     fewer = f" (in {rollout.runs} runs: {limit})" if rollout.runs < rollout.wanted_runs else ""
     if rollout.finishes == 1:
-        return (
-            f"; {'the Pod runs' if rollout.replicas == 1 else f'all {rollout.replicas:,} Pods run'} in the end{fewer}"
-        )
+        return f"{'the Pod runs' if rollout.replicas == 1 else f'all {rollout.replicas:,} Pods run'} in the end{fewer}"
     if rollout.replaced == 1:
-        return f"; all {rollout.replicas:,} Pods run in the end once the Pods that wait now are deleted{fewer}"
+        return f"all {rollout.replicas:,} Pods run in the end once the Pods that wait now are deleted{fewer}"
     waiting = rollout.pending
     wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
     share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
-    return f"; its rollout never finishes{share}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
+    return f"its rollout never finishes{share}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
 
 
 def _template(subject: PlacementSubject, source: str, rollout: str) -> str:
@@ -701,7 +699,7 @@ def as_json(explained: Explained) -> dict[str, object]:
                 "nodes": list(proposal.remedy.nodes),
                 "rollout": _rollout_json(proposal.rollout),
                 "commands": [command_json(command) for command in proposal.commands],
-                "runs": proposal.run,
+                **runs_json("runs", proposal.runs),
             }
             for proposal in explained.proposals
         ],
@@ -734,6 +732,11 @@ def _claims_json(explanation: Explanation) -> dict[str, object]:
     nodes = explanation.nodes
     claims = [claim_as_json(reach, sorted(nodes.names(reach.nodes))) for reach in explanation.claims]
     return {"claims": claims} if claims else {}
+
+
+def runs_json(name: str, runs: Runs | None) -> dict[str, int | None]:
+    """Return how many Pods run, by this name, and at most."""
+    return {name: runs and runs.least, f"{name}AtMost": runs and runs.most}
 
 
 def command_json(command: Command) -> dict[str, object]:

@@ -11,7 +11,7 @@ from webhook.objects.reading import printable
 from webhook.placement.commands import asking
 from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE
-from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json, meant, run_then
+from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json, meant, run_then, runs_json
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import in_words as preemption_in_words
 from webhook.simulation.pending import PASSES, Group, PendingList
@@ -92,8 +92,8 @@ def _group(group: Group, together: bool) -> Iterator[str]:
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
         yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run_then(group.frees, group.stuck)}{alone}"
-        if group.remedy.where == IN_TEMPLATE and group.commands:
-            yield f"  the rollout that it starts is not simulated here, but by {asking(group.namespace, group.pods[0])}"
+        if group.remedy.where == IN_TEMPLATE and not in_pod:
+            yield f"  its rollout, which is not simulated here, and commands: {asking(group.namespace, group.pods[0])}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
         yield f"  no change was tried: {asking(group.namespace, group.pods[0])}"
@@ -127,7 +127,7 @@ def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings
                 else {
                     "change": group.remedy.change,
                     "where": group.remedy.where,
-                    "frees": group.frees,
+                    **runs_json("frees", group.frees),
                     "stuck": group.stuck,
                     "commands": [command_json(command) for command in group.commands],
                 },

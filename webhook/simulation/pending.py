@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from math import inf
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
-from webhook.objects.kinds import APPS, KINDS, Kinds
+from webhook.objects.kinds import APPS
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload_object import read_workload_object
-from webhook.placement.commands import Command, commands, deleting, read_template
+from webhook.placement.commands import Command, commands
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.remedies import NOW, Remedy, misspelt_keys, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
-from webhook.placement.successors import keeps_waiting_pods, made_again, with_successors
+from webhook.placement.successors import made_again, with_successors
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Feasibility, Framework, message
@@ -39,16 +40,26 @@ PLACED_FOR_ALL, PLACEMENTS_FOR_ALL, NODES_SEEN_FOR_ALL = 10_000, 40_000, 4_000_0
 LEAST_PLACEMENTS = 500  # in one cluster after one change; Pods that are not reached count as if they waited
 
 
+class Runs(NamedTuple):
+    """How many Pods run, at least and at most: it is not known in which order kube-scheduler tries them."""
+
+    least: int
+    most: int
+
+
+NONE_RUNS = Runs(0, 0)
+
+
 class Group(NamedTuple):
     """
     Pods of one namespace and workload that wait for the same cause: what kube-scheduler would say now.
 
     `api_group` is that of the workload.  `remedy` is the change after which the most run of all Pods that wait, placed
-    one after the other: `frees` of the `stuck` ones, which do not run without a change; `commands` make it.  None is
-    `tried` for the smallest groups of a large cluster.  So many of its Pods `run_now`, without a change.  `gaps` are
-    what is not computed of some of the Pods.  `preemption` is what kube-scheduler does for the first of them, or what
-    it has done and waits for; None where preemption does not help.  `misspelt` are topology keys that no node has, with
-    those that were meant.
+    one after the other: `frees` of the `stuck` ones, which do not run without a change.  `commands` make one in the
+    cluster, and none one in the template, whose rollout is not simulated here.  None is `tried` for the smallest groups
+    of a large cluster.  So many of its Pods `run_now`, without a change.  `gaps` are what is not computed of some of
+    the Pods.  `preemption` is what kube-scheduler does for the first of them, or what it has done and waits for; None
+    where preemption does not help.  `misspelt` are topology keys that no node has, with those that were meant.
     """
 
     namespace: str
@@ -57,7 +68,7 @@ class Group(NamedTuple):
     cause: str
     pods: tuple[str, ...]
     remedy: Remedy | None
-    frees: int
+    frees: Runs = NONE_RUNS
     tried: bool = True
     gaps: tuple[str, ...] = ()
     preemption: Preemption | None = None
@@ -108,14 +119,13 @@ def pending(
     features: Features,
     profiles: Profiles = USUAL_PROFILES,
     others: Mapping[ObjectKey, Raw] | None = None,
-    kinds: Kinds = KINDS,
     competing: Sequence[PlacementSubject] = (),
 ) -> PendingList:
     """
     Return what each of the Pods waits for, which `profiles` place; Pods that are alike are attempted once.
 
-    `others` holds what makes them, of these `kinds`, whose templates commands change.  Pods that are `competing` wait,
-    too: they are placed with these, and neither listed nor counted.
+    `others` holds what makes them.  Pods that are `competing` wait, too: they are placed with these, and neither listed
+    nor counted.
     """
     waiting = list(_attempted(subjects, snapshot, features, profiles))
     grouped: dict[tuple[str, str, str, str, bool], list[WaitingPod]] = {}
@@ -132,14 +142,14 @@ def pending(
     tries = MOST_REMEDIES * min(tried, len(grouped))
     seen = attempts * len(snapshot.nodes) * tries
     together = len(waiters) * tries <= PLACED_FOR_ALL and seen <= NODES_SEEN_FOR_ALL
-    everybody = Crowd(sorted(waiters, key=lambda waiter: waiter.ref.key), snapshot, tries)
+    by_ref = {waiter.ref: waiter for waiter in waiters}
+    everybody = Crowd([by_ref[of.ref] for of in _oldest_first([*subjects, *competing])], snapshot, tries)
     others = others or {}
     defaults = given_defaults([subject.raw for subject in subjects], others)
     groups = list[Group]()
     for i, (key, alike) in enumerate(largest_first):
         crowd = everybody if together else Crowd([_waiter(pod) for pod in alike], snapshot, tries)
-        group = _group(*key[:4], alike, crowd, i < tried, others, defaults)
-        groups.append(_with_commands(group, alike[0].subject, others, kinds))
+        groups.append(_group(*key[:4], alike, crowd, i < tried, others, defaults))
     said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.states_cause]
     return PendingList(
         tuple(groups),
@@ -154,7 +164,7 @@ def _attempted(
 ) -> Iterator[WaitingPod]:
     """Yield the Pods, each with its attempt."""
     alike: dict[tuple[str, str], WaitingPod] = {}
-    for subject in sorted(subjects, key=lambda subject: (subject.ref.namespace, subject.ref.name)):
+    for subject in _oldest_first(subjects):
         key = attempt_likeness(subject)
         if key not in alike:
             cycle = _cycle_of(subject, snapshot, features, profiles)
@@ -165,6 +175,12 @@ def _attempted(
             of_filters = message(cycle, feasibility)
             alike[key] = WaitingPod(subject, cycle, feasibility, preemption, of_filters, unknown)
         yield alike[key]._replace(subject=subject)
+
+
+def _oldest_first(subjects: Iterable[PlacementSubject]) -> list[PlacementSubject]:
+    return sorted(
+        subjects, key=lambda subject: (subject.pod.created_at or inf, subject.ref.namespace, subject.ref.name)
+    )
 
 
 def is_stuck(subject: PlacementSubject, profiles: Profiles) -> bool:
@@ -194,11 +210,11 @@ def _group(
     if not cause:
         cause = f"{PASSES}, but not judged: {', '.join(unknown)}" if unknown else PASSES
         now = crowd.runs_now(alike)
-        return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, run_now=now)
+        return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, run_now=now)
     if alike[0].preempts:
         made = alike[0].preemption
-        return Group(namespace, api_group, workload, cause, names, None, 0, gaps=unknown, preemption=made)
-    best, most, cycle, made_by = None, 0, alike[0].cycle, alike[0].subject.made_by
+        return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, preemption=made)
+    best, most, cycle, made_by = None, NONE_RUNS, alike[0].cycle, alike[0].subject.made_by
     reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
     fixes: tuple[Remedy, ...] = ()
     if tries:
@@ -207,7 +223,7 @@ def _group(
     for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
             continue  # A Pod that runs is not deleted for one that waits.
-        if most < crowd.stuck and (number := crowd.running(remedy, alike)) > most:
+        if most.least < crowd.stuck and (number := crowd.running(remedy, alike)) > most:
             best, most = remedy, number
     stuck = crowd.stuck if best is not None else 0
     return Group(
@@ -221,6 +237,7 @@ def _group(
         tries,
         unknown,
         stuck=stuck,
+        commands=commands(best.edits, None) if best is not None and best.where == NOW else (),
         misspelt=misspelt_keys(cycle),
     )
 
@@ -232,18 +249,21 @@ def _waiter(pod: WaitingPod) -> Waiter:
 def helped(
     fixes: Sequence[Remedy],
     subjects: Sequence[PlacementSubject],
+    namespace: str,
     snapshot: Snapshot,
     features: Features,
     profiles: Profiles = USUAL_PROFILES,
-) -> tuple[int, list[int | None]]:
+) -> tuple[int, list[Runs | None]]:
     """
-    Return how many of the Pods that wait do not run without a change, and how many of these run after each.
+    Return how many Pods of a namespace do not run without a change, and how many of these run after each, if all Pods
+    that wait are placed.
 
     It is None for a change in the template, whose rollout is simulated, and for all where too many Pods wait.
     """
     if not fixes or not subjects or len(subjects) * len(snapshot.nodes) > NODES_TRIED_FOR_ALL:
         return 0, [None] * len(fixes)
-    waiting = [Waiter(subject.ref, cycle) for subject, cycle in _cycles(subjects, snapshot, features, profiles)]
+    cycles = _cycles(_oldest_first(subjects), snapshot, features, profiles)
+    waiting = [Waiter(subject.ref, cycle, subject.ref.namespace == namespace) for subject, cycle in cycles]
     crowd = Crowd(waiting, snapshot, MOST_REMEDIES)
     return crowd.stuck, [crowd.running(fix) if fix.where == NOW else None for fix in fixes]
 
@@ -262,19 +282,6 @@ def _cycles(
 def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features, profiles: Profiles) -> Cycle:
     profile = profiles.get(subject.scheduler, USUAL_PROFILE)
     return attempt(subject, snapshot, features, profile=profile).cycle
-
-
-def _with_commands(group: Group, subject: PlacementSubject, others: Mapping[ObjectKey, Raw], kinds: Kinds) -> Group:
-    """Return the group with the commands that make its change, for Pods such as the subject."""
-    made_by, pod_spec = subject.made_by, subject.pod.spec
-    raw, remedy = others.get(made_by.key) if made_by is not None else None, group.remedy
-    if remedy is None:
-        return group
-    if remedy.where != NOW and raw is not None and keeps_waiting_pods(raw):
-        pods = f"Pod {group.pods[0]}" if len(group.pods) == 1 else "the Pods that wait"
-        edits = None if remedy.edits is None else (*remedy.edits, deleting(group.namespace, *group.pods))
-        remedy = remedy._replace(change=f"{remedy.change}, then delete {pods}", edits=edits)
-    return group._replace(remedy=remedy, commands=commands(remedy.edits, read_template(raw, pod_spec, kinds)))
 
 
 def _reaches(raw: Raw | None) -> bool:
@@ -307,24 +314,31 @@ class Crowd:
         self._snapshot = snapshot
 
     @cached_property
-    def _run_now(self) -> list[bool]:
-        return placed([waiter.cycle for waiter in self._waiting], self._snapshot, self._most)
+    def _run_now(self) -> list[list[bool]]:
+        return self._placed([waiter.cycle for waiter in self._waiting], self._snapshot)
+
+    def _placed(self, attempts: Sequence[Cycle], snapshot: Snapshot) -> list[list[bool]]:
+        """Return which of the Pods run, if they are taken in their order, and if in the opposite one."""
+        in_order = placed(attempts, snapshot, self._most)
+        if len(set(map(id, attempts))) < 2:
+            return [in_order, in_order]
+        return [in_order, placed(attempts[::-1], snapshot, self._most)[::-1]]
 
     @property
     def stuck(self) -> int:
         """The number of Pods that do not run without a change."""
-        return sum(waiter.counted and not run for run, waiter in zip(self._run_now, self._waiting, strict=True))
+        return sum(waiter.counted and not run for run, waiter in zip(self._run_now[0], self._waiting, strict=True))
 
     def runs_now(self, alike: Sequence[WaitingPod]) -> int:
         """Return how many of the Pods run in the end without any change."""
         names = {pod.subject.ref for pod in alike}
-        return sum(run for run, waiter in zip(self._run_now, self._waiting, strict=True) if waiter.ref in names)
+        return sum(run for run, waiter in zip(self._run_now[0], self._waiting, strict=True) if waiter.ref in names)
 
-    def running(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> int:
+    def running(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> Runs:
         """
         Return how many of those that do not run without a change run in the end after this one.
 
-        It is 0 if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
+        It is none if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
         its workload, that ask for the same; Pods that are made again are all of the new template.
         """
         attempts = [waiter.cycle for waiter in self._waiting]
@@ -335,13 +349,18 @@ class Crowd:
             again = ref.namespace == namespace and ref.name in remedy.remade
             if again or (asked is not None and ref in names and _asked(cycle) == asked):
                 attempts[i] = of_template.setdefault(id(cycle), changed(cycle, remedy.cycle))
-        run = placed(attempts, remedy.cycle.snapshot, self._most)
         gained = [
-            waiter.ref
-            for before, after, waiter in zip(self._run_now, run, self._waiting, strict=True)
-            if waiter.counted and after and not before
+            {
+                waiter.ref
+                for now, then, waiter in zip(run_now, run_then, self._waiting, strict=True)
+                if waiter.counted and then and not now
+            }
+            for run_now, run_then in zip(self._run_now, self._placed(attempts, remedy.cycle.snapshot), strict=True)
         ]
-        return len(gained) if not names or names.intersection(gained) else 0
+        if names and not names.intersection(*gained[:1]) and not names.intersection(*gained[1:]):
+            return NONE_RUNS
+        numbers = sorted(min(len(refs), self.stuck) for refs in gained)
+        return Runs(*numbers)
 
 
 def _asked(cycle: Cycle) -> tuple[object, ...]:

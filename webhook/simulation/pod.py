@@ -44,7 +44,7 @@ class PodClass:
         return Cycle(self.pod, self.constraints, snapshot, features, self.system_defaults, self.profile)
 
     def asks_for_the_same(self, other: PodClass) -> bool:
-        """Return whether Pods of both are placed alike, but for labels, volumes and names, which each Pod has itself."""
+        """Return whether Pods of both are placed alike, but for labels, volumes and names of their own."""
         pod = other.pod
         alike = replace(
             self.pod, labels=pod.labels, mounts=pod.mounts, name=pod.name, nominated_node=pod.nominated_node
