@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.placement.room import at_most, freed, in_words, lowered, share
+from webhook.placement.room import at_most, freed, in_words, leaves_enough, lowered, lowering_in_words, share
 from webhook.scheduler.counts import Requests, Usage
 from webhook.scheduler.fit import Lack, lacking, shortages
 from webhook.scheduler.nodes import Allocatable
@@ -71,3 +71,32 @@ def test_with_what_it_lacked_the_pod_fits(cpu, memory, used_cpu, used_memory, po
         less = lowered(asked, at_most(lack, asked))
         assert min(less[:3]) >= 0
         assert not shortages(less, node, used)
+
+
+@pytest.mark.parametrize(
+    ("requests", "lack", "words"),
+    [
+        (Requests(9_000, 500_000_000), Lack(0, 1_000, 0, 0, ()), "cpu from 9 to 8"),
+        (Requests(100, 10_500 << 20), Lack(0, 0, 500 << 20, 0, ()), "memory from 10500Mi to 10000Mi"),
+        (Requests(100, 500_000_000), Lack(0, 0, 1, 0, ()), "memory from 500000000 to 499999999"),
+        (
+            Requests(1_500, 4 << 30, 0, (("example.com/gpu", 3),)),
+            Lack(0, 500, 1 << 30, 0, (("example.com/gpu", 1),)),
+            "cpu from 1500m to 1 and memory from 4Gi to 3Gi and example.com/gpu from 3 to 2",
+        ),
+    ],
+)
+def test_requests_that_are_lowered_are_named_exactly_and_no_others(requests, lack, words):
+    assert words == lowering_in_words(requests, lack)
+
+
+@pytest.mark.parametrize(
+    ("lack", "enough"),
+    [
+        (Lack(0, 1_125, 0, 0, ()), True),
+        (Lack(0, 1_126, 0, 0, ()), False),
+        (Lack(0, 0, 0, 0, (("example.com/gpu", 1),)), False),
+    ],
+)
+def test_a_quarter_of_each_request_that_is_lowered_is_left(lack, enough):
+    assert enough == leaves_enough(ASKED, lack)

@@ -82,7 +82,7 @@ def test_requests_of_a_single_container_are_lowered():
     assert {"containers": requesting("1", "1Gi")} == changed
 
     changed = edits.requesting_less({"containers": requesting("1", "1Gi")}, lack=NOTHING._replace(memory=24 << 20))
-    assert {"containers": requesting("1", str(1000 << 20))} == changed
+    assert {"containers": requesting("1", "1000Mi")} == changed
 
 
 @pytest.mark.parametrize(

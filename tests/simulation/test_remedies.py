@@ -6,11 +6,11 @@ import pytest
 
 from tests.support.build import ZONE, constraint
 from tests.support.placing import INFRA, node
-from tests.support.simulated import deployment, nodes, plan, stateful, updating
+from tests.support.simulated import deployment, nodes, plan, pod, stateful, updating
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import commands
 from webhook.simulation.remedies import NOTHING_HELPS, helping
-from webhook.simulation.run import run
+from webhook.simulation.run import last_attempts, run
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
 OF_SET = ObjectRef("apps/v1", "StatefulSet", "shop", "web")
@@ -100,13 +100,33 @@ def test_pods_that_keep_the_old_template_are_deleted_after_a_change():
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet"])
-def test_what_does_not_roll_out_is_tried_on_the_pods_that_wait(kind):
+def test_of_what_does_not_roll_out_no_template_is_changed(kind):
     made = deployment(replicas=2, on=["a1"])
     raw = made[0] if kind == "Deployment" else made[1]
     raw["spec"]["paused"] = True
     objects = [*nodes("a=1"), node("b1", "b", taints=[INFRA]), *made]
 
-    assert 1 == changes(objects, "scale=2 cordon=b1", raw=raw)["whenUnsatisfiable: ScheduleAnyway on constraint 0"]
+    found = helped(objects, "scale=2 cordon=b1", raw=raw).changes
+    assert {"now"} == {each.remedy.where for each in found}
+
+
+@pytest.mark.parametrize(("partition", "deleted"), [(0, ["web-1", "web-2"]), (2, ["web-2"]), (3, [])])
+def test_no_pod_below_the_partition_is_deleted(partition, deleted):
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}
+    on = [("a1", "old"), ("", "old"), ("", "old")]
+    made, *there = updating(constraint(), on=on, updateStrategy=strategy)
+    objects = [*nodes("a=1"), node("b1", "b", taints=[INFRA]), made, *there]
+    found = last_attempts(plan(objects, "cordon=b1"), 1, 0)
+
+    assert deleted == [f"web-{attempt.ordinal}" for attempt in found if attempt.old]
+
+
+def test_where_too_many_unlike_pods_wait_changes_are_tried_on_the_first(monkeypatch):
+    monkeypatch.setattr("webhook.simulation.remedies.NODES_SEEN_FOR_ALL", 1)
+    unlike = [pod("ReplicaSet/web-1", i, "", spec={"nodeSelector": {"no": f"{i}"}}) for i in range(3)]
+    found = helped([*nodes("a=1"), *deployment(replicas=3), *unlike], "cordon=a1")
+
+    assert (1, True) == (found.stuck, found.first)
 
 
 def test_where_nothing_waits_nothing_is_said():

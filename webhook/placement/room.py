@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from webhook.objects.quantities import NANOS, size_text
 from webhook.scheduler.counts import Requests, Scalars, Usage
 from webhook.scheduler.fit import CPU, MEMORY, STORAGE, Lack
 from webhook.scheduler.nodes import Allocatable
@@ -15,24 +16,24 @@ _STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))
 def in_words(lack: Lack) -> str:
     """Return what is lacking as people write quantities: `500m of cpu and 1Gi of memory`; bytes are rounded up."""
     parts = [f"room for {lack.pods} Pod{'' if lack.pods == 1 else 's'}"] if lack.pods else []
-    parts += [f"{amount} of {name}" for name, amount in _quantities(lack) if amount != "0"]
+    parts += [f"{_cpu(lack.milli_cpu)} of cpu"] if lack.milli_cpu else []
+    for name, amount in ((MEMORY, lack.memory), (STORAGE, lack.ephemeral_storage)):
+        parts += [f"{_bytes(amount)} of {name}"] if amount else []
+    parts += [f"{amount} of {name}" for name, amount in lack.scalars]
     return " and ".join(parts)
 
 
 def lowering_in_words(requests: Requests, lack: Lack) -> str:
-    """Return requests that are lowered by so much: `cpu from 1500m to 1 and memory from 4Gi to 3Gi`."""
-    before, after = dict(_quantities(requests)), dict(_quantities(lowered(requests, lack), up=False))
+    """Return requests that are lowered by so much, exactly: `cpu from 1500m to 1 and memory from 4Gi to 3Gi`."""
+    left = dict(_amounts(lowered(requests, lack)))
+    changed = [(name, before, left[name]) for name, before in _amounts(requests) if before != left[name]]
     return " and ".join(
-        f"{name} from {amount} to {after[name]}" for name, amount in before.items() if amount != after[name]
+        f"{name} from {_exact(name, before)} to {_exact(name, after)}" for name, before, after in changed
     )
 
 
-def _quantities(of: Requests | Lack, *, up: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield each resource with its amount as people write it; bytes are rounded up, or down."""
-    yield CPU, _cpu(of.milli_cpu)
-    yield MEMORY, _bytes(of.memory, up)
-    yield STORAGE, _bytes(of.ephemeral_storage, up)
-    yield from ((name, str(amount)) for name, amount in of.scalars)
+def _exact(name: str, amount: int) -> str:
+    return _cpu(amount) if name == CPU else size_text(amount * NANOS) if name in (MEMORY, STORAGE) else str(amount)
 
 
 def freed(usage: Usage, lack: Lack) -> Usage | None:
@@ -105,9 +106,9 @@ def _cpu(milli: int) -> str:
     return f"{milli}m" if milli % 1000 else str(milli // 1000)
 
 
-def _bytes(amount: int, up: bool) -> str:
+def _bytes(amount: int) -> str:
     """Return bytes in the largest unit of which there are at least ten, or a multiple."""
     for suffix, size in _STEPS:
         if amount >= 10 * size or (amount >= size and amount % size == 0):
-            return f"{-(-amount // size) if up else amount // size}{suffix}"
+            return f"{-(-amount // size)}{suffix}"
     return str(amount)

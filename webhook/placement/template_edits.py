@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.kinds import FIELD
 from webhook.objects.names import PREFERRED_TERMS, REQUIRED_TERMS
-from webhook.objects.quantities import MILLI, NANOS, parse_quantity
+from webhook.objects.quantities import MILLI, NANOS, parse_quantity, size_text
 from webhook.scheduler.constraint import SOFT, Constraint
 from webhook.scheduler.fit import CPU, MEMORY, STORAGE, Lack
 from webhook.scheduler.pod_affinity import MOST_WEIGHT
@@ -72,7 +72,7 @@ def requesting_less(spec: Raw, *, lack: Lack) -> Raw:
         left = (parse_quantity(str(requests.get(name, ""))) or 0) - nanos
         if left < 0 or left % MILLI:
             return spec
-        requests[name] = f"{left // MILLI}m" if left % NANOS else str(left // NANOS)
+        requests[name] = f"{left // MILLI}m" if left % NANOS else str(left // NANOS) if name == CPU else size_text(left)
     container = {**as_mapping(containers[0]), "resources": {**resources, "requests": requests}} if containers else {}
     return {**spec, "containers": [container]} if resources else spec
 

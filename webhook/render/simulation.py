@@ -102,7 +102,9 @@ def _helping(shown: Simulated) -> Iterator[str]:
 
 def helping_title(helping: Helping) -> str:
     """Return what the changes are for."""
-    pods = "the Pod that waits" if helping.stuck == 1 else f"the {helping.stuck:,} Pods that wait"
+    first = "first of the Pods that wait" if helping.stuck == 1 else f"first {helping.stuck:,} Pods that wait"
+    all_pods = "Pod that waits" if helping.stuck == 1 else f"{helping.stuck:,} Pods that wait"
+    pods = f"the {first if helping.first else all_pods}"
     return f"What would let in {pods} in the end (each was tried on one run)"
 
 

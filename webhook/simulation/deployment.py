@@ -52,6 +52,10 @@ class Deployment:
         """The Pods that are to be replaced."""
         return [pod for replica_set in self.sets[:-1] for pod in replica_set.active]
 
+    def is_outdated(self, pod: Pod) -> bool:
+        """Return whether a Pod that is made in place of this one would be of another template."""
+        return pod.revision != self.revision
+
     @property
     def complete(self) -> bool:
         """

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from webhook.objects.names import HOSTNAME
@@ -25,10 +26,12 @@ from webhook.simulation.rollout_check import changed_class
 from webhook.simulation.run import LastAttempt, Plan, StepOutcome, last_attempts, run
 from webhook.simulation.state import OutOfPlacementsError
 from webhook.simulation.step import REPLACE, ROLLOUT, Step
-from webhook.simulation.waiting import changed, placed, placed_in
+from webhook.simulation.waiting import placed, placed_in
 
 MOST_NODES_ADDED = 4
-MOST_PLACEMENTS_TRIED = 20_000  # after one change; one that takes more is not offered
+MOST_PLACEMENTS_TRIED = 5_000  # After one change. Pods that are not reached count as if they waited.
+NODES_SEEN_FOR_ALL = 500_000  # By unlike Pods, over all changes.
+MOST_CHANGES = 24  # that are tried: remedies, and in each round nodes more
 UNDOING = ("uncordon", "taint")  # Verbs that would undo a step, if they are of its nodes.
 
 
@@ -40,10 +43,15 @@ class Help(NamedTuple):
 
 
 class Helping(NamedTuple):
-    """So many Pods of the workload that are `stuck`, and the changes that help, those that help most of them first."""
+    """
+    So many Pods of the workload that are `stuck`, and the changes that help, those that help most of them first.
+
+    Where too many unlike Pods wait, changes were tried on the `first` of them alone.
+    """
 
     stuck: int = 0
     changes: tuple[Help, ...] = ()
+    first: bool = False
 
 
 NOTHING_HELPS = Helping()
@@ -68,7 +76,7 @@ def helping(plan: Plan, seed: int, outcomes: Sequence[Sequence[StepOutcome]], re
     ]
     helps = [*deletion, *_nodes(end, helps), *helps]
     most_first = sorted((each for each in helps if each.runs > 0), key=lambda each: -each.runs)
-    return Helping(len(end.own), tuple(most_first))
+    return Helping(len(end.own), tuple(most_first), end.limited)
 
 
 def _undoes(remedy: Remedy, touched: Collection[str]) -> bool:
@@ -82,17 +90,21 @@ class _End:
 
     def __init__(self, plan: Plan, seed: int, number: int, placements: int) -> None:
         self.plan, self.seed, self.number, self.placements = plan, seed, number, placements
-        self.attempts = last_attempts(plan, seed, number)
+        attempts = last_attempts(plan, seed, number)
+        self.attempts = _first_unlike(attempts)
+        self.limited = len(self.attempts) < len(attempts)
         self.own = [attempt for attempt in self.attempts if attempt.own]
 
     def tried(self, remedy: Remedy, ref: ObjectRef) -> Help:
-        """Return a change with the Pods that run after it; of one in the template the rollout is simulated."""
-        if remedy.where == IN_TEMPLATE and not remedy.also_now and self.plan.next is not None:
-            return self._rolled_out(remedy, self.plan.next, ref)
-        cycles = [
-            changed(attempt.cycle, remedy.cycle) if attempt.own and remedy.where == IN_TEMPLATE else attempt.cycle
-            for attempt in self.attempts
-        ]
+        """
+        Return a change with the Pods that run after it; of one in the template the rollout is simulated.
+
+        None runs after a change that starts no rollout, or is made in the cluster, too: that is not simulated.
+        """
+        if remedy.where == IN_TEMPLATE:
+            maker = self.plan.next
+            return Help(remedy, 0) if remedy.also_now or maker is None else self._rolled_out(remedy, maker, ref)
+        cycles = [attempt.cycle for attempt in self.attempts]
         run_then = placed(cycles, remedy.cycle.snapshot, MOST_PLACEMENTS_TRIED)
         return Help(remedy, _own_that(run_then, self.attempts))
 
@@ -125,6 +137,15 @@ class _End:
         except OutOfPlacementsError:
             return 0
         return len(self.own) - end.pending if end.complete else 0
+
+
+def _first_unlike(attempts: Sequence[LastAttempt]) -> Sequence[LastAttempt]:
+    """Return the attempts, or those of them on which each change can be tried, first such of the workload."""
+    nodes = len(attempts[0].cycle.snapshot.nodes) if attempts else 0
+    unlike = max(1, NODES_SEEN_FOR_ALL // (MOST_CHANGES * max(1, nodes)))
+    own_first = sorted(attempts, key=lambda attempt: not attempt.own)
+    kept = set(islice(dict.fromkeys(id(attempt.cycle) for attempt in own_first), unlike))
+    return [attempt for attempt in attempts if id(attempt.cycle) in kept]
 
 
 def _names(attempts: Iterable[LastAttempt], ref: ObjectRef) -> tuple[str, ...]:

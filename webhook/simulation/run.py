@@ -151,7 +151,7 @@ class LastAttempt(NamedTuple):
     """
     The attempt to place a Pod that waits in the end of a run.
 
-    `own` are those of the workload; the template of an `old` one is no longer that of the workload.
+    `own` are those of the workload; in place of an `old` one its controller would make one of another template.
     """
 
     cycle: Cycle
@@ -181,14 +181,15 @@ def last_attempts(plan: Plan, seed: int, number: int) -> list[LastAttempt]:
     for i, step in enumerate(plan.steps):
         simulated.take(i, step)
         simulated.state.now += HOUR
-    state, revision = simulated.state, simulated.workload.revision
+    state, workload, snapshot = simulated.state, simulated.workload, simulated.state.snapshot()
     cycles: dict[object, Cycle] = {}
     attempts: list[LastAttempt] = []
     for _, _, pod in state.waiting:
         alike = pod.maker and pod.maker.of_class, pod.mounts, pod.nominated
         if pod.maker is not None and not pod.maker.of_class.waits:
-            cycle = cycles[alike] if alike in cycles else cycles.setdefault(alike, state.cycle_of(pod))
-            attempts.append(LastAttempt(cycle, pod.revision >= 0, 0 <= pod.revision != revision, pod.ordinal))
+            cycle = cycles[alike] if alike in cycles else cycles.setdefault(alike, state.cycle_of(pod, snapshot))
+            own = pod.revision >= 0
+            attempts.append(LastAttempt(cycle, own, own and workload.is_outdated(pod), pod.ordinal))
     return attempts
 
 
@@ -294,8 +295,9 @@ class _Run:
             self.settle(False)
 
     def _delete_waiting(self) -> None:
-        """Delete the workload's Pods of old revisions that wait for a node."""
-        for pod in [pod for _, _, pod in self.state.waiting if 0 <= pod.revision != self.workload.revision]:
+        """Delete the workload's Pods that wait for a node and have an old template."""
+        waiting = [pod for _, _, pod in self.state.waiting if pod.revision >= 0]
+        for pod in filter(self.workload.is_outdated, waiting):
             self.state.delete(pod)
             self.workload.gone(pod)
 

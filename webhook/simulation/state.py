@@ -427,9 +427,9 @@ class State:
         """Return the attempt to place a Pod of a class now."""
         return self._cycle(of_class, self.snapshot())
 
-    def cycle_of(self, pod: Pod) -> Cycle:
-        """Return the attempt to place a Pod now, with its own volumes."""
-        cycle = self.cycle(pod.of_class)
+    def cycle_of(self, pod: Pod, snapshot: Snapshot | None = None) -> Cycle:
+        """Return the attempt to place a Pod now, with its own volumes; `snapshot` is the cluster now, if known."""
+        cycle = self._cycle(pod.of_class, snapshot) if snapshot is not None else self.cycle(pod.of_class)
         own = replace(cycle.pod, mounts=pod.mounts or NO_MOUNTS, name=str(pod.serial), nominated_node=pod.nominated)
         return replace(cycle, pod=own)
 

@@ -46,10 +46,13 @@ class StatefulSet:
         """Whether every Pod is available, and of the revision that it should have."""
         return len(self.pods) == self.replicas and not self.old and all(pod.available for pod in self.pods)
 
+    def is_outdated(self, pod: Pod) -> bool:
+        """Return whether a Pod that is made in place of this one would be of another template."""
+        return pod.ordinal >= self.update.first + self.update.partition and pod.revision != self.revision
+
     def _is_old(self, pod: Pod) -> bool:
-        """Return whether a Pod is to be of the template as it is now, and is not."""
-        replaced = not self.update.on_delete and pod.ordinal >= self.update.first + self.update.partition
-        return replaced and pod.revision != self.revision
+        """Return whether the controller is to replace a Pod, as it is not of the template as it is now."""
+        return not self.update.on_delete and self.is_outdated(pod)
 
     def roll_out(self, maker: Maker) -> None:
         """Begin with a new template."""
