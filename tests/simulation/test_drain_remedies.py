@@ -283,7 +283,7 @@ def test_the_placements_of_all_tries_are_bounded(monkeypatch):
     """Where they suffice for no try, nothing is said of what was tried."""
     found = []
     for most in range(12):
-        monkeypatch.setattr(module, "MOST_PLACEMENTS", most)
+        monkeypatch.setattr(module, "MOST_REPLAYED", most)
         found.append([len(of) for of in remedies([*EVEN, budget(minAvailable=3)], "drain=b1").values()])
 
     assert ([], [2]) == (found[0], found[-1])

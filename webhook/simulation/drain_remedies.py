@@ -18,7 +18,7 @@ from webhook.simulation.run import Plan, StepOutcome, run
 from webhook.simulation.state import OutOfPlacementsError
 from webhook.simulation.step import APPLY, SCALE
 
-MOST_DRAIN_REMEDIES, MOST_TRIES, MOST_PLACEMENTS = 3, 24, 100_000  # the last in all tries together
+MOST_DRAIN_REMEDIES, MOST_TRIES, MOST_REPLAYED = 3, 24, 100_000  # the last: placements in all tries
 COSTS = (1, 2, 3)  # of a workload that is scaled, a limit that is changed, and a budget that is deleted
 
 
@@ -55,7 +55,7 @@ class _Search:
 
     def __init__(self, plan: Plan, step: int, seed: int, number: int, outcome: StepOutcome) -> None:
         self.plan, self.step = replace(plan, steps=plan.steps[: step + 1]), step
-        self.seed, self.number, self.outcome, self.placements = seed, number, outcome, MOST_PLACEMENTS
+        self.seed, self.number, self.outcome, self.placements = seed, number, outcome, MOST_REPLAYED
         self.tried, self.workloads = list[DrainChange](), set[str]()
         self.scales, name = dict(plan.scales), plan.named.name
         if name in self.scales:
