@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node
-from tests.support.simulated import budget, deployment, nodes, plan, pod, stateful
+from tests.support.simulated import budget, deployment, nodes, owned, plan, pod, stateful, template
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import Command
 from webhook.render.simulation import Simulated, as_json, ending_lines, said_share, text, total_line
@@ -150,6 +150,15 @@ def test_a_budget_that_does_not_know_how_many_pods_there_should_be_says_so():
     assert "PodDisruptionBudget shop/web keeps Pod shop/x-0, Pod shop/x-1 on a1." in found[-3]
     unknown = "shop/web: maxUnavailable 1, and how many Pods there should be is not known: it allows no eviction"
     assert f"      {unknown}" == found[-2]
+
+
+def test_a_budget_whose_workloads_want_no_pods_says_so():
+    """That is known, and so is no number of Pods that it would want."""
+    idle = owned("ReplicaSet", "api", {"replicas": 0, "template": template()})
+    api = pod("ReplicaSet/api", 0, "a1", labels={"app": "api"})
+    found = lines([*EVEN, idle, api, named_budget("api", "api", minAvailable="50%")], "drain=a1")
+
+    assert "      shop/api: minAvailable 50%, and its workloads want no Pods: it allows no eviction" in found
 
 
 def drained_with(objects, *steps):

@@ -198,6 +198,13 @@ def test_a_budget_has_its_numbers_when_it_is_asked(fields, status):
     assert BudgetStatus("shop/web", *status) == budget(**fields).status(2, run)
 
 
+@pytest.mark.parametrize(("fields", "untold"), [({"most": 1}, True), ({"least": "50%"}, True), ({"least": 1}, False)])
+def test_how_many_pods_are_expected_is_told_from_none(fields, untold):
+    found = [budget(**fields, untold=of).status(2, begun()).untold for of in (True, False)]
+
+    assert [untold, False] == found
+
+
 def test_a_pod_that_is_kept_has_its_name_or_else_its_workload():
     numbers = BudgetStatus("shop/web", "minAvailable", 2, 2, 2, 2, 0)
     eviction, source = BlockedEviction("a1", ("shop/web",)), "Deployment shop/web"
@@ -213,6 +220,20 @@ def test_a_drain_leaves_what_several_budgets_keep_and_goes_on():
     held = tuple(BlockedEviction(node, ("shop/web", "shop/other")) for node in ("a1", "b1"))
 
     assert ([], held) == drained(begun(), both, makes=False)
+
+
+def test_the_numbers_of_budgets_are_counted_anew_only_once_a_pod_is_evicted(monkeypatch):
+    asked, status = [], Budget.status
+    monkeypatch.setattr(Budget, "status", lambda of, *args: asked.append(str(of)) or status(of, *args))
+    apps = {"a1": ["web"] * 3, "b1": ["web"] * 3, "c1": ["web", "web", "other"]}
+    found = {name: tuple(InitialPod("shop", (("app", app),), name) for app in of) for name, of in apps.items()}
+    there = [running(name, labels={"app": app}) for name, of in apps.items() for app in of]
+    run = state(*nodes("a=1 b=1 c=1"), *there, found=found)
+    both = [budget(0), budget(0, name="other")]
+    drained = drain(apps, both, 2, run, run.delete, lambda whole: None)
+
+    assert (1, 8) == (drained.evicted, len(drained.kept))
+    assert ["shop/web", "shop/other"] * 2 == asked
 
 
 def test_a_drain_evicts_once_what_comes_back_to_its_node():

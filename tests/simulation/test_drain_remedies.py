@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 
 from tests.support.build import ZONE, constraint
 from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, owned, plan, pod, stateful, template
+from webhook.simulation import drain_remedies as module
 from webhook.simulation.drain_remedies import MOST_TRIES, drain_remedies
 from webhook.simulation.run import run
 
@@ -76,6 +78,66 @@ def test_another_workload_is_scaled_too():
 
 def test_replicas_are_those_after_the_steps_before():
     assert "scale Deployment shop/web to 6 replicas" in changes([*EVEN, budget(minAvailable=5)], "scale=5 drain=b1")
+
+
+@pytest.mark.parametrize("least", [1, 2, 4, "0%", "50%", "100%"])
+def test_no_workload_is_scaled_to_as_many_replicas_as_it_has_or_fewer(least):
+    """With a Pod of a Job, or where no Pods are wanted, a percentage allows nothing, however many are healthy."""
+    job = pod("Job/web", 0, "a1", labels={"app": "pay"})
+    scaled = set()
+    for replicas, on, more in product(range(4), (["b1"], ["b1", "b2"], ["a1", "b1", "c1"]), ([], [job])):
+        for labelled_so in ("web", "pay"):
+            web = deployment(constraint(whenUnsatisfiable="ScheduleAnyway"), replicas=replicas, on=on)
+            objects = [*nodes("a=3 b=3 c=3"), *web, *pay(replicas, on), *more]
+            found = remedies([*objects, named("limit", labelled_so, minAvailable=least)], "drain=b1", runs=1)
+            words = [part for of in found.values() for one in of for part in one.change.split(" and ")]
+            scaled |= {(replicas, int(part.split()[-2])) for part in words if part.startswith("scale")}
+
+    assert bool(scaled) == (least in (1, 2, 4, "50%"))
+    assert [] == [(written, then) for written, then in scaled if not written < then <= 2 * written]
+
+
+def test_a_budget_over_a_pod_of_a_job_is_given_a_number_as_its_limit():
+    """With a percentage it does not know how many Pods there should be, and allows nothing."""
+    job = pod("Job/once", 0, "a1")
+
+    assert ["set minAvailable of PodDisruptionBudget shop/web to 3"] == changes(
+        [*EVEN, job, budget(minAvailable="50%")], "drain=b1"
+    )
+
+
+def test_no_scale_is_tried_where_how_many_pods_are_expected_is_not_known(monkeypatch):
+    """No Pod is healthy: then not even the number of replicas would be less."""
+    tried = []
+    monkeypatch.setattr(module, "run", lambda made, *args: tried.append(made.changes[0]) or run(made, *args))
+    objects = [*nodes("a=2 b=2"), *deployment(replicas=2, on=["b1", "b1"]), pod("Job/once", 0, "a1")]
+    for one in objects:
+        if one["kind"] == "Pod":
+            one["status"]["conditions"][0]["status"] = "False"
+    remedies([*objects, budget(minAvailable="50%")], "drain=b1", runs=1)
+    unknown = [change for change in tried if change.more]
+    remedies([*objects[:-1], budget(minAvailable="50%")], "drain=b1", runs=1)
+
+    assert ([], True) == (unknown, any(change.more for change in tried))
+
+
+def test_a_workload_gets_twice_as_many_replicas_at_most():
+    assert ["set minAvailable of PodDisruptionBudget shop/web to 2"] == changes(
+        [*EVEN, budget(minAvailable=6)], "drain=b1"
+    )
+
+
+def test_pods_that_do_not_come_back_are_let_go_all_at_once():
+    bare = [pod("Node/x", i, "b1", ownerReferences=[]) for i in range(2)]
+    objects = [*nodes("a=1 b=1"), *deployment(replicas=0), *bare, budget(minAvailable=2)]
+
+    assert ["set minAvailable of PodDisruptionBudget shop/web to 0"] == changes(objects, "drain=b1")
+
+
+def test_a_budget_that_wants_all_pods_wants_those_that_another_workload_gets():
+    found = changes([*EVEN, *pay(), named("pay", "pay", minAvailable="100%")], "drain=b1")
+
+    assert ["set minAvailable of PodDisruptionBudget shop/pay to 2"] == found
 
 
 def test_as_many_replicas_more_as_are_missing():
@@ -197,11 +259,11 @@ def test_a_name_that_kubernetes_would_refuse_is_in_no_command():
     assert [] == found["set minAvailable of PodDisruptionBudget shop/$(reboot) to 2"]
 
 
-def test_only_drains_that_are_held_have_remedies_and_each_its_own():
+def test_only_the_first_drain_that_is_held_has_remedies():
     objects = [*EVEN, *pay(on=["a1", "a2", "c1"]), named("pay", "pay", minAvailable=3)]
     found = remedies(objects, "scale=4 drain=b1 drain=a1 drain=c1")
 
-    assert [2, 3] == [*found]
+    assert [2] == [*found]
 
 
 def test_the_tries_are_bounded():
@@ -215,6 +277,17 @@ def test_the_tries_are_bounded():
     assert 40 == len(outcomes[0][1].drained.held)
     assert {0: ()} == drain_remedies(made, 1, outcomes)
     assert MOST_TRIES < 40
+
+
+def test_the_placements_of_all_tries_are_bounded(monkeypatch):
+    """Where they suffice for no try, nothing is said of what was tried."""
+    found = []
+    for most in range(12):
+        monkeypatch.setattr(module, "MOST_REPLAYED", most)
+        found.append([len(of) for of in remedies([*EVEN, budget(minAvailable=3)], "drain=b1").values()])
+
+    assert ([], [2]) == (found[0], found[-1])
+    assert [[], [1], [2]] == sorted({tuple(of): of for of in found}.values())
 
 
 def labelled_as(number):

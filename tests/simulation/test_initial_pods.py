@@ -85,3 +85,13 @@ def test_budgets_over_pods_whose_owner_is_not_known_or_has_no_scale(owner, expec
     (found,) = plan(objects, "drain=a1").budgets
 
     assert (expected, untold) == (found.expected, found.untold)
+
+
+@pytest.mark.parametrize(("owned_so", "untold"), [({}, False), ({"ownerReferences": []}, True)])
+def test_budgets_over_pods_without_owners_do_not_know_how_many_there_should_be(owned_so, untold):
+    """A workload wants none, and has one: that is known."""
+    idle = owned("ReplicaSet", "idle", {"replicas": 0, "template": template()})
+    objects = [*nodes(), *deployment(), idle, pod("ReplicaSet/idle", 0, "b1", **owned_so), budget(maxUnavailable=1)]
+    (found,) = plan(objects, "drain=a1").budgets
+
+    assert (0, untold) == (found.expected, found.untold)

@@ -24,6 +24,7 @@ from tests.support.simulated import (
     updating,
     workload,
 )
+from webhook.objects.autoscalers import Autoscaler
 from webhook.objects.kinds import KINDS
 from webhook.objects.references import ObjectRef
 from webhook.simulation.planning import is_simulated, planned, wanted
@@ -163,6 +164,26 @@ def test_what_a_person_may_scale_while_a_drain_is_held():
     }
     assert ["ReplicaSet shop/api"] == [*plan([*objects, autoscaler(maxReplicas=6)], "drain=a1").scales]
     assert {} == plan(objects, "scale=4").scales
+
+
+@pytest.mark.parametrize(("owner", "scales"), [("Rollout/web", []), (None, ["ReplicaSet shop/web"])])
+def test_a_replica_set_that_something_owns_is_not_scaled(owner, scales):
+    """The owner would scale it back."""
+    web = owned("ReplicaSet", "web", {"replicas": 2, "template": template()}, owner)
+    objects = [*nodes(), web, pod("ReplicaSet/web", 0, "a1"), budget(minAvailable=1)]
+
+    assert scales == [*plan(objects, "drain=a1", raw=web).scales]
+
+
+def test_each_workload_is_not_compared_with_each_autoscaler(monkeypatch):
+    asked = []
+    monkeypatch.setattr(Autoscaler, "scales", lambda of, ref: asked.append(ref))
+    scalers = [{**autoscaler(), "metadata": {"name": f"hpa{i}", "namespace": "shop"}} for i in range(4)]
+    sets = [owned("ReplicaSet", f"api{i}", {"replicas": 2, "template": template()}) for i in range(4)]
+    pods = [pod(f"ReplicaSet/api{i}", 0, "a1") for i in range(4)]
+    plan([*nodes(), *deployment(), *scalers, *sets, *pods, budget(minAvailable=1)], "drain=a1")
+
+    assert ["Deployment shop/web"] * 4 == [*map(str, asked)]  # for the notes
 
 
 @pytest.mark.parametrize(("preempting", "named"), [(10, ("PodDisruptionBudgets",)), (0, ())])

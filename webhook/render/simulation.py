@@ -429,8 +429,10 @@ def _numbers_of(budget: BudgetNumbers) -> str:
     name, limit = one_line(budget.name, LINE_LIMIT), f"{budget.field} {budget.limit}"
     if budget.limit is None:
         return f"{name}: neither minAvailable nor maxUnavailable: {allows}"
-    if not budget.expected.most:
+    if budget.untold:
         return f"{name}: {limit}, and how many Pods there should be is not known: {allows}"
+    if not budget.expected.most:
+        return f"{name}: {limit}, and its workloads want no Pods: {allows}"
     if isinstance(budget.limit, str):
         desired, expected = budget.desired.most_likely, budget.expected.most_likely
         limit = f"{limit} ({desired if budget.field == 'minAvailable' else expected - desired} of {expected})"

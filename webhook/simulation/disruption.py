@@ -22,7 +22,8 @@ class BudgetStatus(NamedTuple):
     """
     The numbers of a PodDisruptionBudget when it is asked, as its status has them; `limit` is what its `field` says.
 
-    Pods are `healthy`, `desired` of all that are `expected` must be, and so many disruptions are `allowed`.
+    Pods are `healthy`, `desired` of all that are `expected` must be, and so many disruptions are `allowed`.  Where
+    how many are expected is `untold`, that is 0.
     """
 
     name: str
@@ -32,6 +33,7 @@ class BudgetStatus(NamedTuple):
     desired: int
     expected: int
     allowed: int
+    untold: bool = False
 
 
 class Budget(NamedTuple):
@@ -39,8 +41,9 @@ class Budget(NamedTuple):
     A PodDisruptionBudget with the Pods that it is about; `expected` are those that the workloads of these should have.
 
     With `with_workload` the simulated workload is among these, whose replicas come on top.  `unready` Pods that it
-    selects are not ready at first.  Where how many are expected is `untold`, since an owner of these Pods has no scale,
-    it allows no disruption unless minAvailable is a number.  One that limits nothing allows none, either.
+    selects are not ready at first.  Where how many are expected is `untold`, since an owner of these Pods has no scale
+    or none has an owner, it allows no disruption unless minAvailable is a number.  One that limits nothing allows
+    none, either.
     """
 
     written: DisruptionBudget
@@ -107,7 +110,8 @@ class Budget(NamedTuple):
             waiting = [pod.on("") for _, _, pod in state.waiting if pod.namespace == self.namespace]
             expected = self._bound(state) + sum(self.selector.matches(dict(pod.labels)) for pod in waiting)
         healthy, desired, allowed = self.healthy(state), self.desired(replicas), self.allowed(replicas, state)
-        return BudgetStatus(str(self), *self.written.limit, healthy, desired, expected, allowed)
+        untold = self.untold and not self._is_number
+        return BudgetStatus(str(self), *self.written.limit, healthy, desired, expected, allowed, untold)
 
     def limited(self, number: int | None) -> Budget:
         """Return the budget with a number as its limit; as it is if that is None."""
@@ -206,6 +210,7 @@ def drain(
     upstream: drain.go:DrainCmdOptions.RunDrain, drain.go:Helper.evictPods (v1.37)
     """
     asked, number, held = tuple(budgets), 0, list[KeptPod]()
+    statuses, counted = dict[str, BudgetStatus](), 0  # They stay as they are until a Pod is evicted.
     for node in nodes:
         listed = set(state.on(node))
         while left := [pod for pod in state.on(node) if pod.active and pod in listed]:
@@ -220,15 +225,20 @@ def drain(
                     settle(False)
             settle(True)
             if number == before and kept:
-                held += [_kept(pod, by, replicas, state) for pod, by in kept]
+                if number != counted:
+                    statuses, counted = {}, number
+                for name, budget in {str(budget): budget for _, by in kept for budget in by}.items():
+                    if name not in statuses:
+                        statuses[name] = budget.status(replicas, state)
+                held += [_kept(pod, by, statuses) for pod, by in kept]
                 if any(len(by) == 1 for _, by in kept):
                     return Drained(number, tuple(held))
                 break
     return Drained(number, tuple(held))
 
 
-def _kept(pod: Pod, by: tuple[Budget, ...], replicas: int, state: State) -> KeptPod:
+def _kept(pod: Pod, by: tuple[Budget, ...], statuses: Mapping[str, BudgetStatus]) -> KeptPod:
     """Return a Pod that budgets keep, with their numbers."""
     eviction = BlockedEviction(pod.node, tuple(map(str, by)))
     name = f"{pod.namespace}/{pod.name}" if pod.name else ""
-    return KeptPod(eviction, name, pod.workload, tuple([budget.status(replicas, state) for budget in by]))
+    return KeptPod(eviction, name, pod.workload, tuple([statuses[budget] for budget in eviction.budgets]))

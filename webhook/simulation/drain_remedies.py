@@ -15,9 +15,10 @@ from webhook.objects.references import ObjectRef
 from webhook.placement.commands import ClusterEdit, Command, commands, deleting_budget, replacing, scaling
 from webhook.simulation.disruption import BlockedEviction, DrainChange, Drained, KeptPod
 from webhook.simulation.run import Plan, StepOutcome, run
+from webhook.simulation.state import OutOfPlacementsError
 from webhook.simulation.step import APPLY, SCALE
 
-MOST_DRAIN_REMEDIES, MOST_TRIES = 3, 24  # for one drain
+MOST_DRAIN_REMEDIES, MOST_TRIES, MOST_REPLAYED = 3, 24, 100_000  # the last: placements in all tries
 COSTS = (1, 2, 3)  # of a workload that is scaled, a limit that is changed, and a budget that is deleted
 
 
@@ -32,30 +33,29 @@ def drain_remedies(
     plan: Plan, seed: int, outcomes: Sequence[Sequence[StepOutcome]]
 ) -> dict[int, tuple[DrainRemedy, ...]]:
     """
-    Return, by the number of the step, what lets each drain end that is held in any run, the least invasive change
-    first; a drain for which nothing can be tried is left out.
+    Return, by the number of the step, what lets the first drain end that is held in any run, the least invasive change
+    first; nothing where nothing can be tried.
     """
-    remedies = {}
     for i in range(len(plan.steps)):
         held = (number for number, of_run in enumerate(outcomes) if (of := of_run[i + 1].drained) and of.kept)
         if (number := next(held, None)) is not None:
             search = _Search(plan, i, seed, number, outcomes[number][i + 1])
             helping = tuple(islice(search.remedies(), MOST_DRAIN_REMEDIES))
-            if search.tried:
-                remedies[i] = helping
-    return remedies
+            return {i: helping} if search.tried else {}
+    return {}
 
 
 class _Search:
     """
-    The changes that were `tried` on a run in which the drain of a step is held, as its `outcome` says.
+    The changes that were `tried` on a run in which the drain of a step is held, as its `outcome` says.  So many
+    `placements` are left for others.
 
     A change helps only if no more Pods of the workloads wait then of which budgets have kept Pods.
     """
 
     def __init__(self, plan: Plan, step: int, seed: int, number: int, outcome: StepOutcome) -> None:
         self.plan, self.step = replace(plan, steps=plan.steps[: step + 1]), step
-        self.seed, self.number, self.outcome = seed, number, outcome
+        self.seed, self.number, self.outcome, self.placements = seed, number, outcome, MOST_REPLAYED
         self.tried, self.workloads = list[DrainChange](), set[str]()
         self.scales, name = dict(plan.scales), plan.named.name
         if name in self.scales:
@@ -91,9 +91,10 @@ class _Search:
         sizes = dict.fromkeys((1, len(kept)))
         if status.field == "minAvailable":
             missing = status.desired - status.healthy
-            for workload in sorted({pod.workload for pod in kept} & self.scales.keys()):
+            workloads = {pod.workload for pod in kept} & self.scales.keys() if status.expected else ()
+            for workload in sorted(workloads):
                 before, most = change.more.get(workload, 0), self.scales[workload].replicas
-                more = [before + missing + size for size in sizes if before + missing + size <= most]
+                more = [before + missing + size for size in sizes if before < before + missing + size <= most]
                 yield [change._replace(more={**change.more, workload: number}) for number in more]
             limits = [status.healthy - size for size in sizes]
         else:
@@ -102,10 +103,15 @@ class _Search:
 
     def _try(self, change: DrainChange, cause: BlockedEviction) -> Drained | None:
         """Return what the drain comes to after a change; None if the cause is still there, or more Pods wait."""
-        if len(self.tried) >= MOST_TRIES:
+        if len(self.tried) >= MOST_TRIES or not self.placements:
+            return None
+        try:
+            outcome = run(replace(self.plan, changes={self.step: change}), self.seed, self.number, self.placements)[-1]
+        except OutOfPlacementsError:
+            self.placements = 0
             return None
         self.tried.append(change)
-        outcome = run(replace(self.plan, changes={self.step: change}), self.seed, self.number)[-1]
+        self.placements -= outcome.placements
         if outcome.drained is None or cause in outcome.drained.held or self._waiting(outcome) > self._waiting():
             return None
         return outcome.drained

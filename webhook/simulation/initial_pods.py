@@ -149,7 +149,7 @@ def _with_pods(budget: DisruptionBudget, controllers: Controllers) -> Budget:
         sum(_scale(there.get(owner), number) for owner, number in owners.items() if owner not in own),
         any(owner in own for owner in owners),
         unready,
-        any((owner.group, owner.kind) in WITHOUT_SCALE for owner in owners),
+        not owners or any((owner.group, owner.kind) in WITHOUT_SCALE for owner in owners),
     )
 
 

@@ -174,12 +174,14 @@ def _scales(controllers: Controllers, names: Set[str]) -> Iterator[tuple[str, Sc
     no other.
     """
     others = controllers.cluster.others.values()
-    autoscalers = [scaler for raw in others if (scaler := read_autoscaler(raw, "")) is not None]
+    autoscalers = [scaler.target for raw in others if (scaler := read_autoscaler(raw, "")) is not None]
+    scaled = {(target.namespace, target.kind, target.name) for target in autoscalers}  # Few name the API group.
     named = [raw for raw in others if is_simulated(raw) and str(ObjectRef.of(raw)) in names]
     stateless = [workload for workload in map(read_workload_object, named) if workload.ref.kind != STATEFUL]
     for workload in (*stateless, controllers.workload):
-        if workload.owner is None and not any(scaler.scales(workload.ref) for scaler in autoscalers):
-            yield str(workload.ref), Scale(workload.ref, _replicas(workload))
+        ref = workload.ref
+        if workload.owner is None and (ref.namespace, ref.kind, ref.name) not in scaled:
+            yield str(ref), Scale(ref, _replicas(workload))
 
 
 def _refused(raw: Raw, stored: Raw) -> Iterator[str]:

@@ -92,6 +92,7 @@ class BudgetNumbers(NamedTuple):
     desired: Range
     expected: Range
     allowed: Range
+    untold: bool = False
 
 
 class KeptPods(NamedTuple):
@@ -201,10 +202,10 @@ def _kept(drains: Sequence[Drained], runs: int) -> dict[BlockedEviction, KeptPod
 def _kept_pods(each: Sequence[Sequence[KeptPod]], runs: int) -> KeptPods:
     names = [{f"Pod {pod.name}" if pod.name else f"a Pod of {pod.workload}" for pod in kept} for kept in each]
     asked = zip(*(kept[0].budgets for kept in each), strict=True)  # All Pods of a run ask at the same time.
-    budgets = [
-        BudgetNumbers(*of_runs[0][:3], *map(ranged, zip(*(status[3:] for status in of_runs), strict=True)))
-        for of_runs in asked
-    ]
+    budgets = list[BudgetNumbers]()
+    for of_runs in asked:
+        ranges = map(ranged, zip(*(status[3:-1] for status in of_runs), strict=True))
+        budgets.append(BudgetNumbers(*of_runs[0][:3], *ranges)._replace(untold=of_runs[0].untold))
     return KeptPods({name: share * len(each) / runs for name, share in _shares(names).items()}, tuple(budgets))
 
 
