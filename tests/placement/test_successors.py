@@ -21,8 +21,17 @@ SSD = {"nodeSelector": {"disk": "ssd"}}
 def owner(kind="StatefulSet", update="2", of=None, **spec):
     """A workload whose template asks for no label of nodes any more."""
     made = workload(kind, owner=of, spec=spec)
-    made["spec"]["template"]["spec"] = {"containers": requesting()}
+    if "template" not in spec:
+        made["spec"]["template"]["spec"] = {"containers": requesting()}
     return {**made, "status": {"updateRevision": update}}
+
+
+def with_metadata(raw, **fields):
+    return {**raw, "metadata": {**raw["metadata"], **fields}}
+
+
+def of_template(**spec):
+    return {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": requesting(), **spec}}
 
 
 def old(name="web-1", revision="1", kind="StatefulSet", **spec):
@@ -77,6 +86,39 @@ def test_several_pods_of_an_old_template():
 )
 def test_a_pod_that_is_not_made_again_of_another_template(made_by, waiting):
     assert again(made_by, waiting) is None
+
+
+START_5 = {"ordinals": {"start": 5}}
+GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("made_by", "waiting"),
+    [
+        (owner(**START_5), old("web-4")),
+        (owner(**START_5), old("web-8")),
+        (owner(**START_5, updateStrategy={"rollingUpdate": {"partition": 2}}), old("web-6")),
+        (owner(), old("web-x")),
+        (owner(), old("other-1")),
+        (owner(replicas=0), old("web-0")),
+        (owner("ReplicaSet", replicas=0), old(kind="ReplicaSet")),
+        (with_metadata(owner(), **GOING), old()),
+        (with_metadata(owner(), uid="of another"), old()),
+        (owner(template=None), old()),
+        (owner("ReplicaSet", template="x"), old(kind="ReplicaSet")),
+        (owner(template={"spec": {}}), old()),
+        (owner(template=of_template(schedulingGates=[{"name": "wait"}])), old()),
+        (owner(template=of_template(schedulerName="another")), old()),
+        (owner(template=of_template(nodeName="a1")), old()),
+    ],
+)
+def test_a_pod_that_is_not_made_again_or_not_placed_then(made_by, waiting):
+    assert again(made_by, waiting) is None
+
+
+def test_ordinals_are_counted_from_the_first():
+    assert again(owner(**START_5, updateStrategy={"rollingUpdate": {"partition": 2}}), old("web-7")) is not None
+    assert again(with_metadata(owner(), uid="u1"), old()) is not None
 
 
 def test_a_pod_that_only_its_deletion_replaces():

@@ -181,7 +181,7 @@ def _explained(
     explanation = explain(tried.cycle, subject.unmodelled)
     fixes: tuple[Remedy, ...] = ()
     if not (explanation.feasibility.feasible or subject.node):
-        again = made_again([subject], tried.cycle, known.others, defaults)
+        again = made_again([subject], tried.cycle, known.others, defaults, profiles)
         fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
     said, computed = subject.verdict, explanation.message
     compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause

@@ -52,6 +52,11 @@ class WorkloadObject:
         return max(0, integer(self.spec.get("minReadySeconds")) or 0)
 
     @property
+    def terminating(self) -> bool:
+        """Whether it is being deleted."""
+        return value_at(self.raw, ("metadata", "deletionTimestamp")) is not None
+
+    @property
     def paused(self) -> bool:
         return self.spec.get("paused") is True
 

@@ -94,7 +94,7 @@ def _explained(
     tries = bool(tried_on) and not explanation.feasibility.feasible
     fixes: tuple[Remedy, ...] = ()
     if tries:
-        again = made_again(tried_on, tried.cycle, others)
+        again = made_again(tried_on, tried.cycle, others, profiles=profiles)
         fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
     subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))
     return group._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)

@@ -149,7 +149,7 @@ def pending(
     groups = list[Group]()
     for i, (key, alike) in enumerate(largest_first):
         crowd = everybody if together else Crowd([_waiter(pod) for pod in alike], snapshot, tries)
-        groups.append(_group(*key[:4], alike, crowd, i < tried, others, defaults))
+        groups.append(_group(*key[:4], alike, crowd, i < tried, others, defaults, profiles))
     said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.states_cause]
     return PendingList(
         tuple(groups),
@@ -204,6 +204,7 @@ def _group(
     tries: bool,
     others: Mapping[ObjectKey, Raw],
     defaults: DefaultsOf,
+    profiles: Profiles,
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
     unknown = tuple(dict.fromkeys(gap for pod in alike for gap in pod.gaps))
@@ -218,7 +219,7 @@ def _group(
     reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
     fixes: tuple[Remedy, ...] = ()
     if tries:
-        again = made_again([pod.subject for pod in alike], cycle, others, defaults)
+        again = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
         fixes = with_successors(remedies(cycle, alike[0].feasibility), again)
     for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:

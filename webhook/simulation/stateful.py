@@ -48,7 +48,7 @@ class StatefulSet:
 
     def _is_old(self, pod: Pod) -> bool:
         """Return whether a Pod is to be of the template as it is now, and is not."""
-        replaced = not self.update.on_delete and pod.ordinal >= self.update.first + self.update.partition
+        replaced = not self.update.on_delete and self.update.is_updated(pod.ordinal)
         return replaced and pod.revision != self.revision
 
     def roll_out(self, maker: Maker) -> None:
