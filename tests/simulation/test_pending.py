@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.build import pod, workload
 from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import INFRA, ZONE, node, requesting, running, spread
@@ -279,3 +281,24 @@ def test_a_pod_of_an_old_template_is_deleted_and_nothing_is_changed_in_the_templ
         group.frees.least,
         [str(command) for command in group.commands],
     )
+
+
+MADE_AGAIN = "delete the 4 Pods that wait: their controller makes them again of the new template"
+
+
+@pytest.mark.parametrize(
+    ("asked", "change"),
+    [
+        ("5", f"lower the requests: cpu from 5 to 3, and {MADE_AGAIN}"),
+        ("4", MADE_AGAIN),
+    ],
+)
+def test_the_template_is_changed_where_not_all_pods_that_are_deleted_run(asked, change):
+    there = workload("StatefulSet", spec={"replicas": 4})
+    there["spec"]["template"]["spec"] = {"containers": requesting(asked)}
+    others = {ObjectRef.of(there).key: there}
+    subjects = [of_pod(waiting(f"web-{i}", owner="StatefulSet/web", cpu="9"), others) for i in range(4)]
+    nodes = [node("n1", cpu="8"), node("n2", cpu="8")]
+    (group,) = pending(subjects, from_objects(nodes, LATEST), LATEST, others=others).groups
+
+    assert (change, 4) == (group.remedy.change, group.frees.least)

@@ -7,6 +7,7 @@ All Pods that kube-scheduler could not place, grouped by what made them and by c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
@@ -24,12 +25,12 @@ from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, at
 from webhook.placement.successors import made_again, with_successors
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
-from webhook.scheduler.framework import Feasibility, Framework, message
+from webhook.scheduler.framework import Feasibility, Framework, find_feasible, message
 from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation.controllers import STATEFUL
-from webhook.simulation.waiting import changed, placed
+from webhook.simulation.waiting import changed, placed, placed_in
 
 PASSES = "a node passes now"
 # Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
@@ -221,6 +222,8 @@ def _group(
     if tries:
         again = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
         fixes = with_successors(remedies(cycle, alike[0].feasibility), again)
+        if again is not None and reaches and crowd.running(again, alike).least < len(again.remade):
+            fixes += tuple(_with_new_template(again, crowd))
     for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
             continue  # A Pod that runs is not deleted for one that waits.
@@ -241,6 +244,17 @@ def _group(
         commands=commands(best.edits, None) if best is not None and best.where == NOW else (),
         misspelt=misspelt_keys(cycle),
     )
+
+
+def _with_new_template(again: Remedy, crowd: Crowd) -> Iterator[Remedy]:
+    """Yield changes of the new template for those that do not run of Pods which are made again of it."""
+    cycle = replace(again.cycle, snapshot=crowd.after(again))
+    feasibility = find_feasible(cycle)
+    for fix in remedies(cycle, feasibility) if not feasibility.feasible else ():
+        if fix.where != NOW and not fix.also_now:
+            changed_now = replace(fix.cycle, snapshot=again.cycle.snapshot)
+            words = f"{fix.change}, and {again.change}"
+            yield again._replace(change=words, where=fix.where, nodes=fix.nodes, cycle=changed_now, edits=None)
 
 
 def _waiter(pod: WaitingPod) -> Waiter:
@@ -342,14 +356,7 @@ class Crowd:
         It is none if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
         its workload, that ask for the same; Pods that are made again are all of the new template.
         """
-        attempts = [waiter.cycle for waiter in self._waiting]
-        names = {pod.subject.ref for pod in alike}
-        asked = _asked(alike[0].cycle) if remedy.where != NOW else None
-        namespace, of_template = remedy.cycle.pod.namespace, dict[int, Cycle]()
-        for i, (ref, cycle, _) in enumerate(self._waiting):
-            again = ref.namespace == namespace and ref.name in remedy.remade
-            if again or (asked is not None and ref in names and _asked(cycle) == asked):
-                attempts[i] = of_template.setdefault(id(cycle), changed(cycle, remedy.cycle))
+        attempts, names = self._attempts(remedy, alike), {pod.subject.ref for pod in alike}
         gained = [
             {
                 waiter.ref
@@ -362,6 +369,22 @@ class Crowd:
             return NONE_RUNS
         numbers = sorted(min(len(refs), self.stuck) for refs in gained)
         return Runs(*numbers)
+
+    def after(self, remedy: Remedy) -> Snapshot:
+        """Return the cluster with all Pods that run after a change."""
+        return placed_in(self._attempts(remedy), remedy.cycle.snapshot, self._most)[1]
+
+    def _attempts(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> list[Cycle]:
+        """Return the attempts to place the Pods after a change."""
+        attempts = [waiter.cycle for waiter in self._waiting]
+        names = {pod.subject.ref for pod in alike}
+        asked = _asked(alike[0].cycle) if remedy.where != NOW else None
+        namespace, of_template = remedy.cycle.pod.namespace, dict[int, Cycle]()
+        for i, (ref, cycle, _) in enumerate(self._waiting):
+            again = ref.namespace == namespace and ref.name in remedy.remade
+            if again or (asked is not None and ref in names and _asked(cycle) == asked):
+                attempts[i] = of_template.setdefault(id(cycle), changed(cycle, remedy.cycle))
+        return attempts
 
 
 def _asked(cycle: Cycle) -> tuple[object, ...]:
