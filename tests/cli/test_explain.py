@@ -541,6 +541,17 @@ def test_a_pod_of_an_old_template_is_to_be_deleted_first(run):
     assert "    kubectl delete pod web-2 -n shop" in out.splitlines()
 
 
+def test_the_template_of_a_pod_that_is_not_made_again_has_changed(run):
+    made_by = workload("StatefulSet", spread(maxSkew=2), spec={"podManagementPolicy": "Parallel"})
+    made_by = {**made_by, "status": {"updateRevision": "2"}}
+    waits = {**WAITING, "metadata": {**WAITING["metadata"], **owned_by("StatefulSet/web")}}
+    waits["metadata"]["labels"] = {"app": "web", "controller-revision-hash": "1"}
+    out = explain(run, "pod/web-9", listed(*NODES, running("a1"), running("b1"), waits, made_by)).out
+
+    assert "  The template of StatefulSet/web has changed since this Pod was made." in out.splitlines()
+    assert "in the template" not in out
+
+
 def test_a_message_that_gives_no_reason_is_not_compared(run):
     unsaid = {
         **WAITING,

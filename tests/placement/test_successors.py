@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import pod, workload
+from tests.support.build import owned_by, pod, workload
 from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import node, requesting
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import NOW, remedies
 from webhook.placement.subject import attempt, of_pod
-from webhook.placement.successors import made_again, with_successors
+from webhook.placement.successors import changed_since, made_again, with_successors
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.framework import find_feasible
 from webhook.scheduler.snapshot import from_objects
@@ -147,3 +147,31 @@ def test_nothing_is_to_be_changed_in_the_template_then():
 
     assert fixes == with_successors(fixes, None)
     assert (remedy, *(fix for fix in fixes if fix.where == NOW)) == with_successors(fixes, remedy)
+    assert () == with_successors([fix for fix in fixes if fix.where != NOW], None, outdated=True)
+
+
+def of_deployment(**newer):
+    """A Deployment, its old ReplicaSet, and one more of these fields."""
+    template = of_template(nodeSelector={"disk": "ssd"})
+    older = owner("ReplicaSet", of="Deployment/web", template=template)
+    return [owner("Deployment", **newer), {**older, "metadata": {**older["metadata"], "name": "web-1"}}]
+
+
+@pytest.mark.parametrize(
+    ("objects", "of_owner", "changed"),
+    [
+        ([owner(podManagementPolicy="Parallel")], "StatefulSet/web", "StatefulSet/web"),
+        ([owner(update="1")], "StatefulSet/web", ""),
+        ([owner(update="")], "StatefulSet/web", ""),
+        ([], "StatefulSet/web", ""),
+        (of_deployment(), "ReplicaSet/web-1", "Deployment/web"),
+        (of_deployment(template=of_template(nodeSelector={"disk": "ssd"})), "ReplicaSet/web-1", ""),
+        (of_deployment()[1:], "ReplicaSet/web-1", ""),
+    ],
+)
+def test_whose_template_has_changed_since(objects, of_owner, changed):
+    others = {ObjectRef.of(obj).key: obj for obj in objects}
+    raw = old()
+    raw["metadata"].update(owned_by(of_owner))
+
+    assert changed == changed_since(of_pod(raw, others), others)

@@ -41,7 +41,7 @@ from webhook.placement.subject import (
     of_new_pod,
     of_pod,
 )
-from webhook.placement.successors import made_again, with_successors
+from webhook.placement.successors import changed_since, made_again, with_successors
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
@@ -180,13 +180,16 @@ def _explained(
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
     explanation = explain(tried.cycle, subject.unmodelled)
     fixes: tuple[Remedy, ...] = ()
+    changed = changed_since(subject, known.others)
     if not (explanation.feasibility.feasible or subject.node):
         again = made_again([subject], tried.cycle, known.others, defaults, profiles)
-        fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
+        found = remedies(tried.cycle, explanation.feasibility)
+        fixes = with_successors(found, again, outdated=bool(changed))
     said, computed = subject.verdict, explanation.message
     compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause
     notes = (
         *foreign(subject, profiles),
+        *((f"The template of {changed} has changed since this Pod was made.",) if changed else ()),
         *known.notes,
         *(() if subject.exists else clusters.unlisted_classes(subject.raw, known)),
     )

@@ -15,7 +15,13 @@ from webhook.objects.kinds import APPS, CORE, KINDS
 from webhook.objects.labels import labels_in
 from webhook.objects.names import REVISION_HASH
 from webhook.objects.pod_object import PodObject
-from webhook.objects.pod_templates import REPLICA_SET, pod_from_template, template_of
+from webhook.objects.pod_templates import (
+    REPLICA_SET,
+    find_new_replica_set,
+    pod_from_template,
+    replica_sets,
+    template_of,
+)
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
@@ -75,9 +81,37 @@ def deletion(namespace: str, names: tuple[str, ...], nodes: tuple[str, ...], cyc
     return Remedy(words, NOW, nodes, cycle, edits=(deleting(namespace, *names),), remade=names)
 
 
-def with_successors(fixes: Sequence[Remedy], again: Remedy | None) -> tuple[Remedy, ...]:
-    """Return the remedies after the deletion of Pods, if it helps: then nothing is to be changed in the template."""
-    return tuple(fixes) if again is None else (again, *[fix for fix in fixes if fix.where == NOW])
+def with_successors(fixes: Sequence[Remedy], again: Remedy | None, *, outdated: bool = False) -> tuple[Remedy, ...]:
+    """
+    Return the remedies after the deletion of Pods, if it helps: then nothing is to be changed in the template.
+
+    Of a Pod that is `outdated` there is none in the template, either: it is another than that of the Pod.
+    """
+    kept = fixes if again is None and not outdated else [fix for fix in fixes if fix.where == NOW]
+    return tuple(kept) if again is None else (again, *kept)
+
+
+def changed_since(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> str:
+    """
+    Return the workload whose template has changed since it made a Pod, e.g. `StatefulSet/db`; "" where none is known.
+
+    It is a StatefulSet, which tells its revisions, or a Deployment, whose newest ReplicaSet has its template.
+    """
+    pod = subject.pod
+    raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
+    if raw is None:
+        return ""
+    owner = read_workload_object(raw)
+    if (owner.ref.api_version, owner.ref.kind) == WITH_REVISIONS:
+        revisions = {pod.revision_hash, owner.update_revision}
+        return f"{owner.ref.kind}/{owner.ref.name}" if "" not in revisions and len(revisions) == 2 else ""
+    above = others.get(owner.owner.key(pod.namespace)) if owner.owner is not None else None
+    if above is None or ObjectRef.of(above).key[:2] != ("apps", "Deployment"):
+        return ""
+    deployment = read_workload_object(above)
+    newest = find_new_replica_set(deployment, deployment.template, replica_sets(deployment.ref, others))
+    is_newest = newest is not None and newest.ref == owner.ref
+    return "" if is_newest else f"{deployment.ref.kind}/{deployment.ref.name}"
 
 
 def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> WorkloadObject | None:

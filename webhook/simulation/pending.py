@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import APPS
-from webhook.objects.references import ObjectKey, ObjectRef
+from webhook.objects.references import ObjectKey, ObjectRef, Owner
 from webhook.objects.workload_object import read_workload_object
 from webhook.placement.commands import Command, commands
 from webhook.placement.explanation import agrees
@@ -22,7 +22,7 @@ from webhook.placement.gaps import gaps
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.remedies import NOW, Remedy, misspelt_keys, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
-from webhook.placement.successors import made_again, with_successors
+from webhook.placement.successors import changed_since, made_again, with_successors
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Feasibility, Framework, find_feasible, message
@@ -216,12 +216,15 @@ def _group(
     if alike[0].preempts:
         made = alike[0].preemption
         return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, preemption=made)
+    current = _current(alike, others) if tries else None
+    if current is not None:
+        alike = [current, *[pod for pod in alike if pod is not current]]
     best, most, cycle, made_by = None, NONE_RUNS, alike[0].cycle, alike[0].subject.made_by
     reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
     fixes: tuple[Remedy, ...] = ()
     if tries:
         again = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
-        fixes = with_successors(remedies(cycle, alike[0].feasibility), again)
+        fixes = with_successors(remedies(cycle, alike[0].feasibility), again, outdated=current is None)
         if again is not None and reaches and crowd.running(again, alike).least < len(again.remade):
             fixes += tuple(_with_new_template(again, crowd))
     for remedy in fixes:
@@ -244,6 +247,14 @@ def _group(
         commands=commands(best.edits, None) if best is not None and best.where == NOW else (),
         misspelt=misspelt_keys(cycle),
     )
+
+
+def _current(alike: Iterable[WaitingPod], others: Mapping[ObjectKey, Raw]) -> WaitingPod | None:
+    """Return the first of the Pods whose template has not changed since it was made; None if that of all has."""
+    by_revision: dict[tuple[Owner | None, str], WaitingPod] = {}
+    for pod in alike:
+        by_revision.setdefault((pod.subject.pod.owner, pod.subject.pod.revision_hash), pod)
+    return next((pod for pod in by_revision.values() if not changed_since(pod.subject, others)), None)
 
 
 def _with_new_template(again: Remedy, crowd: Crowd) -> Iterator[Remedy]:
