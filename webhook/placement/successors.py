@@ -11,12 +11,11 @@ from dataclasses import replace
 
 from webhook.objects.claim_templates import claims_of_set
 from webhook.objects.fields import Raw, as_mapping, texts_at
-from webhook.objects.kinds import APPS, CORE, KINDS
+from webhook.objects.kinds import APPS, KINDS
 from webhook.objects.labels import labels_in
 from webhook.objects.names import REVISION_HASH
 from webhook.objects.pod_object import PodObject
 from webhook.objects.pod_templates import (
-    REPLICA_SET,
     find_new_replica_set,
     pod_from_template,
     replica_sets,
@@ -24,7 +23,7 @@ from webhook.objects.pod_templates import (
 )
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
-from webhook.objects.workload_object import WorkloadObject, read_workload_object
+from webhook.objects.workload_object import IF_DELETED, WorkloadObject, reach_of_template, read_workload_object
 from webhook.placement.commands import deleting, read_template
 from webhook.placement.created_pods import PodCreation, read_creation
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
@@ -38,11 +37,10 @@ WITH_REVISIONS = (APPS, "StatefulSet")
 
 def keeps_waiting_pods(raw: Raw) -> bool:
     """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
-    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
-    if (ref.api_version, ref.kind) == WITH_REVISIONS:
-        update = workload_object.stateful_set_update
-        return update.ordered or update.on_delete
-    return (ref.api_version, ref.kind) in ((APPS, REPLICA_SET), (CORE, "ReplicationController"))
+    ref = ObjectRef.of(raw)
+    if (ref.api_version, ref.kind) == WITH_REVISIONS and read_workload_object(raw).stateful_set_update.ordered:
+        return True
+    return ref.kind != "DaemonSet" and reach_of_template(raw) == IF_DELETED  # Its Pods are tied each to a node.
 
 
 def made_again(

@@ -13,9 +13,8 @@ from math import inf
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
-from webhook.objects.kinds import APPS
 from webhook.objects.references import ObjectKey, ObjectRef, Owner
-from webhook.objects.workload_object import read_workload_object
+from webhook.objects.workload_object import IF_DELETED, ROLLS_OUT, reach_of_template
 from webhook.placement.commands import Command, commands
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
@@ -29,7 +28,6 @@ from webhook.scheduler.framework import Feasibility, Framework, find_feasible, m
 from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
-from webhook.simulation.controllers import STATEFUL
 from webhook.simulation.waiting import changed, placed, placed_in
 
 PASSES = "a node passes now"
@@ -312,12 +310,7 @@ def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features,
 
 def _reaches(raw: Raw | None) -> bool:
     """Return whether a change of the template reaches the Pods that wait."""
-    if raw is None:
-        return True
-    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
-    if (ref.api_version, ref.kind) == (APPS, STATEFUL):
-        return not workload_object.stateful_set_update.partition
-    return ref.kind not in ("Job", "CronJob") and not workload_object.paused
+    return raw is None or reach_of_template(raw) in (ROLLS_OUT, IF_DELETED)
 
 
 class Waiter(NamedTuple):
