@@ -251,6 +251,15 @@ def test_a_misspelt_key_is_put_right_and_no_node_labelled_with_it():
     assert not [one for one in found(cycle) if "label" in one[1]]
 
 
+def test_a_well_known_key_is_meant_by_its_last_part_where_nodes_have_it():
+    cycle = attempted(node("a1", "a"), node("b1", "b"), constraints=[spread("zone"), spread("region"), spread("rack")])
+    single = attempted(node("a1", "a"), node("b1", "b"), constraints=[spread("zone")])
+
+    assert {"zone": ZONE} == misspelt_keys(cycle)
+    assert (IN_TEMPLATE, f"topologyKey: {ZONE} on constraint 0") == next(iter(found(single)))
+    assert {} == misspelt_keys(attempted(node("a1", "a", labels={"zone": "a"}), constraints=[spread("zone")]))
+
+
 def test_a_node_gets_the_zone_in_which_it_is_and_no_invented_one():
     """In zone a it would not help: there are too many Pods already."""
     there = [node("a1", "a"), running("a1", **OWNED), node("b1", "b", taints=[INFRA]), node("x1")]

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from webhook.objects.likeness import likely_meant
-from webhook.objects.names import HOSTNAME, ZONE
+from webhook.objects.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
 from webhook.placement import affinity_changes, template_edits, volume_changes
 from webhook.placement.commands import ClusterEdit, ObjectEdit, deleting
 from webhook.placement.obstacles import obstacles
@@ -277,8 +277,10 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
 
 def misspelt_keys(cycle: Cycle) -> dict[str, str]:
     """Return the topology keys of hard constraints that no node has, each with the well-known key that was meant."""
-    absent = {constraint.topology_key for constraint in _hard(cycle)} - cycle.snapshot.nodes.label_keys
-    return {key: meant for key in sorted(absent) if (meant := likely_meant(key)) is not None}
+    there = cycle.snapshot.nodes.label_keys
+    short = {known.rpartition("/")[2]: known for known in {*TOPOLOGY_LABELS, HOSTNAME} & there}
+    absent = {constraint.topology_key for constraint in _hard(cycle)} - there
+    return {key: meant for key in sorted(absent) if (meant := likely_meant(key) or short.get(key)) is not None}
 
 
 def _hard(cycle: Cycle) -> list[Constraint]:
