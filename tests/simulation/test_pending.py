@@ -304,12 +304,14 @@ def test_the_template_is_changed_where_not_all_pods_that_are_deleted_run(asked, 
     assert (change, 4) == (group.remedy.change, group.frees.least)
 
 
-@pytest.mark.parametrize(("revision", "change"), [("1", None), ("2", "lower the requests: cpu from 9 to 8")])
+@pytest.mark.parametrize(
+    ("revision", "change"), [("1", None), ("2", "remove the nodeSelector and the required node affinity")]
+)
 def test_nothing_is_changed_in_a_template_that_has_changed_since(revision, change):
     there = workload("StatefulSet", spec={"replicas": 4, "podManagementPolicy": "Parallel"})
     there = {**there, "status": {"updateRevision": "2"}}
     others = {ObjectRef.of(there).key: there}
-    waits = [waiting(f"web-{i}", owner="StatefulSet/web", cpu="9") for i in range(2)]
+    waits = [waiting(f"web-{i}", owner="StatefulSet/web", nodeSelector={"disk": "ssd"}) for i in range(2)]
     for raw, each in zip(waits, ("1", revision), strict=True):
         raw["metadata"]["labels"]["controller-revision-hash"] = each
     (group,) = pending(
