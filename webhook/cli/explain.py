@@ -184,8 +184,8 @@ def _explained(
     changed = changed_since(subject, known.others)
     if not (explanation.feasibility.feasible or subject.node):
         again = made_again([subject], tried.cycle, known.others, defaults, profiles)
-        found = remedies(tried.cycle, explanation.feasibility)
-        fixes = with_successors(found, again, outdated=bool(changed))
+        changes = remedies(tried.cycle, explanation.feasibility)
+        fixes = with_successors(changes, again, outdated=bool(changed))
     said, computed = subject.verdict, explanation.message
     compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause
     notes = (

@@ -117,12 +117,12 @@ def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
     for all nodes, a larger one is the last of those in the cluster.
     """
     finders = _finders(cycle, feasibility)
-    found = list(_single(cycle, finders)) or list(_pairs(cycle, finders))
+    helping = list(_single(cycle, finders)) or list(_pairs(cycle, finders))
     if refused(feasibility, NODE_RESOURCES_FIT):
         places = _places_of_new(cycle)
         larger = [(NOW, partial(_with_larger_node, like=like, place=place)) for like, place in places]
-        found += islice(_single(cycle, larger), 1)
-    return _printed(found)
+        helping += islice(_single(cycle, larger), 1)
+    return _printed(helping)
 
 
 def asking_as(pod: IncomingPod, changed: IncomingPod) -> IncomingPod:

@@ -95,8 +95,8 @@ def _explained(
     fixes: tuple[Remedy, ...] = ()
     if tries:
         again = made_again(tried_on, tried.cycle, others, profiles=profiles)
-        found = remedies(tried.cycle, explanation.feasibility)
+        changes = remedies(tried.cycle, explanation.feasibility)
         outdated = bool(changed_since(group.subject, others))
-        fixes = with_successors(found, again, outdated=outdated)
+        fixes = with_successors(changes, again, outdated=outdated)
     subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))
     return group._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)
