@@ -514,19 +514,45 @@ def test_a_template_in_a_file_is_changed_there_and_by_no_command(run):
     assert "kubectl patch" not in explain(run, "-f new", in_cluster, new=deployment_file).out
 
 
+BY_HAND = "for the next Pod: no rollout starts, delete the Pods that are to be replaced"
+
+
 def test_the_pod_that_an_ordered_stateful_set_waits_for_is_deleted_after_the_change(run):
     made = workload("StatefulSet", spread(), spec={"replicas": 3})
     made["spec"]["template"]["spec"]["containers"] = requesting()
     there = [running(on, owner="StatefulSet/web") for on in ("a1", "b1")]
     for i, one in enumerate(there):
         one["metadata"]["name"] = f"web-{i}"
-    asking = pod(spread(), name="web-2", owner="StatefulSet/web", spec=WAITING["spec"]) | {"status": WAITING["status"]}
-    _, out, _ = explain(run, "pod/web-2 -o json", listed(*NODES, *there, asking, made))
-    by_change = {one["change"]: one for one in json.loads(out)["remedies"]}
+    for names in ("web-2",), ("web-2", "web-3"):
+        made["spec"]["replicas"] = 2 + len(names)
+        waits = [
+            pod(spread(maxSkew=1), name=name, owner="StatefulSet/web", spec=WAITING["spec"])
+            | {"status": WAITING["status"]}
+            for name in names
+        ]
+        for asked in ("pod/web-2", "statefulset/web"):
+            _, out, _ = explain(run, f"{asked} -o json", listed(*NODES, *there, *waits, made))
+            by_change = {one["change"]: one for one in json.loads(out)["remedies"]}
 
-    first, second = by_change["maxSkew: 2 on constraint 0"]["commands"]
-    assert first["shell"].startswith("kubectl patch statefulset.apps/web -n shop ")
-    assert "kubectl delete pod web-2 -n shop" == second["shell"]
+            first, second = by_change["remove constraint 0"]["commands"]
+            assert first["shell"].startswith("kubectl patch statefulset.apps/web -n shop ")
+            assert f"kubectl delete pod {' '.join(names)} -n shop" == second["shell"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "price"),
+    [
+        ("Deployment", {"paused": True}, "it is paused: no rollout starts"),
+        ("StatefulSet", {"updateStrategy": {"type": "OnDelete"}}, BY_HAND),
+        ("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, BY_HAND),
+    ],
+)
+def test_a_change_of_a_template_that_starts_no_rollout(run, kind, spec, price):
+    made = workload(kind, spread(), spec=spec)
+    made["spec"]["template"]["spec"]["containers"] = requesting()
+    out = explain(run, f"{kind.lower()}/web", listed(*NODES, running("a1"), running("b1"), made)).out
+
+    assert f"  in the template of {kind}/web ({price})" in out.splitlines()
 
 
 def test_a_pod_of_an_old_template_is_to_be_deleted_first(run):
@@ -539,6 +565,17 @@ def test_a_pod_of_an_old_template_is_to_be_deleted_first(run):
     assert "delete Pod web-2: its controller makes it again of the new template" == first.split("   ->")[0].strip()
     assert not any("maxSkew" in change for change in others)
     assert "    kubectl delete pod web-2 -n shop" in out.splitlines()
+
+
+def test_the_template_of_a_pod_that_is_not_made_again_has_changed(run):
+    made_by = workload("StatefulSet", spread(maxSkew=2), spec={"podManagementPolicy": "Parallel"})
+    made_by = {**made_by, "status": {"updateRevision": "2"}}
+    waits = {**WAITING, "metadata": {**WAITING["metadata"], **owned_by("StatefulSet/web")}}
+    waits["metadata"]["labels"] = {"app": "web", "controller-revision-hash": "1"}
+    out = explain(run, "pod/web-9", listed(*NODES, running("a1"), running("b1"), waits, made_by)).out
+
+    assert "  The template of StatefulSet/web has changed since this Pod was made." in out.splitlines()
+    assert "in the template" not in out
 
 
 def test_a_message_that_gives_no_reason_is_not_compared(run):

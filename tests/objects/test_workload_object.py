@@ -7,7 +7,16 @@ import pytest
 from tests.support.build import workload
 from webhook.objects.names import REVISION_ANNOTATION
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
-from webhook.objects.workload_object import read_workload_object
+from webhook.objects.workload_object import (
+    IF_DELETED,
+    IF_RESUMED,
+    IN_PART,
+    OF_NEXT_JOB,
+    ROLLS_OUT,
+    UNCHANGEABLE,
+    reach_of_template,
+    read_workload_object,
+)
 
 
 @pytest.mark.parametrize(("written", "replicas"), [(3, 3), (0, 0), (None, None), (-1, None), (True, None), ("3", None)])
@@ -44,3 +53,27 @@ def test_an_empty_object_has_nothing():
 
 def test_a_deployment_that_is_paused():
     assert read_workload_object(workload("Deployment", spec={"paused": True})).paused
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "reach"),
+    [
+        ("apps/v1 Deployment", {}, ROLLS_OUT),
+        ("apps/v1 Deployment", {"paused": True}, IF_RESUMED),
+        ("apps/v1 StatefulSet", {}, ROLLS_OUT),
+        ("apps/v1 StatefulSet", {"updateStrategy": {"rollingUpdate": {"partition": 1}}}, IN_PART),
+        ("apps/v1 StatefulSet", {"updateStrategy": {"type": "OnDelete"}}, IF_DELETED),
+        ("apps/v1 DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, IF_DELETED),
+        ("apps/v1 DaemonSet", None, ROLLS_OUT),
+        ("apps/v1 ReplicaSet", {}, IF_DELETED),
+        ("v1 ReplicationController", {}, IF_DELETED),
+        ("batch/v1 CronJob", {}, OF_NEXT_JOB),
+        ("batch/v1 Job", {}, UNCHANGEABLE),
+        ("example.com/v1 Job", {}, ROLLS_OUT),
+        ("example.com/v1 ReplicaSet", {}, ROLLS_OUT),
+    ],
+)
+def test_the_pods_to_which_a_change_of_the_template_comes(kind, spec, reach):
+    api_version, name = kind.split()
+
+    assert reach == reach_of_template({"apiVersion": api_version, "kind": name, "spec": spec})

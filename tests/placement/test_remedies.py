@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, running, spread
+from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, requesting, running, spread
 from webhook.placement import remedies as module
 from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, misspelt_keys, remedies
 from webhook.scheduler.framework import feasible_nodes, find_feasible
@@ -251,6 +251,15 @@ def test_a_misspelt_key_is_put_right_and_no_node_labelled_with_it():
     assert not [one for one in found(cycle) if "label" in one[1]]
 
 
+def test_a_well_known_key_is_meant_by_its_last_part_where_nodes_have_it():
+    cycle = attempted(node("a1", "a"), node("b1", "b"), constraints=[spread("zone"), spread("region"), spread("rack")])
+    single = attempted(node("a1", "a"), node("b1", "b"), constraints=[spread("zone")])
+
+    assert {"zone": ZONE} == misspelt_keys(cycle)
+    assert (IN_TEMPLATE, f"topologyKey: {ZONE} on constraint 0") == next(iter(found(single)))
+    assert {} == misspelt_keys(attempted(node("a1", "a", labels={"zone": "a"}), constraints=[spread("zone")]))
+
+
 def test_a_node_gets_the_zone_in_which_it_is_and_no_invented_one():
     """In zone a it would not help: there are too many Pods already."""
     there = [node("a1", "a"), running("a1", **OWNED), node("b1", "b", taints=[INFRA]), node("x1")]
@@ -264,6 +273,20 @@ def test_a_node_more_is_as_large_as_it_must_be():
     cycle = attempted(node("small", "a", cpu="1"), node("large", "a", cpu="4"), running("large", "3"), cpu="2")
 
     assert (NOW, "add a node (such as large)") in found(cycle)
+
+
+def test_a_node_larger_than_any_there_is():
+    cycle = attempted(node("a1"), node("b1", cpu="4"), cpu="12")
+
+    assert {"a new node"} == found(cycle)[NOW, "add a node with at least 12 of cpu (such as a1 otherwise)"]
+
+
+def test_a_node_that_has_what_no_node_has():
+    gpu = requesting("1")
+    gpu[0]["resources"]["requests"]["example.com/gpu"] = "2"
+    cycle = attempted(node("a1", taints=[INFRA], cpu="2"), node("a2", cpu="500m"), containers=gpu)
+
+    assert (NOW, "add an untainted node with at least 2 of example.com/gpu (such as a1 otherwise)") in found(cycle)
 
 
 def test_a_pod_that_nothing_helps():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import pod, workload
+from tests.support.build import owned_by, pod, workload
 from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import node, requesting
 from webhook.objects.references import ObjectRef
 from webhook.placement.remedies import NOW, remedies
 from webhook.placement.subject import attempt, of_pod
-from webhook.placement.successors import made_again, with_successors
+from webhook.placement.successors import changed_since, made_again, with_successors
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.framework import find_feasible
 from webhook.scheduler.snapshot import from_objects
@@ -21,8 +21,17 @@ SSD = {"nodeSelector": {"disk": "ssd"}}
 def owner(kind="StatefulSet", update="2", of=None, **spec):
     """A workload whose template asks for no label of nodes any more."""
     made = workload(kind, owner=of, spec=spec)
-    made["spec"]["template"]["spec"] = {"containers": requesting()}
+    if "template" not in spec:
+        made["spec"]["template"]["spec"] = {"containers": requesting()}
     return {**made, "status": {"updateRevision": update}}
+
+
+def with_metadata(raw, **fields):
+    return {**raw, "metadata": {**raw["metadata"], **fields}}
+
+
+def of_template(**spec):
+    return {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": requesting(), **spec}}
 
 
 def old(name="web-1", revision="1", kind="StatefulSet", **spec):
@@ -79,6 +88,39 @@ def test_a_pod_that_is_not_made_again_of_another_template(made_by, waiting):
     assert again(made_by, waiting) is None
 
 
+START_5 = {"ordinals": {"start": 5}}
+GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("made_by", "waiting"),
+    [
+        (owner(**START_5), old("web-4")),
+        (owner(**START_5), old("web-8")),
+        (owner(**START_5, updateStrategy={"rollingUpdate": {"partition": 2}}), old("web-6")),
+        (owner(), old("web-x")),
+        (owner(), old("other-1")),
+        (owner(replicas=0), old("web-0")),
+        (owner("ReplicaSet", replicas=0), old(kind="ReplicaSet")),
+        (with_metadata(owner(), **GOING), old()),
+        (with_metadata(owner(), uid="of another"), old()),
+        (owner(template=None), old()),
+        (owner("ReplicaSet", template="x"), old(kind="ReplicaSet")),
+        (owner(template={"spec": {}}), old()),
+        (owner(template=of_template(schedulingGates=[{"name": "wait"}])), old()),
+        (owner(template=of_template(schedulerName="another")), old()),
+        (owner(template=of_template(nodeName="a1")), old()),
+    ],
+)
+def test_a_pod_that_is_not_made_again_or_not_placed_then(made_by, waiting):
+    assert again(made_by, waiting) is None
+
+
+def test_ordinals_are_counted_from_the_first():
+    assert again(owner(**START_5, updateStrategy={"rollingUpdate": {"partition": 2}}), old("web-7")) is not None
+    assert again(with_metadata(owner(), uid="u1"), old()) is not None
+
+
 def test_a_pod_that_only_its_deletion_replaces():
     assert again(owner(podManagementPolicy="Parallel", updateStrategy={"type": "OnDelete"}), old()) is not None
     assert again(owner("ReplicaSet"), old(kind="ReplicaSet")) is not None
@@ -105,3 +147,31 @@ def test_nothing_is_to_be_changed_in_the_template_then():
 
     assert fixes == with_successors(fixes, None)
     assert (remedy, *(fix for fix in fixes if fix.where == NOW)) == with_successors(fixes, remedy)
+    assert () == with_successors([fix for fix in fixes if fix.where != NOW], None, outdated=True)
+
+
+def of_deployment(**newer):
+    """A Deployment, its old ReplicaSet, and one more of these fields."""
+    template = of_template(nodeSelector={"disk": "ssd"})
+    older = owner("ReplicaSet", of="Deployment/web", template=template)
+    return [owner("Deployment", **newer), {**older, "metadata": {**older["metadata"], "name": "web-1"}}]
+
+
+@pytest.mark.parametrize(
+    ("objects", "of_owner", "changed"),
+    [
+        ([owner(podManagementPolicy="Parallel")], "StatefulSet/web", "StatefulSet/web"),
+        ([owner(update="1")], "StatefulSet/web", ""),
+        ([owner(update="")], "StatefulSet/web", ""),
+        ([], "StatefulSet/web", ""),
+        (of_deployment(), "ReplicaSet/web-1", "Deployment/web"),
+        (of_deployment(template=of_template(nodeSelector={"disk": "ssd"})), "ReplicaSet/web-1", ""),
+        (of_deployment()[1:], "ReplicaSet/web-1", ""),
+    ],
+)
+def test_whose_template_has_changed_since(objects, of_owner, changed):
+    others = {ObjectRef.of(obj).key: obj for obj in objects}
+    raw = old()
+    raw["metadata"].update(owned_by(of_owner))
+
+    assert changed == changed_since(of_pod(raw, others), others)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.build import pod, workload
 from tests.support.claims import claim, storage_class, volume
 from tests.support.placing import INFRA, ZONE, node, requesting, running, spread
@@ -279,3 +281,41 @@ def test_a_pod_of_an_old_template_is_deleted_and_nothing_is_changed_in_the_templ
         group.frees.least,
         [str(command) for command in group.commands],
     )
+
+
+MADE_AGAIN = "delete the 4 Pods that wait: their controller makes them again of the new template"
+
+
+@pytest.mark.parametrize(
+    ("asked", "change"),
+    [
+        ("5", f"lower the requests: cpu from 5 to 3, and {MADE_AGAIN}"),
+        ("4", MADE_AGAIN),
+    ],
+)
+def test_the_template_is_changed_where_not_all_pods_that_are_deleted_run(asked, change):
+    there = workload("StatefulSet", spec={"replicas": 4})
+    there["spec"]["template"]["spec"] = {"containers": requesting(asked)}
+    others = {ObjectRef.of(there).key: there}
+    subjects = [of_pod(waiting(f"web-{i}", owner="StatefulSet/web", cpu="9"), others) for i in range(4)]
+    nodes = [node("n1", cpu="8"), node("n2", cpu="8")]
+    (group,) = pending(subjects, from_objects(nodes, LATEST), LATEST, others=others).groups
+
+    assert (change, 4) == (group.remedy.change, group.frees.least)
+
+
+@pytest.mark.parametrize(
+    ("revision", "change"), [("1", None), ("2", "remove the nodeSelector and the required node affinity")]
+)
+def test_nothing_is_changed_in_a_template_that_has_changed_since(revision, change):
+    there = workload("StatefulSet", spec={"replicas": 4, "podManagementPolicy": "Parallel"})
+    there = {**there, "status": {"updateRevision": "2"}}
+    others = {ObjectRef.of(there).key: there}
+    waits = [waiting(f"web-{i}", owner="StatefulSet/web", nodeSelector={"disk": "ssd"}) for i in range(2)]
+    for raw, each in zip(waits, ("1", revision), strict=True):
+        raw["metadata"]["labels"]["controller-revision-hash"] = each
+    (group,) = pending(
+        [of_pod(raw, others) for raw in waits], from_objects([node("n1")], LATEST), LATEST, others=others
+    ).groups
+
+    assert change == (group.remedy and group.remedy.change)

@@ -22,9 +22,10 @@ from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.pod_object import priority_of
+from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
 from webhook.objects.workload import parse_workloads
-from webhook.objects.workload_object import read_workload_object
+from webhook.objects.workload_object import reach_of_template, read_workload_object
 from webhook.placement.commands import Command, Template, commands, deleting, read_template
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
@@ -41,7 +42,7 @@ from webhook.placement.subject import (
     of_new_pod,
     of_pod,
 )
-from webhook.placement.successors import made_again, with_successors
+from webhook.placement.successors import changed_since, made_again, with_successors
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
@@ -180,13 +181,16 @@ def _explained(
         raise UsageError("\n".join(f"{subject.ref}: {error}" for error in tried.errors))
     explanation = explain(tried.cycle, subject.unmodelled)
     fixes: tuple[Remedy, ...] = ()
+    changed = changed_since(subject, known.others)
     if not (explanation.feasibility.feasible or subject.node):
-        again = made_again([subject], tried.cycle, known.others, defaults)
-        fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
+        again = made_again([subject], tried.cycle, known.others, defaults, profiles)
+        changes = remedies(tried.cycle, explanation.feasibility)
+        fixes = with_successors(changes, again, outdated=bool(changed))
     said, computed = subject.verdict, explanation.message
     compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause
     notes = (
         *foreign(subject, profiles),
+        *((f"The template of {changed} has changed since this Pod was made.",) if changed else ()),
         *known.notes,
         *(() if subject.exists else clusters.unlisted_classes(subject.raw, known)),
     )
@@ -200,8 +204,10 @@ def _explained(
     is_tried = subject.exists and subject.scheduler in profiles and not subject.pod.scheduling_gates
     stuck, runs = _helped(subject, fixes, known, profiles)
     waiting, pods = ((), 0) if in_file or subject.is_pod else _waiting(subject, known, profiles)
+    own = _stuck(_own(subject.made_by, known), profiles) if subject.made_by is not None and not in_file else ()
+    to_delete = sorted({*own, *([subject.ref.name] if subject.exists else [])})
     proposals = [
-        render.Proposal(fix, rollout, _commands(fix, rollout, subject, template), run_then)
+        render.Proposal(fix, rollout, _commands(fix, rollout, subject.ref.namespace, to_delete, template), run_then)
         for fix, rollout, run_then in zip(fixes, rollouts, runs, strict=True)
     ]
     return render.Explained(
@@ -217,29 +223,40 @@ def _explained(
         assumed=known.assumed if compared and not explanation.agrees(said.message) else (),
         waiting=waiting,
         pods=pods,
+        reach=reach_of_template(made_by) if made_by is not None else "",
     )
 
 
 def _waiting(subject: PlacementSubject, known: Known, profiles: Profiles) -> tuple[tuple[str, ...], int]:
     """Return which Pods of a workload wait, by name, and how many it has or is to have."""
+    own = _own(subject.ref, known)
+    replicas = read_workload_object(known.others[subject.ref.key]).replicas or 0
+    return _stuck(own, profiles), max(replicas, len(own))
+
+
+def _own(ref: ObjectRef, known: Known) -> list[PlacementSubject]:
+    """Return the Pods that a workload, or what it owns, has and is to keep."""
     own = list[PlacementSubject]()
     for pod in (of_pod(raw, known.others) for raw in known.pods):
         owner, made_by = pod.pod.owner, pod.made_by
         makers = (owner and owner.key(pod.ref.namespace), made_by and made_by.key)
-        if subject.ref.key in makers and pod.phase not in FINISHED and not pod.pod.terminating:
+        if ref.key in makers and pod.phase not in FINISHED and not pod.pod.terminating:
             own.append(pod)
-    replicas = read_workload_object(known.others[subject.ref.key]).replicas or 0
-    return tuple(sorted(pod.ref.name for pod in own if is_stuck(pod, profiles))), max(replicas, len(own))
+    return own
+
+
+def _stuck(pods: Sequence[PlacementSubject], profiles: Profiles) -> tuple[str, ...]:
+    return tuple(sorted(pod.ref.name for pod in pods if is_stuck(pod, profiles)))
 
 
 def _commands(
-    fix: Remedy, rollout: Rollout | None, subject: PlacementSubject, template: Template | None
+    fix: Remedy, rollout: Rollout | None, namespace: str, waiting: Sequence[str], template: Template | None
 ) -> tuple[Command, ...]:
-    """Return the commands that make a change, and delete the Pod which waits, where only then the rollout goes on."""
+    """Return the commands that make a change, and delete the Pods that wait, where only then the rollout goes on."""
     made = commands(fix.edits, template)
-    if not made or rollout is None or not subject.exists or rollout.finishes == 1 or rollout.replaced < 1:
+    if not made or rollout is None or not waiting or rollout.finishes == 1 or rollout.replaced < 1:
         return made
-    return (*made, *commands((deleting(subject.ref.namespace, subject.ref.name),), None))
+    return (*made, *commands((deleting(namespace, *waiting),), None))
 
 
 def _helped(

@@ -34,6 +34,14 @@ class StatefulSetUpdate(NamedTuple):
     max_unavailable: IntOrPercent = 1
     first: int = 0
 
+    def is_updated(self, ordinal: int) -> bool:
+        """
+        Return whether a new Pod with this ordinal is of the template as it is now: the partition is above others only.
+
+        upstream: stateful_set_utils.go:newVersionedStatefulSetPod (v1.37)
+        """
+        return self.on_delete or ordinal >= self.first + self.partition
+
 
 def read_deployment_strategy(strategy: Raw) -> DeploymentStrategy:
     """Return the strategy of a Deployment, by its field `spec.strategy`."""

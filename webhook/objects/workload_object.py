@@ -18,6 +18,14 @@ from webhook.objects.update_strategies import (
     read_stateful_set_update,
 )
 
+# The Pods to which a change of the template comes: all, those above a partition, only those that are made in place of
+# others that somebody deletes, none before the workload is resumed, those of the next Job, or none.
+ROLLS_OUT, IN_PART, IF_DELETED, IF_RESUMED = "all", "in part", "if deleted", "if resumed"
+OF_NEXT_JOB, UNCHANGEABLE = "of the next Job", "none"
+_OF_JOBS = {("batch", "CronJob"): OF_NEXT_JOB, ("batch", "Job"): UNCHANGEABLE}
+_WITHOUT_ROLLOUT = frozenset({("apps", "ReplicaSet"), ("", "ReplicationController")})
+_WITH_ON_DELETE = frozenset({("apps", "StatefulSet"), ("apps", "DaemonSet")})
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadObject:
@@ -50,6 +58,11 @@ class WorkloadObject:
     def min_ready_seconds(self) -> int:
         """For how many seconds a Pod must be ready until it is available."""
         return max(0, integer(self.spec.get("minReadySeconds")) or 0)
+
+    @property
+    def terminating(self) -> bool:
+        """Whether it is being deleted."""
+        return value_at(self.raw, ("metadata", "deletionTimestamp")) is not None
 
     @property
     def paused(self) -> bool:
@@ -99,6 +112,19 @@ def read_workload_object(raw: Raw) -> WorkloadObject:
         replicas if replicas is not None and replicas >= 0 else None,
         _revision(value_at(raw, ("metadata", "annotations", REVISION_ANNOTATION))),
     )
+
+
+def reach_of_template(raw: Raw) -> str:
+    """Return to which Pods of a workload a change of its template comes, as far as its spec says."""
+    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
+    kind, update = (ref.group, ref.kind), workload_object.stateful_set_update
+    if kind in _OF_JOBS:
+        return _OF_JOBS[kind]
+    if workload_object.paused:
+        return IF_RESUMED
+    if kind in _WITHOUT_ROLLOUT or (kind in _WITH_ON_DELETE and update.on_delete):
+        return IF_DELETED
+    return IN_PART if kind == ("apps", "StatefulSet") and update.partition else ROLLS_OUT
 
 
 def _revision(written: object) -> int:

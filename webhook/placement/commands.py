@@ -19,9 +19,7 @@ from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import is_subdomain, label_key_errors, label_value_errors
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import parse_workloads
-
-# Kinds whose template cannot be changed.
-_UNCHANGEABLE = frozenset({("batch", "Job")})
+from webhook.objects.workload_object import UNCHANGEABLE, reach_of_template
 
 SpecEdit = Callable[[Raw], Raw]  # Returns the Pod spec of a template as it is wanted; the same one if it cannot be.
 
@@ -75,7 +73,7 @@ def read_template(raw: Raw | None, pod: Raw, kinds: Kinds = KINDS) -> Template |
         return None
     ref = ObjectRef.of(raw)
     workloads = parse_workloads(raw, kinds)
-    if len(workloads) != 1 or ref.kind == "Pod" or (ref.group, ref.kind) in _UNCHANGEABLE:
+    if len(workloads) != 1 or ref.kind == "Pod" or reach_of_template(raw) == UNCHANGEABLE:
         return None
     path = workloads[0].path[:-1]
     spec = as_mapping(value_at(raw, path))

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from webhook.objects.likeness import likely_meant
-from webhook.objects.names import HOSTNAME, ZONE
+from webhook.objects.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
 from webhook.placement import affinity_changes, template_edits, volume_changes
 from webhook.placement.commands import ClusterEdit, ObjectEdit, deleting
 from webhook.placement.obstacles import obstacles
@@ -113,10 +113,16 @@ def remedies(cycle: Cycle, feasibility: Feasibility) -> tuple[Remedy, ...]:
     Return at most MOST_REMEDIES changes that let the Pod in, those made in the cluster first, of each group the smaller
     ones first.
 
-    Where no single change does, pairs of them; none if no node would take the Pod then, either.
+    Where no single change does, pairs of them; none if no node would take the Pod then, either.  Where it is too large
+    for all nodes, a larger one is the last of those in the cluster.
     """
     finders = _finders(cycle, feasibility)
-    return _printed(list(_single(cycle, finders)) or list(_pairs(cycle, finders)))
+    helping = list(_single(cycle, finders)) or list(_pairs(cycle, finders))
+    if refused(feasibility, NODE_RESOURCES_FIT):
+        places = _places_of_new(cycle)
+        larger = [(NOW, partial(_with_larger_node, like=like, place=place)) for like, place in places]
+        helping += islice(_single(cycle, larger), 1)
+    return _printed(helping)
 
 
 def asking_as(pod: IncomingPod, changed: IncomingPod) -> IncomingPod:
@@ -221,7 +227,7 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
         shut = refused(feasibility, plugin)
         for domain, members in islice(largest_first(by_domain, shut), MOST_REMEDIES // 2):
             yield partial(_opened, which=members & shut, place=place_name(key, domain))
-    lost = union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
+    lost = _lost(cycle)
     for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
         yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))
     if refused(feasibility, NODE_RESOURCES_FIT):
@@ -237,16 +243,29 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     ):
         yield partial(_without_group, groups=groups)
     yield from volume_changes.in_cluster(cycle, feasibility, key)
-    pinned = bool(cycle.mounts.claims and nodes.domains(ZONE))
-    of_new, new_key = (nodes.domains(ZONE), ZONE) if pinned and not key else (by_domain, key)
-    for domain, members in islice(largest_first(of_new, nodes.all & ~lost), MOST_REMEDIES):
-        yield partial(_with_node, like=members & ~lost, place=place_name(new_key, domain))
+    for like, place in _places_of_new(cycle):
+        yield partial(_with_node, like=like, place=place)
     for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
         if other:
             yield partial(_with_domain, key=other)
     for counts in feasibility.spread.domains:
         for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
             yield partial(_without_bare_pods, counts=counts, domain=domain)
+
+
+def _lost(cycle: Cycle) -> NodeSet:
+    """Return the nodes that nobody reaches."""
+    return union(members for taint, members in cycle.reach.untolerated.items() if taint.key == UNREACHABLE_KEY)
+
+
+def _places_of_new(cycle: Cycle) -> Iterator[tuple[NodeSet, str]]:
+    """Yield the places in which there may be a node more, each after the nodes of which it may be like one."""
+    nodes, key, there = cycle.snapshot.nodes, first_key(cycle.constraints), cycle.snapshot.nodes.all & ~_lost(cycle)
+    if not key and cycle.mounts.claims and nodes.domains(ZONE):
+        key = ZONE
+    by_domain = nodes.domains(key) if key else {"": nodes.all}
+    for domain, members in islice(largest_first(by_domain, there), MOST_REMEDIES):
+        yield members & there, place_name(key, domain)
 
 
 def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
@@ -277,8 +296,10 @@ def _template(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
 
 def misspelt_keys(cycle: Cycle) -> dict[str, str]:
     """Return the topology keys of hard constraints that no node has, each with the well-known key that was meant."""
-    absent = {constraint.topology_key for constraint in _hard(cycle)} - cycle.snapshot.nodes.label_keys
-    return {key: meant for key in sorted(absent) if (meant := likely_meant(key)) is not None}
+    there = cycle.snapshot.nodes.label_keys
+    short = {known.rpartition("/")[2]: known for known in {*TOPOLOGY_LABELS, HOSTNAME} & there}
+    absent = {constraint.topology_key for constraint in _hard(cycle)} - there
+    return {key: meant for key in sorted(absent) if (meant := likely_meant(key) or short.get(key)) is not None}
 
 
 def _hard(cycle: Cycle) -> list[Constraint]:
@@ -431,14 +452,50 @@ def _with_label(cycle: Cycle, node: Node, key: str, value: str) -> Cycle:
 
 def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
     """Yield a node more, such as one of each size there is, without what closes it."""
+    for node in islice(_sizes(cycle, like), SIZES):
+        yield Variant(_added(cycle, node, f"(such as {node.name})", place), with_new(cycle, node, {}))
+
+
+def _sizes(cycle: Cycle, like: NodeSet) -> Iterable[Node]:
+    """Return a node of each size there is."""
     sizes: dict[Allocatable, Node] = {}
     for node in cycle.snapshot.nodes.members(like):
         if not node.name.startswith(NEW_NODE):
             sizes.setdefault(node.allocatable, node)
-    for node in islice(sizes.values(), SIZES):
-        keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
-        added = f"an untainted node (such as {node.name})" if keeps_off else f"a node (such as {node.name})"
-        yield Variant(f"add {added}{f' to {place}' if place else ''}", with_new(cycle, node, {}))
+    return sizes.values()
+
+
+def _added(cycle: Cycle, node: Node, which: str, place: str) -> str:
+    keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
+    return f"add {'an untainted' if keeps_off else 'a'} node {which}{f' to {place}' if place else ''}"
+
+
+def _with_larger_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
+    """Yield a node with what the Pod lacks on an empty one, like the one on which it lacks least; none if it fits."""
+    lacks = [
+        (lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, UNUSED), node)
+        for node in _sizes(cycle, like)
+    ]
+    if not lacks or not all(any(lack) for lack, _ in lacks):
+        return
+    lack, node = min(lacks, key=lambda lacking_node: share(lacking_node[0], lacking_node[1].allocatable))
+    has, scalars = node.allocatable, dict(node.allocatable.scalars)
+    larger = Lack(
+        lack.pods and has.pods + lack.pods,
+        lack.milli_cpu and has.milli_cpu + lack.milli_cpu,
+        lack.memory and has.memory + lack.memory,
+        lack.ephemeral_storage and has.ephemeral_storage + lack.ephemeral_storage,
+        tuple([(name, scalars.get(name, 0) + amount) for name, amount in lack.scalars]),
+    )
+    allocatable = Allocatable(
+        larger.milli_cpu or has.milli_cpu,
+        larger.memory or has.memory,
+        larger.ephemeral_storage or has.ephemeral_storage,
+        tuple(sorted({**scalars, **dict(larger.scalars)}.items())),
+        larger.pods or has.pods,
+    )
+    words = _added(cycle, node, f"with at least {in_words(larger)} (such as {node.name} otherwise)", place)
+    yield Variant(words, with_new(cycle, replace(node, allocatable=allocatable), {}))
 
 
 def _with_domain(cycle: Cycle, *, key: str) -> Iterator[Variant]:

@@ -10,32 +10,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from webhook.objects.claim_templates import claims_of_set
-from webhook.objects.fields import Raw, as_mapping
-from webhook.objects.kinds import APPS, CORE, KINDS
+from webhook.objects.fields import Raw, as_mapping, texts_at
+from webhook.objects.kinds import APPS, KINDS
 from webhook.objects.labels import labels_in
 from webhook.objects.names import REVISION_HASH
-from webhook.objects.pod_templates import REPLICA_SET, pod_from_template, template_of
+from webhook.objects.pod_object import PodObject
+from webhook.objects.pod_templates import (
+    find_new_replica_set,
+    pod_from_template,
+    replica_sets,
+    template_of,
+)
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
-from webhook.objects.workload_object import WorkloadObject, read_workload_object
-from webhook.placement.commands import deleting
+from webhook.objects.workload_object import IF_DELETED, WorkloadObject, reach_of_template, read_workload_object
+from webhook.placement.commands import deleting, read_template
 from webhook.placement.created_pods import PodCreation, read_creation
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import NOW, Remedy
 from webhook.placement.subject import PlacementSubject, attempt, of_new_pod
 from webhook.scheduler.framework import feasible_nodes
-from webhook.scheduler.profile import Cycle
+from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 
 WITH_REVISIONS = (APPS, "StatefulSet")
 
 
 def keeps_waiting_pods(raw: Raw) -> bool:
     """Return whether a workload makes new Pods of a changed template only for those that are deleted."""
-    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
-    if (ref.api_version, ref.kind) == WITH_REVISIONS:
-        update = workload_object.stateful_set_update
-        return update.ordered or update.on_delete
-    return (ref.api_version, ref.kind) in ((APPS, REPLICA_SET), (CORE, "ReplicationController"))
+    ref = ObjectRef.of(raw)
+    if (ref.api_version, ref.kind) == WITH_REVISIONS and read_workload_object(raw).stateful_set_update.ordered:
+        return True
+    return ref.kind != "DaemonSet" and reach_of_template(raw) == IF_DELETED  # Its Pods are tied each to a node.
 
 
 def made_again(
@@ -43,18 +48,22 @@ def made_again(
     cycle: Cycle,
     others: Mapping[ObjectKey, Raw],
     defaults: DefaultsOf = none_given,
+    profiles: Profiles = USUAL_PROFILES,
 ) -> Remedy | None:
     """
     Return the deletion of Pods of one workload that wait, where a node takes those that are made in their place.
 
-    `cycle` is the attempt to place any of them.  It is None where no template has changed since they were made, and
-    where their controller replaces them itself.
+    `cycle` is the attempt to place any of them.  It is None where no template has changed since they were made, where
+    their controller replaces them itself or makes none again, and where none of the `profiles` places what it makes.
     """
     old = [(subject, owner) for subject in subjects if (owner := _changed_owner(subject, others)) is not None]
     if not old:
         return None
     subject = _successor(*old[0], others, read_creation(others, cycle.features))
-    tried = attempt(subject, cycle.snapshot, cycle.features, defaults(subject), cycle.profile)
+    profile = profiles.get(subject.scheduler)
+    if profile is None or subject.pod.scheduling_gates or subject.pod.node:  # kube-scheduler does not place it.
+        return None
+    tried = attempt(subject, cycle.snapshot, cycle.features, defaults(subject), profile)
     nodes = 0 if tried.errors else feasible_nodes(tried.cycle)
     if not nodes:
         return None
@@ -70,9 +79,37 @@ def deletion(namespace: str, names: tuple[str, ...], nodes: tuple[str, ...], cyc
     return Remedy(words, NOW, nodes, cycle, edits=(deleting(namespace, *names),), remade=names)
 
 
-def with_successors(fixes: Sequence[Remedy], again: Remedy | None) -> tuple[Remedy, ...]:
-    """Return the remedies after the deletion of Pods, if it helps: then nothing is to be changed in the template."""
-    return tuple(fixes) if again is None else (again, *[fix for fix in fixes if fix.where == NOW])
+def with_successors(fixes: Sequence[Remedy], again: Remedy | None, *, outdated: bool = False) -> tuple[Remedy, ...]:
+    """
+    Return the remedies after the deletion of Pods, if it helps: then nothing is to be changed in the template.
+
+    Of a Pod that is `outdated` there is none in the template, either: it is another than that of the Pod.
+    """
+    kept = fixes if again is None and not outdated else [fix for fix in fixes if fix.where == NOW]
+    return tuple(kept) if again is None else (again, *kept)
+
+
+def changed_since(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> str:
+    """
+    Return the workload whose template has changed since it made a Pod, e.g. `StatefulSet/db`; "" where none is known.
+
+    It is a StatefulSet, which tells its revisions, or a Deployment, whose newest ReplicaSet has its template.
+    """
+    pod = subject.pod
+    raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
+    if raw is None:
+        return ""
+    owner = read_workload_object(raw)
+    if (owner.ref.api_version, owner.ref.kind) == WITH_REVISIONS:
+        revisions = {pod.revision_hash, owner.update_revision}
+        return f"{owner.ref.kind}/{owner.ref.name}" if "" not in revisions and len(revisions) == 2 else ""
+    above = others.get(owner.owner.key(pod.namespace)) if owner.owner is not None else None
+    if above is None or ObjectRef.of(above).key[:2] != ("apps", "Deployment"):
+        return ""
+    deployment = read_workload_object(above)
+    newest = find_new_replica_set(deployment, deployment.template, replica_sets(deployment.ref, others))
+    is_newest = newest is not None and newest.ref == owner.ref
+    return "" if is_newest else f"{deployment.ref.kind}/{deployment.ref.name}"
 
 
 def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -> WorkloadObject | None:
@@ -83,17 +120,25 @@ def _changed_owner(subject: PlacementSubject, others: Mapping[ObjectKey, Raw]) -
     """
     pod = subject.pod
     raw = others.get(pod.owner.key(pod.namespace)) if pod.owner is not None and subject.exists else None
-    if raw is None or pod.terminating or not keeps_waiting_pods(raw):
+    if raw is None or pod.terminating or not keeps_waiting_pods(raw) or read_template(raw, pod.spec) is None:
         return None
     owner = read_workload_object(raw)
+    if owner.terminating or owner.replicas == 0 or not _is_of(pod, owner):
+        return None
     if (owner.ref.api_version, owner.ref.kind) != WITH_REVISIONS:
         return owner if owner.owner is None else None  # What owns a ReplicaSet makes another for a new template.
     update = owner.stateful_set_update
-    kept = not update.on_delete and pod.ordinal < update.partition
+    numbered = range(update.first, owner.next_ordinal)
+    named = pod.name == f"{owner.ref.name}-{pod.ordinal}"
+    is_wanted = named and pod.ordinal in numbered and update.is_updated(pod.ordinal)
     known = pod.revision_hash and owner.update_revision
-    if kept or pod.ordinal >= owner.next_ordinal or (known and pod.revision_hash == owner.update_revision):
-        return None
-    return owner
+    return None if not is_wanted or (known and pod.revision_hash == owner.update_revision) else owner
+
+
+def _is_of(pod: PodObject, owner: WorkloadObject) -> bool:
+    """Return whether a Pod is of this very owner, and not of one that had its name before."""
+    uid, of_pod = texts_at(owner.raw, "metadata.uid")[0], pod.owner.uid if pod.owner is not None else ""
+    return uid == of_pod or not (uid and of_pod)
 
 
 def _successor(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.names import HOSTNAME
 from webhook.objects.reading import printable
+from webhook.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from webhook.placement.claims import ClaimReach
 from webhook.placement.commands import Command, asking
 from webhook.placement.explanation import ConstraintExplained, Domain, Explanation
@@ -90,7 +91,7 @@ class Explained(NamedTuple):
     ports for which nodes are refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but
     for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.  What is
     `assumed` of the cluster comes last.  A workload has or is to have so many `pods`; those that wait are `waiting`, by
-    name.
+    name.  `reach` is to which Pods a change of its template comes; "" where only its kind is known.
     """
 
     subject: PlacementSubject
@@ -107,6 +108,7 @@ class Explained(NamedTuple):
     assumed: Sequence[str] = ()
     waiting: Sequence[str] = ()
     pods: int = 0
+    reach: str = ""
 
 
 def text(explained: Explained, now: datetime) -> str:
@@ -600,7 +602,7 @@ def _made(proposals: Iterable[Proposal], where: str) -> list[Proposal]:
 
 def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     """Yield the changes that are made in the same place, each with the nodes that take the Pod then; and where."""
-    titles = {NOW: "now", IN_TEMPLATE: _template(explained.subject, explained.source, _price(explained))}
+    titles = {NOW: "now", IN_TEMPLATE: _template(explained, _price(explained))}
     for where, title in titles.items():
         if in_place := _made(explained.proposals, where):
             yield title, [(proposal.remedy.change, _come_to(proposal, explained.stuck)) for proposal in in_place]
@@ -641,12 +643,14 @@ def _rolled_out(rollout: Rollout) -> str:
     return f"its rollout never finishes{share}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
 
 
-def _template(subject: PlacementSubject, source: str, rollout: str) -> str:
+def _template(explained: Explained, rollout: str) -> str:
     """Return where the Pod itself is changed, and at what price."""
-    if source == POLICY:
+    subject = explained.subject
+    if explained.source == POLICY:
         return "in the template, where constraints of its own replace those of the policy; or in the policy"
-    if subject.workload:
-        price = _PRICES.get(subject.workload.partition("/")[0], rollout)
+    if (made_by := subject.made_by) is not None:
+        of_kind = {"apiVersion": made_by.api_version, "kind": made_by.kind}
+        price = _PRICES.get(explained.reach or reach_of_template(of_kind), rollout)
         return f"in the template of {subject.workload} ({price})"
     anew = " (delete it and create it anew: its constraints cannot be changed)" if subject.exists else ""
     return f"in the Pod{anew}"
@@ -664,12 +668,11 @@ _REPLACES = "which replaces its Pods"
 _ROLLOUT_SIMULATED = "which replaces its Pods: the rollout was simulated"
 _NOT_SIMULATED = "for the next Pod; the rollout that it starts was not simulated"
 _NOT_TRIED = "for the next Pod; evenkeel explain simulates the rollout that it starts"
-_BY_HAND = "for the next Pod: no rollout starts, delete the Pods that are to be replaced"
 _PRICES = {
-    "CronJob": "for the Pods of its next Job: those that are there keep theirs",
-    "Job": "delete it and create it anew: its template cannot be changed",
-    "ReplicaSet": _BY_HAND,
-    "ReplicationController": _BY_HAND,
+    IF_DELETED: "for the next Pod: no rollout starts, delete the Pods that are to be replaced",
+    IF_RESUMED: "it is paused: no rollout starts",
+    OF_NEXT_JOB: "for the Pods of its next Job: those that are there keep theirs",
+    UNCHANGEABLE: "delete it and create it anew: its template cannot be changed",
 }
 
 

@@ -15,7 +15,7 @@ from webhook.objects.references import ObjectKey
 from webhook.placement.explanation import Explanation, explain
 from webhook.placement.remedies import Remedy, remedies
 from webhook.placement.subject import PlacementSubject, attempt, attempt_likeness, foreign, of_pod
-from webhook.placement.successors import made_again, with_successors
+from webhook.placement.successors import changed_since, made_again, with_successors
 from webhook.report.inventory import Inventory
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
@@ -94,7 +94,9 @@ def _explained(
     tries = bool(tried_on) and not explanation.feasibility.feasible
     fixes: tuple[Remedy, ...] = ()
     if tries:
-        again = made_again(tried_on, tried.cycle, others)
-        fixes = with_successors(remedies(tried.cycle, explanation.feasibility), again)
+        again = made_again(tried_on, tried.cycle, others, profiles=profiles)
+        changes = remedies(tried.cycle, explanation.feasibility)
+        outdated = bool(changed_since(group.subject, others))
+        fixes = with_successors(changes, again, outdated=outdated)
     subject = replace(group.subject, remarks=(*foreign(group.subject, profiles), *group.subject.remarks))
     return group._replace(subject=subject, source=tried.source, explanation=explanation, remedies=fixes, tried=tries)

@@ -7,29 +7,28 @@ All Pods that kube-scheduler could not place, grouped by what made them and by c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
-from webhook.objects.kinds import APPS
-from webhook.objects.references import ObjectKey, ObjectRef
-from webhook.objects.workload_object import read_workload_object
+from webhook.objects.references import ObjectKey, ObjectRef, Owner
+from webhook.objects.workload_object import IF_DELETED, ROLLS_OUT, reach_of_template
 from webhook.placement.commands import Command, commands
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
 from webhook.placement.remedies import NOW, Remedy, misspelt_keys, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
-from webhook.placement.successors import made_again, with_successors
+from webhook.placement.successors import changed_since, made_again, with_successors
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
-from webhook.scheduler.framework import Feasibility, Framework, message
+from webhook.scheduler.framework import Feasibility, Framework, find_feasible, message
 from webhook.scheduler.preemption import Preemption, messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Profiles
 from webhook.scheduler.snapshot import Snapshot
-from webhook.simulation.controllers import STATEFUL
-from webhook.simulation.waiting import changed, placed
+from webhook.simulation.waiting import changed, placed, placed_in
 
 PASSES = "a node passes now"
 # Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
@@ -149,7 +148,7 @@ def pending(
     groups = list[Group]()
     for i, (key, alike) in enumerate(largest_first):
         crowd = everybody if together else Crowd([_waiter(pod) for pod in alike], snapshot, tries)
-        groups.append(_group(*key[:4], alike, crowd, i < tried, others, defaults))
+        groups.append(_group(*key[:4], alike, crowd, i < tried, others, defaults, profiles))
     said = [waiting_pod for waiting_pod in waiting if waiting_pod.subject.verdict.states_cause]
     return PendingList(
         tuple(groups),
@@ -204,6 +203,7 @@ def _group(
     tries: bool,
     others: Mapping[ObjectKey, Raw],
     defaults: DefaultsOf,
+    profiles: Profiles,
 ) -> Group:
     names = tuple(sorted(pod.subject.ref.name for pod in alike))
     unknown = tuple(dict.fromkeys(gap for pod in alike for gap in pod.gaps))
@@ -214,12 +214,17 @@ def _group(
     if alike[0].preempts:
         made = alike[0].preemption
         return Group(namespace, api_group, workload, cause, names, None, gaps=unknown, preemption=made)
+    current = _current(alike, others) if tries else None
+    if current is not None:
+        alike = [current, *[pod for pod in alike if pod is not current]]
     best, most, cycle, made_by = None, NONE_RUNS, alike[0].cycle, alike[0].subject.made_by
     reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
     fixes: tuple[Remedy, ...] = ()
     if tries:
-        again = made_again([pod.subject for pod in alike], cycle, others, defaults)
-        fixes = with_successors(remedies(cycle, alike[0].feasibility), again)
+        again = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
+        fixes = with_successors(remedies(cycle, alike[0].feasibility), again, outdated=current is None)
+        if again is not None and reaches and crowd.running(again, alike).least < len(again.remade):
+            fixes += tuple(_with_new_template(again, crowd))
     for remedy in fixes:
         if (remedy.where != NOW and not reaches) or remedy.cycle.snapshot.pods_on is not cycle.snapshot.pods_on:
             continue  # A Pod that runs is not deleted for one that waits.
@@ -240,6 +245,25 @@ def _group(
         commands=commands(best.edits, None) if best is not None and best.where == NOW else (),
         misspelt=misspelt_keys(cycle),
     )
+
+
+def _current(alike: Iterable[WaitingPod], others: Mapping[ObjectKey, Raw]) -> WaitingPod | None:
+    """Return the first of the Pods whose template has not changed since it was made; None if that of all has."""
+    by_revision: dict[tuple[Owner | None, str], WaitingPod] = {}
+    for pod in alike:
+        by_revision.setdefault((pod.subject.pod.owner, pod.subject.pod.revision_hash), pod)
+    return next((pod for pod in by_revision.values() if not changed_since(pod.subject, others)), None)
+
+
+def _with_new_template(again: Remedy, crowd: Crowd) -> Iterator[Remedy]:
+    """Yield changes of the new template for those that do not run of Pods which are made again of it."""
+    cycle = replace(again.cycle, snapshot=crowd.after(again))
+    feasibility = find_feasible(cycle)
+    for fix in remedies(cycle, feasibility) if not feasibility.feasible else ():
+        if fix.where != NOW and not fix.also_now:
+            changed_now = replace(fix.cycle, snapshot=again.cycle.snapshot)
+            words = f"{fix.change}, and {again.change}"
+            yield again._replace(change=words, where=fix.where, nodes=fix.nodes, cycle=changed_now, edits=None)
 
 
 def _waiter(pod: WaitingPod) -> Waiter:
@@ -286,12 +310,7 @@ def _cycle_of(subject: PlacementSubject, snapshot: Snapshot, features: Features,
 
 def _reaches(raw: Raw | None) -> bool:
     """Return whether a change of the template reaches the Pods that wait."""
-    if raw is None:
-        return True
-    ref, workload_object = ObjectRef.of(raw), read_workload_object(raw)
-    if (ref.api_version, ref.kind) == (APPS, STATEFUL):
-        return not workload_object.stateful_set_update.partition
-    return ref.kind not in ("Job", "CronJob") and not workload_object.paused
+    return raw is None or reach_of_template(raw) in (ROLLS_OUT, IF_DELETED)
 
 
 class Waiter(NamedTuple):
@@ -341,14 +360,7 @@ class Crowd:
         It is none if none of those that are `alike` does.  A change in the template changes those of these, the Pods of
         its workload, that ask for the same; Pods that are made again are all of the new template.
         """
-        attempts = [waiter.cycle for waiter in self._waiting]
-        names = {pod.subject.ref for pod in alike}
-        asked = _asked(alike[0].cycle) if remedy.where != NOW else None
-        namespace, of_template = remedy.cycle.pod.namespace, dict[int, Cycle]()
-        for i, (ref, cycle, _) in enumerate(self._waiting):
-            again = ref.namespace == namespace and ref.name in remedy.remade
-            if again or (asked is not None and ref in names and _asked(cycle) == asked):
-                attempts[i] = of_template.setdefault(id(cycle), changed(cycle, remedy.cycle))
+        attempts, names = self._attempts(remedy, alike), {pod.subject.ref for pod in alike}
         gained = [
             {
                 waiter.ref
@@ -361,6 +373,22 @@ class Crowd:
             return NONE_RUNS
         numbers = sorted(min(len(refs), self.stuck) for refs in gained)
         return Runs(*numbers)
+
+    def after(self, remedy: Remedy) -> Snapshot:
+        """Return the cluster with all Pods that run after a change."""
+        return placed_in(self._attempts(remedy), remedy.cycle.snapshot, self._most)[1]
+
+    def _attempts(self, remedy: Remedy, alike: Sequence[WaitingPod] = ()) -> list[Cycle]:
+        """Return the attempts to place the Pods after a change."""
+        attempts = [waiter.cycle for waiter in self._waiting]
+        names = {pod.subject.ref for pod in alike}
+        asked = _asked(alike[0].cycle) if remedy.where != NOW else None
+        namespace, of_template = remedy.cycle.pod.namespace, dict[int, Cycle]()
+        for i, (ref, cycle, _) in enumerate(self._waiting):
+            again = ref.namespace == namespace and ref.name in remedy.remade
+            if again or (asked is not None and ref in names and _asked(cycle) == asked):
+                attempts[i] = of_template.setdefault(id(cycle), changed(cycle, remedy.cycle))
+        return attempts
 
 
 def _asked(cycle: Cycle) -> tuple[object, ...]:

@@ -48,7 +48,7 @@ class StatefulSet:
 
     def is_outdated(self, pod: Pod) -> bool:
         """Return whether a Pod that is made in place of this one would be of another template."""
-        return pod.ordinal >= self.update.first + self.update.partition and pod.revision != self.revision
+        return self.update.is_updated(pod.ordinal) and pod.revision != self.revision
 
     def _is_old(self, pod: Pod) -> bool:
         """Return whether the controller is to replace a Pod, as it is not of the template as it is now."""
