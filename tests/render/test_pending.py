@@ -62,7 +62,7 @@ def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
     group = Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b"), softer, Runs(1, 1), stuck=2)
     found = text(PendingList((group,), 0, 0), {}).splitlines()
 
-    assert "  its rollout, which is not simulated here, and commands: evenkeel explain pod/a -n shop" == found[-1]
+    assert "  what comes of it was not simulated here: evenkeel explain pod/a -n shop" == found[-1]
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_no_pod_below_the_partition_is_deleted(partition, deleted):
 
 
 def test_where_too_many_unlike_pods_wait_changes_are_tried_on_the_first(monkeypatch):
-    monkeypatch.setattr("webhook.simulation.remedies.NODES_SEEN_FOR_ALL", 1)
+    monkeypatch.setattr("webhook.simulation.remedies.NODES_SEEN_AT_END", 1)
     unlike = [pod("ReplicaSet/web-1", i, "", spec={"nodeSelector": {"no": f"{i}"}}) for i in range(3)]
     found = helped([*nodes("a=1"), *deployment(replicas=3), *unlike], "cordon=a1")
 

@@ -93,7 +93,7 @@ def _group(group: Group, together: bool) -> Iterator[str]:
         where = "in the Pod, created anew" if in_pod else group.remedy.where
         yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run_then(group.frees, group.stuck)}{alone}"
         if group.remedy.where == IN_TEMPLATE and not in_pod:
-            yield f"  its rollout, which is not simulated here, and commands: {asking(group.namespace, group.pods[0])}"
+            yield f"  what comes of it was not simulated here: {asking(group.namespace, group.pods[0])}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
         yield f"  no change was tried: {asking(group.namespace, group.pods[0])}"

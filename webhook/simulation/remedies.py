@@ -30,7 +30,7 @@ from webhook.simulation.waiting import placed, placed_in
 
 MOST_NODES_ADDED = 4
 MOST_PLACEMENTS_TRIED = 5_000  # After one change. Pods that are not reached count as if they waited.
-NODES_SEEN_FOR_ALL = 500_000  # By unlike Pods, over all changes.
+NODES_SEEN_AT_END = 500_000  # By unlike Pods, over all changes.
 MOST_CHANGES = 24  # that are tried: remedies, and in each round nodes more
 UNDOING = ("uncordon", "taint")  # Verbs that would undo a step, if they are of its nodes.
 
@@ -142,7 +142,7 @@ class _End:
 def _first_unlike(attempts: Sequence[LastAttempt]) -> Sequence[LastAttempt]:
     """Return the attempts, or those of them on which each change can be tried, first such of the workload."""
     nodes = len(attempts[0].cycle.snapshot.nodes) if attempts else 0
-    unlike = max(1, NODES_SEEN_FOR_ALL // (MOST_CHANGES * max(1, nodes)))
+    unlike = max(1, NODES_SEEN_AT_END // (MOST_CHANGES * max(1, nodes)))
     own_first = sorted(attempts, key=lambda attempt: not attempt.own)
     kept = set(islice(dict.fromkeys(id(attempt.cycle) for attempt in own_first), unlike))
     return [attempt for attempt in attempts if id(attempt.cycle) in kept]
