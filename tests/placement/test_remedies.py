@@ -278,7 +278,7 @@ def test_a_node_more_is_as_large_as_it_must_be():
 def test_a_node_larger_than_any_there_is():
     cycle = attempted(node("a1"), node("b1", cpu="4"), cpu="12")
 
-    assert {"a new node"} == found(cycle)[NOW, "add a node with at least 12 of cpu (such as a1 otherwise)"]
+    assert {"a new node"} == found(cycle)[NOW, "add a node such as a1, but with at least 12 of cpu"]
 
 
 def test_a_node_that_has_what_no_node_has():
@@ -286,7 +286,7 @@ def test_a_node_that_has_what_no_node_has():
     gpu[0]["resources"]["requests"]["example.com/gpu"] = "2"
     cycle = attempted(node("a1", taints=[INFRA], cpu="2"), node("a2", cpu="500m"), containers=gpu)
 
-    assert (NOW, "add an untainted node with at least 2 of example.com/gpu (such as a1 otherwise)") in found(cycle)
+    assert (NOW, "add an untainted node such as a1, but with at least 2 of example.com/gpu") in found(cycle)
 
 
 def test_a_pod_that_nothing_helps():

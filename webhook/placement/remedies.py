@@ -494,7 +494,7 @@ def _with_larger_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Va
         tuple(sorted({**scalars, **dict(larger.scalars)}.items())),
         larger.pods or has.pods,
     )
-    words = _added(cycle, node, f"with at least {in_words(larger)} (such as {node.name} otherwise)", place)
+    words = _added(cycle, node, f"such as {node.name}, but with at least {in_words(larger)}", place)
     yield Variant(words, with_new(cycle, replace(node, allocatable=allocatable), {}))
 
 
