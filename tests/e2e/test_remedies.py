@@ -382,12 +382,19 @@ def test_a_drain_that_budgets_hold_ends_once_it_is_done_as_was_said(plane, three
     soft = constraint(whenUnsatisfiable="ScheduleAnyway")
     made = containers(workload("Deployment", soft, namespace=namespace, spec={"replicas": 3}))
     plane.api.call("POST", f"/apis/apps/v1/namespaces/{namespace}/deployments", made)
+    until(lambda: len([one for one in pods(plane, namespace) if ready(one)]) == 3, "Pods that are ready")
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    path = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
     for i, spec in enumerate(budgets):
         of_web = {"selector": {"matchLabels": {"app": "web"}}, **spec}
-        path = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
         plane.api.call("POST", path, {**budget, "metadata": {"name": f"web-{i}"}, "spec": of_web})
-    until(lambda: len([one for one in pods(plane, namespace) if ready(one)]) == 3, "Pods that are ready")
+
+    def is_counted() -> bool:
+        """Of several budgets over a Pod, its controller counts only one anew when the Pod changes."""
+        there = plane.api.call("GET", path)["items"]
+        return all(one.get("status", {}).get("currentHealthy") == 3 for one in there)
+
+    until(is_counted, "budgets that know of all Pods")
     assert drain(plane, "b1", 4)
     assert 0 == plane.kubectl("uncordon", "b1").code
 

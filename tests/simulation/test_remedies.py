@@ -99,6 +99,13 @@ def test_pods_that_keep_the_old_template_are_deleted_after_a_change():
     assert 1 == found["nodeTaintsPolicy: Honor on constraint 0, then delete Pod web-1"]
 
 
+def test_many_pods_that_are_deleted_are_counted_and_not_named():
+    there = stateful(constraint(), replicas=6, on=["a1", *[""] * 5])
+    found = changes([*nodes("a=2"), node("b1", "b", taints=[INFRA]), *there], "cordon=a2", OF_SET)
+
+    assert 5 == found["nodeTaintsPolicy: Honor on constraint 0, then delete the 5 Pods that wait"]
+
+
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet"])
 def test_of_what_does_not_roll_out_no_template_is_changed(kind):
     made = deployment(replicas=2, on=["a1"])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from webhook.objects.names import HOSTNAME
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import ClusterEdit, deleting
-from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy, pods_by_name, remedies
+from webhook.placement.remedies import IN_TEMPLATE, MOST_PODS_DELETED, NOW, Remedy, pods_by_name, remedies
 from webhook.placement.successors import deletion
 from webhook.placement.variants import NEW_NODE
 from webhook.scheduler.framework import find_feasible
@@ -156,7 +156,8 @@ def _names(attempts: Iterable[LastAttempt], ref: ObjectRef) -> tuple[str, ...]:
 def _then_deleting(remedy: Remedy, names: tuple[str, ...], ref: ObjectRef) -> Remedy:
     """Return a change of a StatefulSet's template, after which the Pods of the old one are deleted."""
     edits = None if remedy.edits is None else (*remedy.edits, deleting(ref.namespace, *names))
-    return remedy._replace(change=f"{remedy.change}, then delete {pods_by_name(names)}", edits=edits)
+    pods = pods_by_name(names) if len(names) <= MOST_PODS_DELETED else f"the {len(names):,} Pods that wait"
+    return remedy._replace(change=f"{remedy.change}, then delete {pods}", edits=edits)
 
 
 def _deletion(end: _End, ref: ObjectRef) -> Iterator[Help]:
