@@ -170,6 +170,15 @@ def test_a_pod_that_waits_asks_for_what_it_has_itself():
     assert "Insufficient cpu" in next(iter(result.reasons))
 
 
+def test_pods_of_the_same_second_are_tried_in_any_order():
+    """One of two workloads has the last place: whose name comes first does not decide it."""
+    objects = [*nodes("a=1", pods="1"), *deployment(replicas=2, on=["a1", ""])]
+    other = pod("ReplicaSet/also-1", 0, "", labels={"app": "also"})
+    (result,) = simulated([*objects, other], f"add=1,{ZONE}=a", runs=40)
+
+    assert (0, 1) == (result.pending.least, result.pending.most)
+
+
 def test_a_paused_deployment_from_a_file_has_the_replicas_of_the_file():
     objects = even(replicas=3)
     applied = deployment(replicas=6)[0]

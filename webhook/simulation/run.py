@@ -208,7 +208,9 @@ class _Run:
         for name, on_node in plan.start.by_node.items():
             if any(pod.revision >= 0 or not pod.spreads for pod in on_node):
                 there += [pod for pod in state.on(name) if pod.revision >= 0]
-        for initial in plan.start.waiting:
+        waiting = list(plan.start.waiting)  # Nobody knows in which order Pods of the same second are tried.
+        random.shuffle(waiting)
+        for initial in sorted(waiting, key=lambda initial: initial.created or 0.0):
             pod = self._waiting(initial)
             there += [pod] if pod.revision >= 0 else []
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
