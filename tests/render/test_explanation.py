@@ -446,6 +446,15 @@ def test_how_many_of_the_pods_that_wait_run_after_a_change():
     ]
 
 
+def test_that_other_pods_may_take_the_place_is_said_of_one_pod_too():
+    changes = [Remedy(name, NOW, ("n1",), attempted(node("n1"))) for name in "ab"]
+    runs = [Runs(1, 1), Runs(0, 1)]
+    found = lines(proposing(explained(node("n1", cpu="0"), remedies=changes), runs=runs)._replace(stuck=1))
+
+    wanted = ["a   -> n1", "b   -> n1; it runs then if kube-scheduler takes it first"]
+    assert wanted == [line for line in found if "->" in line]
+
+
 def test_a_rollout_that_goes_on_once_pods_that_wait_are_deleted():
     change = Remedy("a", IN_TEMPLATE, ("n1",), attempted(node("n1")))
     rollout = Rollout(20, 20, 0.0, Range(1, 1, 1), 3, replaced=1.0)

@@ -319,3 +319,21 @@ def test_nothing_is_changed_in_a_template_that_has_changed_since(revision, chang
     ).groups
 
     assert change == (group.remedy and group.remedy.change)
+
+
+@pytest.mark.parametrize(("management", "deleted"), [("OrderedReady", True), ("Parallel", False)])
+def test_a_change_whose_pods_are_not_replaced_says_what_is_to_be_deleted(management, deleted):
+    there = workload("StatefulSet")
+    there["spec"] |= {"podManagementPolicy": management}
+    there["spec"]["template"]["spec"] = {"nodeSelector": {"disk": "ssd"}, "containers": requesting()}
+    others = {ObjectRef.of(there).key: there}
+    subjects = [of_pod(waiting("web-1", owner="StatefulSet/web", nodeSelector={"disk": "ssd"}), others)]
+    (group,) = pending(subjects, from_objects([node("n1")], LATEST), LATEST, others=others).groups
+
+    assert deleted == group.remedy.change.endswith(", then delete Pod web-1")
+
+
+def test_a_node_more_comes_before_room_that_somebody_has_to_find():
+    (group,) = listed([node("n1", cpu="1"), running("n1", cpu="1")], waiting("web-1", cpu="1")).groups
+
+    assert "add a node (such as n1)" == group.remedy.change

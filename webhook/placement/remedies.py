@@ -230,8 +230,6 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     lost = _lost(cycle)
     for domain, members in islice(largest_first(by_domain, lost), MOST_REMEDIES):
         yield partial(_without_nodes, which=members & lost, place=place_name(key, domain))
-    if refused(feasibility, NODE_RESOURCES_FIT):
-        yield _with_room
     if feasibility.spread.unlabelled:
         misspelt = misspelt_keys(cycle)
         for constraint in _hard(cycle):
@@ -248,6 +246,8 @@ def _now(cycle: Cycle, feasibility: Feasibility) -> Iterator[Finder]:
     for other in dict.fromkeys((key, *affinity_changes.keys_apart(cycle, feasibility))):
         if other:
             yield partial(_with_domain, key=other)
+    if refused(feasibility, NODE_RESOURCES_FIT):
+        yield _with_room  # A person has to find out of whom: Pods that a controller makes again come back.
     for counts in feasibility.spread.domains:
         for domain in sorted(counts.refused(), key=lambda name: (counts.match_num(name), name))[:ALIKE]:
             yield partial(_without_bare_pods, counts=counts, domain=domain)

@@ -612,7 +612,8 @@ def _come_to(proposal: Proposal, stuck: int) -> str:
     """Return what a change comes to: the nodes that take the Pod, its rollout, and the Pods that run then."""
     nodes = [] if proposal.futile else [_some(proposal.remedy.nodes)]
     rollout = [_rolled_out(proposal.rollout)] if proposal.rollout is not None else []
-    runs = [run_then(proposal.runs, stuck)] if proposal.runs is not None and stuck > 1 else []
+    known = proposal.runs is not None and (stuck > 1 or proposal.runs.least < stuck)
+    runs = [run_then(proposal.runs, stuck)] if proposal.runs is not None and known else []
     return "; ".join((*nodes, *rollout, *runs))
 
 

@@ -19,9 +19,9 @@ from webhook.placement.commands import Command, commands
 from webhook.placement.explanation import agrees
 from webhook.placement.gaps import gaps
 from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
-from webhook.placement.remedies import NOW, Remedy, misspelt_keys, remedies
+from webhook.placement.remedies import NOW, Remedy, misspelt_keys, pods_by_name, remedies
 from webhook.placement.subject import UNSCHEDULABLE_REASON, PlacementSubject, attempt, attempt_likeness
-from webhook.placement.successors import changed_since, made_again, with_successors
+from webhook.placement.successors import changed_since, keeps_waiting_pods, made_again, with_successors
 from webhook.placement.variants import MOST_REMEDIES
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Feasibility, Framework, find_feasible, message
@@ -218,7 +218,8 @@ def _group(
     if current is not None:
         alike = [current, *[pod for pod in alike if pod is not current]]
     best, most, cycle, made_by = None, NONE_RUNS, alike[0].cycle, alike[0].subject.made_by
-    reaches = _reaches(others.get(made_by.key) if made_by is not None else None)
+    raw = others.get(made_by.key) if made_by is not None else None
+    reaches = _reaches(raw)
     fixes: tuple[Remedy, ...] = ()
     if tries:
         again = made_again([pod.subject for pod in alike], cycle, others, defaults, profiles)
@@ -230,6 +231,9 @@ def _group(
             continue  # A Pod that runs is not deleted for one that waits.
         if most.least < crowd.stuck and (number := crowd.running(remedy, alike)) > most:
             best, most = remedy, number
+    if best is not None and best.where != NOW and not best.remade and raw is not None and keeps_waiting_pods(raw):
+        pods = pods_by_name(names) if len(names) == 1 else "the Pods that wait"
+        best = best._replace(change=f"{best.change}, then delete {pods}")
     stuck = crowd.stuck if best is not None else 0
     return Group(
         namespace,
