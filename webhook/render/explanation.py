@@ -89,9 +89,9 @@ class Explained(NamedTuple):
     `simulated`: rollouts were tried for the proposals, as far as they can be.  Kube-scheduler has `tried` to place the
     Pod, or will.  Where no policy was `named`, its defaults are those of the newest Pod.  `obstacles` are the terms and
     ports for which nodes are refused, `kept_room` the Pods for which room is kept on nodes that would take the Pod but
-    for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.  What is
-    `assumed` of the cluster comes last.  A workload has or is to have so many `pods`; those that wait are `waiting`, by
-    name.  `reach` is to which Pods a change of its template comes; "" where only its kind is known.
+    for them.  So many Pods are `stuck`, this one among them; 0 where that is not known.  What is `assumed` of the
+    cluster comes last.  A workload has or is to have so many `pods`, and the names of those that wait are `waiting`.
+    `reach` is to which Pods a change of its template comes; "" where only its kind is known.
     """
 
     subject: PlacementSubject

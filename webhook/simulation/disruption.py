@@ -203,9 +203,8 @@ def drain(
 ) -> Drained:
     """
     Evict the Pods of the nodes, which are cordoned, node by node: those that are there when a node's turn comes.  What
-    a budget keeps (status 429) is tried again for ever; what several keep (500) is left, and kubectl fails once it has
-    done with all nodes.  `settle` lets the cluster react: for a moment,
-    or with True until nothing happens any more.
+    a budget keeps (status 429) is tried again for ever; what several keep (500) is left, and kubectl fails once it is
+    done with all nodes.  `settle` lets the cluster react: for a moment, or with True until nothing happens any more.
 
     upstream: drain.go:DrainCmdOptions.RunDrain, drain.go:Helper.evictPods (v1.37)
     """

@@ -67,14 +67,14 @@ def helping(plan: Plan, seed: int, outcomes: Sequence[Sequence[StepOutcome]], re
         return NOTHING_HELPS
     touched = {name for ground in plan.grounds for name in ground.touched}
     cycle = end.own[0].cycle
-    deletion = list(_deletion(end, ref))
-    enough = any(each.runs == len(end.own) for each in deletion)  # The template as it is now lets them in.
+    deletions = list(_deletion(end, ref))
+    enough = any(each.runs == len(end.own) for each in deletions)  # The template as it is now lets them in.
     helps = [
         end.tried(remedy, ref)
         for remedy in remedies(cycle, find_feasible(cycle))
         if not _undoes(remedy, touched) and not (enough and remedy.where == IN_TEMPLATE)
     ]
-    helps = [*deletion, *_nodes(end, helps), *helps]
+    helps = [*deletions, *_nodes(end, helps), *helps]
     most_first = sorted((each for each in helps if each.runs > 0), key=lambda each: -each.runs)
     return Helping(len(end.own), tuple(most_first), end.limited)
 
@@ -106,7 +106,7 @@ class _End:
             return Help(remedy, 0) if remedy.also_now or maker is None else self._rolled_out(remedy, maker, ref)
         cycles = [attempt.cycle for attempt in self.attempts]
         run_then = placed(cycles, remedy.cycle.snapshot, MOST_PLACEMENTS_TRIED)
-        return Help(remedy, _own_that(run_then, self.attempts))
+        return Help(remedy, _own_running(run_then, self.attempts))
 
     def _rolled_out(self, remedy: Remedy, maker: Maker, ref: ObjectRef) -> Help:
         of_class = changed_class(maker.of_class, self.own[0].cycle, remedy.cycle)
@@ -182,8 +182,8 @@ def _nodes(end: _End, helps: Iterable[Help]) -> Iterator[Help]:
             return
         cycles = [attempt.cycle for attempt in attempts]
         tries = [(remedy, *placed_in(cycles, remedy.cycle.snapshot, MOST_PLACEMENTS_TRIED)) for remedy in adding]
-        remedy, run_then, snapshot = max(tries, key=lambda tried: _own_that(tried[1], attempts))
-        if not _own_that(run_then, attempts):
+        remedy, run_then, snapshot = max(tries, key=lambda tried: _own_running(tried[1], attempts))
+        if not _own_running(run_then, attempts):
             return
         attempts = [attempt for runs, attempt in zip(run_then, attempts, strict=True) if not runs]
         added.append(remedy.change)
@@ -200,6 +200,6 @@ def _adds_there(remedy: Remedy, snapshot: Snapshot) -> bool:
     return remedy.where == NOW and bool(nodes) and not any(value.startswith(NEW_NODE) for value in values)
 
 
-def _own_that(run_then: Iterable[bool], attempts: Iterable[LastAttempt]) -> int:
+def _own_running(run_then: Iterable[bool], attempts: Iterable[LastAttempt]) -> int:
     """Return how many of the workload's Pods run."""
     return sum(runs and attempt.own for runs, attempt in zip(run_then, attempts, strict=True))

@@ -7,10 +7,8 @@ Which of the Pods that wait run in the end, as kube-scheduler places them one af
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from random import Random
 
-from webhook.placement.remedies import asking_as
 from webhook.scheduler.counts import NO_REQUESTS
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Cycle
@@ -53,11 +51,6 @@ def placed_in(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: in
     except OutOfPlacementsError:
         pass
     return [bool(pod.node) for pod in pods], state.snapshot()
-
-
-def changed(cycle: Cycle, remedied: Cycle) -> Cycle:
-    """Return the attempt for a Pod of the template that a remedy changes; its labels and claims are its own."""
-    return replace(cycle, pod=asking_as(cycle.pod, remedied.pod), constraints=remedied.constraints)
 
 
 def _others(nominated: Iterable[NominatedPod], attempts: Iterable[Cycle]) -> list[NominatedPod]:
