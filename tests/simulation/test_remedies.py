@@ -77,6 +77,16 @@ def test_a_change_of_the_template_whose_rollout_never_ends_is_not_offered():
     assert not [each for each in found if each.remedy.where == "template"]
 
 
+def test_nor_is_one_after_which_fewer_pods_wait_and_some_still_do():
+    """All Pods are made anew at once: with maxSkew 2 seven of nine have room, where five had."""
+    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1")]
+    objects += deployment(replicas=5, on=["a1", "a1", "b1", "b1", "c1"], strategy={"type": "Recreate"})
+    found = changes(objects, "scale=9")
+
+    assert 4 == found["whenUnsatisfiable: ScheduleAnyway on constraint 0"]
+    assert not [change for change in found if "maxSkew" in change]
+
+
 def test_the_old_pods_of_a_statefulset_are_deleted():
     """A StatefulSet that makes its Pods in their order leaves one that waits as it is."""
     there = updating(constraint(), on=[("a1", "old"), ("", "old")])
