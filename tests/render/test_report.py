@@ -139,8 +139,9 @@ def test_the_numbers_by_namespace():
         ["NAMESPACE", "WORKLOADS", "PODS", "WAITING", "DENIED AT UPDATE", "IF CREATED", "WITH ERRORS", "WITH WARNINGS"],
         ["shop", "1", "2", "0", "0", "1", "1", "0"],
     ] == [re.split("   +", line.strip())[:8] for line in by_namespace[2:4]]
-    assert ["UNEVEN", "ALL IN ONE ZONE", "CONTACT"] == re.split("   +", by_namespace[2])[-3:]
-    assert ["0", "1", "team=web"] == re.split("   +", by_namespace[3])[-3:]
+    assert ["UNEVEN", "ALL IN ONE ZONE", "A ZONE TAKES", "CONTACT"] == re.split("   +", by_namespace[2])[-4:]
+    assert ["0", "1", "100% (a)", "team=web"] == re.split("   +", by_namespace[3])[-4:]
+    assert ("a", 1) == (one["summary"]["largestZone"], one["summary"]["largestZoneShare"])
     assert "not known" in text(report(*ZONES, *deployment()), NEW, (), Shown(by="namespace")), "whose it is"
     assert "0 denied at the next update, its Pods included; 1 if created anew." in by_namespace
     assert "DENIED" not in text(found, Titles(), (), Shown(by="namespace")), "for nobody asked a policy"

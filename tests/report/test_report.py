@@ -116,6 +116,38 @@ def test_the_sums_of_each_namespace_and_whose_it_is():
     assert ("bank", None, 0) == (second.name, second.contacts, second.summary.denied_creates)
 
 
+def test_the_namespace_that_is_hurt_most_comes_first():
+    """In the order of the workloads: Pods that wait, then those that a zone takes as a whole, then skew, then rules."""
+    hurt = {
+        "waiting": ("a1", ""),
+        "lost": ("a1", "a2"),
+        "skewed": ("a1", "a1", "a2", "b1"),
+        "warned": ("a1", "b1", "c1"),
+    }
+    objects = [*ZONES]
+    for i, (name, nodes) in enumerate(reversed(hurt.items())):
+        own = constraint(labelSelector={"matchLabels": {"app": name}})
+        rows = [own] if name == "skewed" else [EMPTY] if name == "warned" else []
+        made = [*deployment(*rows, name=name), *pods(*nodes, name=name)]
+        for each in made:
+            each["metadata"]["namespace"] = f"{i}-{name}"
+        objects += made
+
+    assert [*hurt] == [group.name.partition("-")[2] for group in report(*objects, named=False).namespaces]
+
+
+def test_what_a_zone_takes_of_a_namespace_and_of_all():
+    bank = [*deployment(name="bank"), *pods("b1", "b1", "b2", "a1", name="bank")]
+    for each in bank:
+        each["metadata"]["namespace"] = "bank"
+    found = report(*ZONES, node("x", ""), *bank, *deployment(), *pods("a1", "a2", "c1", "x"))
+    losses = {group.name: (group.summary.loss.largest, group.summary.loss.share) for group in found.namespaces}
+
+    assert {"bank": ("b", 0.75), "shop": ("a", 0.5)} == losses
+    assert {"a": 3, "b": 3, "c": 1} == found.summary.loss.zones
+    assert report(*deployment(), *pods("a1")).summary.loss is None
+
+
 def test_the_sums_by_the_value_of_a_label():
     """What lacks the label is a group of its own, and is no group with the value ""."""
     mine, empty = (workload("Deployment", name=name) for name in ("mine", "empty"))
@@ -132,9 +164,13 @@ def test_what_is_skewed_only_by_defaults_of_the_policy_is_told_apart():
     bare = [*ZONES, service(), *deployment(), *pods("a1", "a1", "b1"), *workloads(own=("a1", "a2"))]
     defaults = policy(DEFAULTS)
 
-    assert (2, 1) == report(*bare, of=defaults).summary[-4:-2]
-    assert (1, 0) == report(*bare, named=False).summary[-4:-2]
-    assert (2, 1) == report(*bare, compare=defaults).summary[-4:-2]
+    def uneven(**options):
+        summary = report(*bare, **options).summary
+        return summary.uneven, summary.assumed
+
+    assert (2, 1) == uneven(of=defaults)
+    assert (1, 0) == uneven(named=False)
+    assert (2, 1) == uneven(compare=defaults)
 
 
 def test_what_is_denied_at_the_next_update_are_pods_too():

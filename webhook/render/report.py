@@ -18,7 +18,7 @@ from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.findings import finding_json
 from webhook.report.impact import GRAVITY, Impact, WebhookAnswer
 from webhook.report.report import Report, ReportedWorkload, ReportSummary
-from webhook.report.spread import Spread
+from webhook.report.spread import Spread, ZoneLoss
 
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
 NAME_COLUMN, WHY = 52, 160  # Characters of a name, and of why something is denied.
@@ -104,17 +104,23 @@ def answer_word(answer: WebhookAnswer | None) -> str:
 def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the sums by namespace, with whom to ask, or by the value of a label."""
     denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
-    sums = ("WORKLOADS", "PODS", "WAITING", *denied, "WITH ERRORS", "WITH WARNINGS", "UNEVEN", "ALL IN ONE ZONE")
+    severities = ("WITH ERRORS", "WITH WARNINGS")
+    sums = ("WORKLOADS", "PODS", "WAITING", *denied, *severities, "UNEVEN", "ALL IN ONE ZONE", "A ZONE TAKES")
     of_namespaces = by == NAMESPACE
     yield ("NAMESPACE", *sums, "CONTACT") if of_namespaces else (by, *sums)
     for name, contacts, summary in report.namespaces if of_namespaces else report.groups:
         denied_ = (summary.denied_updates, summary.denied_creates) if titles.policy else ()
         severe = (summary.found[Severity.ERROR], summary.found[Severity.WARNING])
         numbers = (summary.workloads, summary.pods, summary.waiting, *denied_, *severe, summary.uneven, summary.lost)
-        asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
         words = [NOT_KNOWN if number is None else f"{number:,}" for number in numbers]
-        whom = (one_line(asked, WHY) or (NOT_KNOWN if contacts is None else "-"),) if of_namespaces else ()
-        yield "-" if name is None else one_line(name, NAME_COLUMN), *words, *whom
+        whom = (contact_words(contacts) or (NOT_KNOWN if contacts is None else "-"),) if of_namespaces else ()
+        yield "-" if name is None else one_line(name, NAME_COLUMN), *words, _loss(summary.loss), *whom
+
+
+def contact_words(contacts: Mapping[str, str] | None) -> str:
+    """Return whom to ask of a namespace, "" if nothing says so."""
+    asked = ", ".join(f"{label.rpartition('/')[2]}={value}" for label, value in sorted((contacts or {}).items()))
+    return one_line(asked, WHY)
 
 
 # Spread
@@ -129,7 +135,7 @@ def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[str]:
         spreads: Sequence[Spread | None] = workload.spreads or (None,)
         reasons = workload.idle or ("",)
         for i, (spread, idle) in enumerate(zip(spreads, reasons, strict=True)):
-            first = (_name(workload), _pods(workload), _loss(workload)) if i == 0 else ("", "", "")
+            first = (_name(workload), _pods(workload), _loss(workload.loss)) if i == 0 else ("", "", "")
             rows.append((*first, *(_spread(spread) if spread is not None else ("none in force", "", ""))))
             below[len(rows) - 1] = [*(_remarks(spread, idle) if spread is not None else ())]
         below[len(rows) - 1] += [*pinned_words(workload), *_findings(workload)]
@@ -150,11 +156,10 @@ def _pods(workload: ReportedWorkload) -> str:
     return f"{workload.live.running:,}{waiting}{wanted}"
 
 
-def _loss(workload: ReportedWorkload) -> str:
-    if workload.loss is None:
+def _loss(loss: ZoneLoss | None) -> str:
+    if loss is None:
         return NOT_KNOWN
-    share = workload.loss.share
-    return "-" if share is None else f"{share:.0%} ({one_line(workload.loss.largest, 24)})"
+    return "-" if loss.share is None else f"{loss.share:.0%} ({one_line(loss.largest, 24)})"
 
 
 def _spread(spread: Spread) -> tuple[str, str, str]:
@@ -204,9 +209,9 @@ def spread_remarks(spread: Spread) -> Iterator[str]:
         return
     key = spread.constraint.topology_key
     if shared := spread.shared:
-        yield f"{key}: also counts {_some([f'{name} ({number:,})' for name, number in shared.items()])}"
+        yield f"{key}: also counts {some([f'{name} ({number:,})' for name, number in shared.items()])}"
     if spread.closed and spread.constraint.hard:
-        yield f"{key}: counts {_some(spread.closed)}, where no node takes these Pods"
+        yield f"{key}: counts {some(spread.closed)}, where no node takes these Pods"
     if spread.unlabelled:
         yield f"{key}: {_many(spread.unlabelled, 'node')} without the label"
     eligible, wanted = len(spread.counted.eligible), spread.constraint.min_domains
@@ -214,8 +219,9 @@ def spread_remarks(spread: Spread) -> Iterator[str]:
         yield f"{key}: {_many(eligible, 'domain')}, fewer than minDomains {wanted}"
 
 
-def _some(names: Iterable[str]) -> str:
-    every = [one_line(name, 63) for name in names]
+def some(names: Iterable[str], limit: int = 63) -> str:
+    """Return the first of some names, each cut at `limit`, and how many more there are."""
+    every = [one_line(name, limit) for name in names]
     more = f" and {len(every) - SHOWN_OTHERS:,} more" if len(every) > SHOWN_OTHERS else ""
     return f"{', '.join(every[:SHOWN_OTHERS])}{more}"
 
@@ -235,7 +241,7 @@ def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
     by_place = Counter(places(reach) for reach in workload.pinned.values())
     if by_place:
         named = [f"{place} ({number:,} claim{'s' * (number > 1)})" for place, number in sorted(by_place.items())]
-        yield f"its claims pin Pods to {_some(named)}"
+        yield f"its claims pin Pods to {some(named)}"
 
 
 def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
@@ -263,19 +269,24 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
         yield "  " + "   ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
-def _sums(report: Report, titles: Titles) -> Iterator[str]:
+def size_words(report: Report) -> str:
+    """Return how many workloads, Pods, nodes and zones there are."""
     summary = report.summary
     waiting = f", {summary.waiting:,} of them waiting," if summary.waiting else ""
     what = f"{_many(summary.workloads, 'workload')} with {_many(summary.pods, 'Pod')}{waiting}"
     if report.nodes is None or report.zones is None:
-        yield f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
-        if summary.workloads:
-            yield (
-                "Skew, what the loss of one zone would take, which constraints spread nothing, and what rules that "
-                f"need nodes find are {NOT_KNOWN}."
-            )
-    else:
-        yield f"{what} on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}."
+        return f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
+    return f"{what} on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}."
+
+
+def _sums(report: Report, titles: Titles) -> Iterator[str]:
+    summary = report.summary
+    yield size_words(report)
+    if report.nodes is None and summary.workloads:
+        yield (
+            "Skew, what the loss of one zone would take, which constraints spread nothing, and what rules that "
+            f"need nodes find are {NOT_KNOWN}."
+        )
     if summary.workloads and summary.uneven is not None:
         yield (
             f"{summary.uneven:,} with a skew beyond maxSkew; "
@@ -363,6 +374,15 @@ def _summary_json(summary: ReportSummary) -> dict[str, object]:
         "unevenByDefaults": summary.assumed,
         "lostWithOneZone": summary.lost,
         "spreadNothing": summary.idle,
+        **_largest_json(summary.loss),
+    }
+
+
+def _largest_json(loss: ZoneLoss | None) -> dict[str, object]:
+    share = None if loss is None else loss.share
+    return {
+        "largestZone": None if loss is None else loss.largest or None,
+        "largestZoneShare": None if share is None else round(share, 4),
     }
 
 
@@ -371,7 +391,7 @@ def dumped(document: Mapping[str, object]) -> str:
 
 
 def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
-    live, ref, loss, share = workload.live, workload.live.ref, workload.loss, workload.share
+    live, ref, loss = workload.live, workload.live.ref, workload.loss
     return {
         "workload": f"{ref.kind}/{ref.name}",
         "apiVersion": ref.api_version,
@@ -384,8 +404,7 @@ def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
         "waiting": live.waiting,
         "terminating": live.leaving,
         "zones": None if loss is None else dict(loss.zones),
-        "largestZone": None if loss is None else loss.largest or None,
-        "largestZoneShare": None if share is None else round(share, 4),
+        **_largest_json(loss),
         "foreignScheduler": workload.foreign or None,
         "pinned": {
             name: {"topologyKey": reach.key, "domains": list(reach.domains)} for name, reach in workload.pinned.items()

@@ -31,7 +31,7 @@ from webhook.report.idle_constraints import why_idle
 from webhook.report.impact import Impact, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
 from webhook.report.next_pods import MadePod, made_pods
-from webhook.report.spread import Spread, Spreading, ZoneLoss, zone_loss
+from webhook.report.spread import Spread, Spreading, ZoneLoss, sum_of_losses, zone_loss
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot
@@ -128,7 +128,8 @@ class ReportSummary(NamedTuple):
     `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
     given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
     maxSkew of any constraint, `assumed` only of defaults of the policy; `lost` would lose all of two or more Pods with
-    one zone.  `idle` is the number of constraints that spread nothing.  These four are None where no node is known.
+    one zone.  `idle` is the number of constraints that spread nothing.  `loss` is where all their Pods are.  These
+    five are None where no node is known.
     """
 
     workloads: int
@@ -146,6 +147,7 @@ class ReportSummary(NamedTuple):
     assumed: int | None
     lost: int | None
     idle: int | None
+    loss: ZoneLoss | None
 
 
 class ReportedGroup(NamedTuple):
@@ -343,9 +345,10 @@ def _order(workload: ReportedWorkload, by_policy: bool) -> tuple[object, ...]:
 
 
 def _concern(sums: ReportSummary, by_policy: bool) -> tuple[int, ...]:
-    """Return the sort key of a group, so that the one that is hurt most is first."""
+    """Return the sort key of a group, so that the one that is hurt most is first: see docs/report.md."""
     denied = (-sums.denied_updates, -sums.denied_creates) if by_policy else ()
-    return *denied, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
+    hurt = (-sums.waiting, -(sums.lost or 0), -(sums.uneven or 0))
+    return *denied, *hurt, -sums.found[Severity.ERROR], -sums.found[Severity.WARNING]
 
 
 def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSummary:
@@ -372,4 +375,5 @@ def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSum
         assumed=sum(workload.assumed for workload in workloads) if placed else None,
         lost=sum(workload.live.running > 1 and workload.share == 1 for workload in workloads) if placed else None,
         idle=sum(why != "" for workload in workloads for why in workload.idle) if placed else None,
+        loss=sum_of_losses(workload.loss for workload in workloads) if placed else None,
     )

@@ -7,7 +7,7 @@ How the Pods of a workload are spread, by each constraint in force, and what the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -95,6 +95,16 @@ class ZoneLoss(NamedTuple):
         """The share of the Pods on nodes that its loss would take, from 0 to 1; None if no Pod is in a zone."""
         total = sum(self.zones.values()) + self.elsewhere
         return self.zones[self.largest] / total if self.zones else None
+
+
+def sum_of_losses(losses: Iterable[ZoneLoss | None]) -> ZoneLoss:
+    """Return how the Pods of several workloads together are spread over zones; what is not known is left out."""
+    zones, elsewhere = Counter[str](), 0
+    for loss in losses:
+        if loss is not None:
+            zones.update(loss.zones)
+            elsewhere += loss.elsewhere
+    return ZoneLoss(dict(sorted(zones.items())), elsewhere)
 
 
 def zone_loss(workload: LiveWorkload, nodes: Nodes) -> ZoneLoss | None:
