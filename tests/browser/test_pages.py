@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -12,9 +13,27 @@ from tests.support.placing import node
 from tests.support.reporting import deployment, pods
 
 EXAMPLES = ROOT / "docs" / "examples"
-MANY, MOST_BYTES, TIMES = 2_000, 5_000_000, 4
+MANY, MOST_BYTES, TIMES, PAGE = 2_000, 5_000_000, 4, re.compile(rb"/Type\s*/Page\b")
 FOCUSED = "(found) => found.map((one) => [one.id || one.tagName, getComputedStyle(one).outlineStyle])"
 SET = "(found, [value, event]) => { found.value = value; found.dispatchEvent(new Event(event)); }"
+PICTURE = 16_384  # The pixels of the longest picture.
+# Words of letters that stand on two lines, and text beyond the edge of the page.
+CUT = """(() => {
+  const cut = [], walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode, parent = text.parentElement;
+    if (!parent.checkVisibility() || parent.closest(".vh")) continue;
+    for (const word of text.data.matchAll(/[A-Za-z]+/g)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const boxes = Array.from(range.getClientRects());
+      if (new Set(boxes.map((box) => Math.round(box.top))).size > 1) cut.push(word[0]);
+      if (boxes.some((box) => box.right > innerWidth)) cut.push(word[0] + " beyond the edge");
+    }
+  }
+  return cut;
+})()"""
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
 
 
@@ -45,6 +64,30 @@ def many(made, tmp_path_factory):
 @pytest.fixture(scope="module")
 def fewer(made, tmp_path_factory):
     return made(["report", "-A", "--cluster", str(workloads_of(MANY // TIMES, tmp_path_factory))])
+
+
+@pytest.fixture(scope="module")
+def ten(made, tmp_path_factory):
+    """Ten workloads in three namespaces with long names and four constraints each, that wait for three causes."""
+    nodes = [
+        node(f"ip-10-0-{i}-{j}.eu-central-1.compute.internal", zone, labels={"rack": f"{j}"}, unschedulable=zone == "c")
+        for i, zone in enumerate("abc")
+        for j in range(3)
+    ]
+    names, objects = [each["metadata"]["name"] for each in nodes], [*nodes]
+    for i in range(10):
+        name = f"service-{i}-with-a-name-of-many-words-and-of-some-length"
+        keys = {"topology.kubernetes.io/zone": 1, HOSTNAME: 1, "rack": 1 + i, "disk": 1}
+        own = {"labelSelector": {"matchLabels": {"app": name}}}
+        rows = [constraint(topologyKey=key, maxSkew=most, **own) for key, most in keys.items()]
+        there = pods(*[names[0]] * (i + 1), names[3], "", "", name=name)
+        for each in there:
+            each["spec"] |= {"topologySpreadConstraints": rows[: 3 + i % 2]}
+            each["spec"] |= {"nodeSelector": {"pool": "none"}} if i % 3 == 0 else {}
+        for each in (of_workload := [*deployment(*rows, name=name), *there]):
+            each["metadata"]["namespace"] = f"team-{i % 3}"
+        objects += of_workload
+    return made(["report", "-A", "--cluster", str(listed(tmp_path_factory, *objects))])
 
 
 def workloads_of(number, tmp_path_factory):
@@ -128,11 +171,30 @@ def test_narrowing_down(opened, example):
     assert "0 of 5 workloads" == page.get_by_role("status").inner_text()
 
 
+def test_the_address_keeps_what_is_chosen(opened, example):
+    """So that it can be passed on, and is there again after a reload; what it does not know is nothing chosen."""
+    page = opened(example)
+    page.get_by_role("searchbox", name="Find").fill("deployment a&b=c")
+    page.get_by_role("searchbox", name="Find").fill("deployment")
+    page.get_by_role("combobox", name="Show").select_option("uneven")
+    page.get_by_role("combobox", name="Sort by").select_option("name")
+    assert page.url.endswith("#find=deployment&show=uneven&sort=name")
+
+    page.reload()
+    page.said.clear()
+    assert ["web"] == workloads(page)
+    assert ("uneven", "name") == (page.locator("#show").input_value(), page.locator("#sort").input_value())
+    page.evaluate("location.hash = 'sort=0&show=nothing'")
+    page.wait_for_function("document.getElementById('sort').value === '0'")
+    assert ["db", "search", "db-shell", "web", "cart"] == workloads(page)
+
+
 def test_a_pod_that_waits_opens_without_a_mouse(opened, example):
     page = opened(example)
     table = page.get_by_role("table", name="constraint 0, topology.kubernetes.io/zone")
 
     assert not table.is_visible()
+    page.keyboard.press("Tab")  # To the table of zones, which the arrow keys scroll.
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert table.get_by_role("row", name="a 2 2 + 1 - 0 = 3 > 1 2 refused").is_visible()
@@ -158,16 +220,55 @@ def test_without_a_script_everything_is_there_to_read(opened, example):
     assert page.get_by_text("uncordon c1 (zone c)").is_visible()
 
 
-def test_on_paper_all_is_open_and_nothing_to_press(opened, example):
+def test_on_paper_is_what_is_open_and_nothing_to_press(opened, example):
     """And it is white, whatever the screen is."""
     page = opened(example, scheme="dark")
-    picture = page.locator("#workloads svg.chart").first
-    assert not picture.is_visible()
+    first, second = page.locator("#workloads details").nth(0), page.locator("#workloads details").nth(1)
+    second.locator("summary").click()
 
     page.emulate_media(media="print")
-    assert picture.is_visible()
+    assert not first.is_visible()
+    assert second.locator("svg.chart").first.is_visible()
     assert not page.get_by_role("searchbox").is_visible()
     assert "rgb(255, 255, 255)" == page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_ten_workloads_are_two_pages_on_paper(opened, ten, paper):
+    page = opened(ten)
+
+    assert 10 == len(workloads(page))
+    assert len(PAGE.findall(page.pdf(format=paper))) <= 2
+
+
+@pytest.mark.parametrize("media", ["screen", "print"])
+@pytest.mark.parametrize("name", ["ten", "fewer", "many"])
+def test_a_picture_of_the_whole_page_shows_every_row(opened, request, name, media):
+    """As many as a picture has room for; what a search leaves of more than that, too."""
+    page = opened(request.getfixturevalue(name))
+    page.emulate_media(media=media)
+    assert [] == [top for top in blank(page) if top < PICTURE]
+
+    page.locator("#find").evaluate(SET, ["-7", "input"])
+    assert [] == blank(page)
+
+
+def blank(page):
+    """How far down the page each row begins that is not drawn before it is scrolled to."""
+    return page.evaluate(
+        """Array.from(document.querySelectorAll("#workloads tbody:not([hidden]) tr:first-child th"))
+        .filter((row) => !row.checkVisibility({contentVisibilityAuto: true}) || !row.getBoundingClientRect().height)
+        .map((row) => row.closest("tbody").getBoundingClientRect().top)"""
+    )
+
+
+def test_no_word_is_cut(opened, ten):
+    """Neither by the edge of what is around it, nor between two letters at the end of a line."""
+    for width in (390, 1280):
+        page = opened(ten, width)
+        page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+
+        assert [] == page.evaluate(CUT)
 
 
 def test_no_script_of_a_cluster_runs(opened, hostile):
@@ -176,7 +277,6 @@ def test_no_script_of_a_cluster_runs(opened, hostile):
 
     assert 1 == page.locator("script").count()
     assert 0 == page.locator("img").count()
-    assert 1 <= page.locator("svg title").count()
     assert HOSTILE in page.locator("svg title").first.text_content()
 
 

@@ -12,8 +12,8 @@ from webhook.render.page import SHORT_WIDTH, Origin, lines, page, scaled, share_
 
 EMPTY = {
     **{"title": "t", "origin": "o", "titles": type("Titles", (), {"policy": "", "compare": ""})},
-    **dict.fromkeys(("notes", "tiles", "sums", "outcomes", "waiting", "workloads"), ()),
-    **{"zones": ((), 0), "curve": None},
+    **dict.fromkeys(("notes", "tiles", "sums", "outcomes", "causes", "namespaces", "workloads"), ()),
+    **{"zones": ((), 0), "curve": None, "size": "", "most_namespaces": 1},
 }
 
 

@@ -8,17 +8,17 @@ import pytest
 
 from tests.report.test_impact import EMPTY
 from tests.report.test_waiting_pods import found as waiting
-from tests.support.build import HOSTNAME, constraint, hpa, policy
+from tests.support.build import HOSTNAME, constraint, hpa, namespace, policy
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.page import Origin
 from webhook.render.report import Titles
-from webhook.render.report_page import MOST_BARS, MOST_CHARTS, MOST_FINDINGS, MOST_ZONES, html
+from webhook.render.report_page import MOST_BARS, MOST_CHARTS, MOST_FINDINGS, MOST_NAMESPACES, MOST_ZONES, html
 
 ORIGIN = Origin("dump", 37, "2026-01-31T10:00:00Z")
 WEB = [*ZONES, *deployment(constraint()), *pods("a1", "a1", "a2", "b1", "")]
 NO_POLICY = Titles()
-VOID = {"meta", "input", "link", "br"}
+VOID = {"meta", "input", "link", "br", "wbr"}
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
 
 
@@ -129,18 +129,94 @@ def test_why_a_pod_waits_is_explain_s_table():
         one["spec"]["topologySpreadConstraints"] = [constraint()]
     found = shown(*blocked, *deployment(constraint()), *made)
 
-    assert "shop/deployment/web : 2 Pods wait 0/2 nodes are available: 1 node(s) didn't match pod" in found.text
-    assert "It is like 1 more: web-5d-1, web-5d-2." in found.text
+    assert "2 Pods 0/2 nodes are available: 1 node(s) didn't match pod topology spread" in found.text
+    assert "1 more Pod waits alike: web-5d-2." in found.text
     assert "a 1 1 + 1 - 0 = 2 > 1 1 refused" in found.text
     assert "take the taint dedicated=infra:NoSchedule off b1 (zone b) → b1" in found.text
     assert "(for the next Pod; evenkeel explain simulates the rollout that it starts)" in found.text
     assert "evenkeel explain pod/web-5d-1 -n shop" in found.text
 
 
+def test_pods_that_wait_alike_do_not_count_the_one_that_is_explained():
+    found = shown(node("a1", "a", unschedulable=True), *deployment(), *pods(*[""] * 5)).text
+
+    assert "5 Pods" in found
+    assert "4 more Pods wait alike: web-5d-1, web-5d-2, web-5d-3 and 1 more." in found
+
+
+def test_workloads_that_wait_for_the_same_cause_are_one_line():
+    """The cause of the most Pods comes first; what preemption does not help is no other cause."""
+    shut, objects = node("a1", "a", unschedulable=True), []
+    for name, number in (("web", 1), ("cart", 2), ("bank", 1)):
+        objects += [*deployment(name=name), *pods(*[""] * number, name=name)]
+    alone = made_by("", "alone") | {"spec": {"nodeSelector": {"pool": "x"}, "tolerations": [{"operator": "Exists"}]}}
+    found = shown(shut, alone, *objects)
+    cause = "4 Pods 0/1 nodes are available: 1 node(s) were unschedulable. "
+
+    assert f"{cause}shop/deployment/cart, shop/deployment/bank, shop/deployment/web" in found.text
+    assert "preemption:" not in found.text.partition("Pod shop/")[0]
+    assert ["waiting", "group", "group", "group", "waiting"] == [one["class"] for one in found.all("details") if one]
+    assert found.text.index(cause) < found.text.index("1 Pod 0/1 nodes are available: 1 node(s) didn't match")
+
+
+def test_the_page_begins_with_what_the_loss_of_a_zone_takes():
+    found = shown(*WEB, titles=Titles("new.yaml"))
+
+    assert found.text.index("of the Pods on nodes would go with zone a 75 %") < found.text.index("waiting Pods 1")
+    assert ["zones", "waiting", "policy", "all"] == found.all("h2", "id")
+
+
+def test_the_sums_of_each_namespace_are_a_table_where_there_are_several():
+    other = [*deployment(name="bank"), *pods("a1", "a1", name="bank")]
+    for each in other:
+        each["metadata"]["namespace"] = "bank"
+    found = shown(*WEB, *other, namespace(name="bank", team="money")).text
+
+    assert "shop 1 5 1 75 % (a) 0 1 0 0" in found
+    assert "bank team=money 1 2 0 100 % (a) 1 0 0 0" in found
+    assert found.index("shop 1 5 1") < found.index("bank team=money")
+    assert "Namespaces" not in shown(*WEB).text
+
+
+def test_more_namespaces_unfold():
+    objects = [*ZONES]
+    for i in range(MOST_NAMESPACES + 2):
+        made = [*deployment(), *pods("a1")]
+        for each in made:
+            each["metadata"]["namespace"] = f"team-{i:02}"
+        objects += made
+
+    found = shown(*objects).text
+    assert "2 more namespaces" in found
+    assert found.index("team-11") < found.index("2 more namespaces") < found.index("team-12")
+
+
+def test_the_bar_of_a_larger_skew_is_longer():
+    """All bars have one scale, and so have the marks at maxSkew."""
+    own = constraint(labelSelector={"matchLabels": {"app": "db"}})
+    other = [*deployment(own, name="db"), *pods(*["a1"] * 8, name="db")]
+    found = shown(*WEB, *other)
+    skews = [one for one in found.all("rect") if one.get("class") in ("bar beyond", "mark")]
+
+    assert "8 > 1 zone" in found.text
+    assert "3 > 1 zone" in found.text
+    assert [("bar beyond", "37.5%"), ("mark", "12.5%"), ("bar beyond", "100%"), ("mark", "12.5%")] == [
+        (one["class"], one.get("width") or one["x"]) for one in skews
+    ]
+
+
+def test_a_long_name_stands_above_its_bar_and_is_not_cut():
+    name = "ip-10-0-12-123.eu-central-1.compute.internal"
+    found = shown(node(name, "a"), *deployment(constraint(topologyKey=HOSTNAME)), *pods(name))
+
+    assert f"{name} 1" in found.text
+    assert "chart tall" in found.all("svg", "class")
+
+
 def test_a_pod_that_waits_and_passes_is_told_so():
     found = shown(node("a1", "a"), made_by("", "alone"))
 
-    assert "shop/pod/alone : 1 Pod waits A node passes now." in found.text
+    assert "1 Pod A node passes now. shop/pod/alone" in found.text
     assert "Nodes that pass: a1." in found.text
 
 
@@ -148,7 +224,7 @@ def test_without_nodes_nothing_is_said_of_what_needs_them():
     found = shown(*deployment(constraint()), *pods("a1", "b1", ""))
 
     assert "would lose every Pod with one zone not known" in found.text
-    assert "shop/deployment/web : 1 Pod waits not known" in found.text
+    assert "1 Pod not known shop/deployment/web" in found.text
     assert "no zone" not in found.text
     assert "not known zone 2 info More" in found.text
     assert "Not known without nodes." in found.text

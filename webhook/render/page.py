@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).with_name("templates")
 STYLE = "page.css"
 NO_SOURCE = "'none'"
-SHORT_WIDTH, NAME_WIDTH = 17, 63  # Characters of a name, beside a bar and elsewhere.
+SHORT_WIDTH, WIDE_WIDTH, NAME_WIDTH = 17, 48, 63  # Characters of a name: beside a bar, above it, and elsewhere.
 
 
 class Origin(NamedTuple):
@@ -93,7 +93,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name, limit in (("short", SHORT_WIDTH), ("name", NAME_WIDTH), ("line", LINE_LIMIT)):
+    for name, limit in (("short", SHORT_WIDTH), ("wide", WIDE_WIDTH), ("name", NAME_WIDTH), ("line", LINE_LIMIT)):
         environment.filters[name] = partial(_cut, limit=limit)
     return environment
 

@@ -30,7 +30,7 @@ from webhook.render.explanation import (
     said,
     unwritten,
 )
-from webhook.render.page import Bar, Origin, lines, page, scaled, share_text
+from webhook.render.page import SHORT_WIDTH, Bar, Origin, lines, page, scaled, share_text
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
 from webhook.render.report import (
@@ -38,21 +38,24 @@ from webhook.render.report import (
     Titles,
     answer_word,
     autoscaled,
+    contact_words,
     foreign_words,
     idle_words,
     pinned_words,
     policy_sums,
+    size_words,
     skew_words,
+    some,
     spread_remarks,
 )
 from webhook.report.impact import GRAVITY
 from webhook.report.inventory import key_of
-from webhook.report.report import Report, ReportedWorkload
-from webhook.report.spread import Spread
+from webhook.report.report import Report, ReportedGroup, ReportedWorkload
+from webhook.report.spread import Spread, ZoneLoss
 from webhook.report.waiting_pods import Waiting
 from webhook.scheduler.domain_counts import DomainCounts
 
-MOST_BARS, MOST_ZONES, MOST_FINDINGS, MOST_CHARTS, MOST_SKEWS = 12, 12, 10, 12, 4
+MOST_BARS, MOST_ZONES, MOST_NAMESPACES, MOST_FINDINGS, MOST_CHARTS, MOST_SKEWS = 12, 12, 12, 10, 12, 4
 WIDE_REPORT, NARROW, BAR = (
     200,
     130,
@@ -70,11 +73,9 @@ def html(
     origin: Origin,
 ) -> str:
     """Render the page as one file, for a browser."""
-    groups = [
-        _waiting(workload, group, origin.read)
-        for workload in report.workloads
-        for group in waiting.get(key_of(workload.live), ())
-    ]
+    zones = _zones(report)
+    skews = [max(spread.skew or 0, spread.constraint.max_skew) for row in report.workloads for spread in row.spreads]
+    widest = max(skews, default=0)
     return page(
         "report.html",
         "report.js",
@@ -82,34 +83,41 @@ def html(
         origin=str(origin),
         notes=lines(notes),
         titles=titles,
+        size=size_words(report),
         tiles=list(_tiles(report, titles)),
-        zones=_zones(report),
+        zones=(zones[:MOST_ZONES], len(zones[MOST_ZONES:])),
         curve=_curve(report),
-        waiting=groups,
+        causes=_causes(report, waiting, origin.read),
         outcomes=_outcomes(report) if titles.policy else (),
         sums=lines(policy_sums(report, titles)) if titles.policy else (),
-        workloads=[_workload(i, workload, titles) for i, workload in enumerate(report.workloads)],
+        namespaces=[_namespace(group) for group in report.namespaces] if len(report.namespaces) > 1 else (),
+        most_namespaces=MOST_NAMESPACES,
+        workloads=[_workload(i, workload, titles, widest) for i, workload in enumerate(report.workloads)],
     )
 
 
 class Tile(NamedTuple):
-    """A number, None if it is not known; what it counts, and whether it is bad news."""
+    """A number, "" if it is not known; what it counts, and whether it is bad news."""
 
-    number: int | None
+    number: str
     what: str
     bad: bool = False
 
 
 def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
     summary = report.summary
-    yield Tile(summary.workloads, "workload" if summary.workloads == 1 else "workloads")
-    yield Tile(summary.pods, "Pod" if summary.pods == 1 else "Pods")
-    yield Tile(summary.waiting, "of them waiting", summary.waiting > 0)
-    yield Tile(summary.lost, "would lose every Pod with one zone", bool(summary.lost))
-    yield Tile(summary.uneven, "skewed beyond maxSkew", bool(summary.uneven))
-    yield Tile(summary.idle, "constraints that spread nothing", bool(summary.idle))
-    if titles.policy:
-        yield Tile(summary.denied, "denied by the policy", summary.denied > 0)
+    if summary.loss is not None and summary.loss.share is not None:
+        largest = one_line(summary.loss.largest, LINE_LIMIT)
+        yield Tile(share_text(summary.loss.share), f"of the Pods on nodes would go with zone {largest}")
+    numbers = [
+        (summary.lost, "workloads that would lose every Pod with one zone"),
+        (summary.waiting, "waiting Pods"),
+        (summary.uneven, "workloads skewed beyond maxSkew"),
+        (summary.idle, "constraints that spread nothing"),
+        *([(summary.denied, "workloads denied by the policy")] if titles.policy else []),
+    ]
+    for number, what in numbers:
+        yield Tile("" if number is None else f"{number:,}", what, bool(number))
 
 
 # What the loss of a zone takes
@@ -131,28 +139,26 @@ class Zone(NamedTuple):
     lengths: tuple[float, float, float]
 
 
-def _zones(report: Report) -> tuple[list[Zone], int]:
-    """Return the zones that take the most, the worst first, and the number of others."""
-    pods: Counter[str] = Counter()
+def _zones(report: Report) -> list[Zone]:
+    """Return the zones that have Pods, the one that takes the most first."""
+    pods = report.summary.loss.zones if report.summary.loss is not None else {}
     classes: dict[str, list[int]] = {}
     for workload in report.workloads:
         total = workload.live.running
         for zone, number in workload.loss.zones.items() if workload.loss is not None else ():
-            pods[zone] += number
             of_zone = classes.setdefault(zone, [0, 0, 0, 0])
             of_zone[3 if total == 1 else 0 if number == total else 1 if number >= HALF * total else 2] += 1
     widest = max((sum(of_zone[:3]) for of_zone in classes.values()), default=0)
-    order = sorted(classes, key=lambda zone: (*(-number for number in classes[zone]), zone))
-    shown = []
-    for zone in order[:MOST_ZONES]:
+    zones = []
+    for zone in sorted(classes, key=lambda zone: (*(-number for number in classes[zone]), zone)):
         every, half, fewer, single = classes[zone]
         lengths = (
             scaled(every, widest, WIDE_REPORT),
             scaled(half, widest, WIDE_REPORT),
             scaled(fewer, widest, WIDE_REPORT),
         )
-        shown.append(Zone(zone, pods[zone], every, half, fewer, single, lengths))
-    return shown, len(order) - len(shown)
+        zones.append(Zone(zone, pods[zone], every, half, fewer, single, lengths))
+    return zones
 
 
 class Curve(NamedTuple):
@@ -188,14 +194,34 @@ def _curve(report: Report) -> Curve | None:
 # Pods that wait
 
 
+def _causes(
+    report: Report, waiting: Mapping[ObjectKey, Sequence[Waiting]], now: datetime | None
+) -> list[dict[str, object]]:
+    """Return the causes for which Pods wait, that of the most Pods first, each with the Pods of every workload."""
+    by_cause: dict[str, list[tuple[ReportedWorkload, Waiting]]] = {}
+    for workload in report.workloads:
+        for group in waiting.get(key_of(workload.live), ()):
+            by_cause.setdefault(_cause(group), []).append((workload, group))
+    numbers = {cause: sum(len(group.names) for _, group in groups) for cause, groups in by_cause.items()}
+    return [
+        {
+            "cause": one_line(cause, 4 * LINE_LIMIT),
+            "pods": _many(numbers[cause], "Pod"),
+            "workloads": some(dict.fromkeys(_name(workload) for workload, _ in groups), LINE_LIMIT),
+            "groups": [_waiting(workload, group, now) for workload, group in groups],
+        }
+        for cause, groups in sorted(by_cause.items(), key=lambda entry: -numbers[entry[0]])
+    ]
+
+
 def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -> dict[str, object]:
-    names = ", ".join(one_line(name, LINE_LIMIT) for name in group.names[:3])
-    more = f" and {len(group.names) - 3:,} more" if len(group.names) > 3 else ""
+    others = [name for name in group.names if name != group.subject.ref.name]
     row: dict[str, object] = {
         "workload": _name(workload),
-        "number": len(group.names),
-        "names": f"{names}{more}",
-        "cause": one_line(_cause(group), LINE_LIMIT),
+        "pods": _many(len(group.names), "Pod"),
+        "like": f"{_many(len(others), 'more Pod')} wait{'s' * (len(others) == 1)} alike: {some(others, LINE_LIMIT)}."
+        if others
+        else "",
         "explained": None,
         "ask": asking(group.subject.ref.namespace, group.subject.ref.name),
     }
@@ -207,11 +233,14 @@ def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -
 
 
 def _cause(group: Waiting) -> str:
-    """Return why they wait, in one line."""
-    if group.explanation is not None and group.explanation.message:
-        return group.explanation.message
-    unsaid = NOT_KNOWN if group.explanation is None else "A node passes now."
-    return group.subject.verdict.message or next(iter(group.subject.remarks), "") or unsaid
+    """Return why they wait: what the filters say, and what comes of preemption only if it helps."""
+    explanation = group.explanation
+    if explanation is not None and explanation.of_filters:
+        helps = explanation.preemption is not None and explanation.preemption.helps
+        return f"{explanation.of_filters}{' Preemption helps.' if helps else ''}"
+    said = group.subject.verdict.message.partition(" preemption: ")[0]
+    unsaid = NOT_KNOWN if explanation is None else "A node passes now."
+    return said or next(iter(group.subject.remarks), "") or unsaid
 
 
 def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[str, object]:
@@ -258,11 +287,35 @@ def _outcomes(report: Report) -> list[Bar]:
     ]
 
 
+# Namespaces
+
+
+def _namespace(group: ReportedGroup) -> dict[str, object]:
+    return {
+        "name": group.name,
+        "contacts": contact_words(group.contacts),
+        "summary": group.summary,
+        "severe": (group.summary.found[Severity.ERROR], group.summary.found[Severity.WARNING]),
+        **_share(group.summary.loss),
+    }
+
+
+def _share(loss: ZoneLoss | None, lost: bool = False) -> dict[str, object]:
+    """Return the share that one zone takes, and its bar, which is red if every one of several Pods would be `lost`."""
+    share = None if loss is None else loss.share
+    return {
+        "share": None if loss is None or share is None else (share_text(share), loss.largest, scaled(share, 1, BAR)),
+        "no_share": NOT_KNOWN if loss is None else "no zone",
+        "lost": lost,
+    }
+
+
 # Workloads
 
 
-def _workload(i: int, workload: ReportedWorkload, titles: Titles) -> dict[str, object]:
-    ref, loss, share = workload.live.ref, workload.loss, workload.share
+def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -> dict[str, object]:
+    """Return a row; the bar of the `widest` skew of the page has the whole length."""
+    ref, share = workload.live.ref, workload.share
     by_severity = Counter(finding.severity for finding in workload.findings)
     worst = max((spread.excess for spread in workload.spreads), default=0)
     gravest = min((severity.rank for severity in by_severity), default=Severity.IGNORE.rank)
@@ -287,10 +340,8 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles) -> dict[str, o
         "running": workload.live.running,
         "waiting": workload.live.waiting,
         "leaving": workload.live.leaving,
-        "share": None if loss is None or share is None else (share_text(share), loss.largest, scaled(share, 1, BAR)),
-        "no_share": NOT_KNOWN if loss is None else "no zone",
-        "lost": bool(flags["lost"]),
-        "skews": [_skew(spread) for spread in workload.spreads[:MOST_SKEWS]],
+        **_share(workload.loss, bool(flags["lost"])),
+        "skews": [_skew(spread, widest) for spread in workload.spreads[:MOST_SKEWS]],
         "more_skews": max(0, len(workload.spreads) - MOST_SKEWS),
         "idle": sum(bool(why) for why in workload.idle),
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
@@ -331,11 +382,9 @@ def _name(workload: ReportedWorkload) -> str:
     return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", LINE_LIMIT)
 
 
-def _skew(spread: Spread) -> dict[str, object]:
-    """Return the skew against maxSkew: a bar and a mark."""
-    constraint = spread.constraint
-    skew = spread.skew or 0
-    widest = max(skew, constraint.max_skew)
+def _skew(spread: Spread, widest: int) -> dict[str, object]:
+    """Return the skew against maxSkew: a bar and a mark, both on the scale of all workloads."""
+    constraint, skew = spread.constraint, spread.skew or 0
     return {
         "key": constraint.topology_key.rpartition("/")[2],
         "text": skew_words(spread),
@@ -363,6 +412,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
             for name, number, remark in bars
         ],
         "no_bars": "No domain counts." if counted is not None else "Not known without nodes.",
+        "tall": any(len(name) > SHORT_WIDTH for name, _, _ in bars),
         "limit": scaled(limit, widest, WIDE_REPORT) if not many and bars and limit < widest else None,
         "idle": f"{words[0].upper()}{words[1:]}." if words else "",
         "remarks": lines(spread_remarks(spread)),

@@ -2,6 +2,7 @@
 (() => {
   const table = document.getElementById("workloads");
   if (!table) return;
+  const rendered = 200; // As in page.css: more rows than a picture of a whole page has, which is 16,384 pixels high.
   const [find, show, sort, count] = ["find", "show", "sort", "count"].map((id) => document.getElementById(id));
   const rows = Array.from(table.tBodies, (body, place) => {
     const name = body.rows[0].cells[0];
@@ -23,6 +24,7 @@
       row.body.hidden = !fits;
       shown += fits;
     }
+    table.classList.toggle("few", shown <= rendered);
     count.textContent = `${shown.toLocaleString("en")} of ${rows.length.toLocaleString("en")} workloads`;
   }
 
@@ -34,10 +36,27 @@
     table.caption.textContent = `Workloads, sorted by ${sort.selectedOptions[0].textContent}`;
   }
 
-  find.addEventListener("input", filter);
-  show.addEventListener("change", filter);
-  sort.addEventListener("change", order);
+  function keep() {
+    const chosen = new URLSearchParams();
+    for (const control of [find, show, sort]) if (control.value) chosen.set(control.id, control.value);
+    history.replaceState(null, "", `#${chosen}`);
+  }
+
+  function restore() {
+    const chosen = new URLSearchParams(location.hash.slice(1));
+    find.value = chosen.get("find") ?? "";
+    for (const select of [show, sort]) {
+      const value = chosen.get(select.id);
+      select.value = Array.from(select.options).some((option) => option.value === value) ? value : "";
+    }
+    filter();
+    order();
+  }
+
+  find.addEventListener("input", () => { filter(); keep(); });
+  show.addEventListener("change", () => { filter(); keep(); });
+  sort.addEventListener("change", () => { order(); keep(); });
+  addEventListener("hashchange", restore);
   document.getElementById("controls").hidden = false;
-  filter();
-  order();
+  restore();
 })();
