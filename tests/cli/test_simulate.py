@@ -13,7 +13,7 @@ from tests.support import ROOT
 from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
 from tests.support.placing import node
-from tests.support.simulated import budget, deployment, nodes, owned, pod, stateful
+from tests.support.simulated import SOFT, application, budget, deployment, nodes, owned, pod, stateful
 from webhook.cli.simulate import COMES_ABOUT
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
@@ -118,6 +118,24 @@ def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
     assert 1 == simulate("statefulset/web -n shop lose=a1 --fail-on pending", cluster=lost).code
 
 
+def test_a_whole_cluster(simulate):
+    code, out, err = simulate(f"lose={ZONE}=a -n shop --kubernetes-version 1.33")
+
+    assert (0, "") == (code, err)
+    assert "The whole cluster, 1 workload, 10 runs with seed 1, Kubernetes 1.33." == out.splitlines()[0]
+    assert "    Deployment shop/web      3      1      0      1" in out.splitlines()
+
+
+def test_of_a_whole_cluster_some_are_shown_and_all_are_simulated(simulate):
+    """Only together do they lack room."""
+    full = [*nodes("a=1 b=1", cpu="1"), *application("api", ["a1"] * 4), *application("db", ["b1"] * 8)]
+    printed = json.loads(simulate(f"delete={ZONE}=a -n shop -l app=api --by app -o json", full).out)
+
+    (step,) = printed["steps"]
+    assert [("Deployment/api", 2)] == [(of["workload"], of["more"]["most"]) for of in step["workloads"]]
+    assert ("app=api", ["api"]) == (printed["selector"], [of["name"] for of in step["sums"]])
+
+
 BARE = pod("Node/x", 0, "a1", ownerReferences=[])
 FULL = [*nodes("a=1 b=1 c=1", pods="1"), *CLUSTER[3:]]
 LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
@@ -133,6 +151,13 @@ LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
         (CLUSTER, f"deployment/web -n shop scale=6 add=1,{ZONE}=d scale=9", ""),
         ([*CLUSTER, BARE], "deployment/web -n shop add=1 delete=a1 add=1", "lost"),
         (LOST, "statefulset/web -n shop lose=a1", "pending lost"),
+        (CLUSTER, "cordon=a1 -A", ""),
+        (CLUSTER, "lose=a1 -A", "pending"),
+        (CLUSTER, "lose=a1 delete=a1 -A", ""),
+        ([*CLUSTER, budget(minAvailable=3)], "drain=a1 -A", "stuck"),
+        ([*CLUSTER, BARE], "add=1 delete=a1 add=1 -A", "lost"),
+        (LOST, "lose=a1 -A", "pending lost"),
+        ([*nodes("a=1 b=1"), *application("web", ["a1", "b1"], constraint(**SOFT))], "lose=a1 -A", "skew"),
     ],
 )
 def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
@@ -144,7 +169,15 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("", "wanted either TYPE/NAME, such as deployment/web, or -f FILE"),
+        ("", "found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, or steps of the nodes"),
+        ("scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
+        ("scale=3 -A", "scale=3: is a step of one workload; wanted TYPE/NAME, such as deployment/web, before it"),
+        ("drain=a1 -o html -A", "-o html: is for one workload; wanted -o text or -o json"),
+        ("drain=a1 -n bank", "found no Pod of a workload that -n and -l choose; -A shows all: shop"),
+        ("drain=a1 -A -l app", "found no Pod of a workload that -n and -l choose"),
+        ("drain=x -A", 'drain=x: no node is called "x"; there are a1, b1, c1'),
+        ("deployment/web scale=4 -A", "-A, -l and --by are for a whole cluster: leave them out, or the workload"),
+        ("-f web.yaml -l app=web", "-A, -l and --by are for a whole cluster: leave them out, or the workload"),
         ("deployment/web", "found no step, wanted rollout, scale=REPLICAS"),
         ("deployment/web scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
         ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale=REPLICAS'),

@@ -92,8 +92,9 @@ findings.rule
 findings
 simulation.pending · simulation.remedies
 simulation.rollout_check
-simulation.planning · simulation.results
-simulation.drain_remedies
+simulation.cluster_results · simulation.planning
+simulation.results
+simulation.cluster_run · simulation.drain_remedies
 simulation.initial_pods · simulation.run
 simulation.controllers
 simulation.preemption

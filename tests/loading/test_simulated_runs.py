@@ -13,10 +13,10 @@ def test_runs_come_in_their_order_from_several_processes():
     planned = plan([*nodes("a=2 b=2"), *deployment(constraint(), replicas=4, on=["a1", "b1"])], "scale=6")
     number = ALONE + 3 * TOGETHER + 1
 
-    assert [run(planned, 1, i) for i in range(number)] == list(all_runs(planned, 1, number))
+    assert [run(planned, 1, i) for i in range(number)] == list(all_runs(run, planned, 1, number))
 
 
 def test_few_runs_are_done_by_one_process():
     planned = plan([*nodes("a=2 b=2"), *deployment(constraint(), replicas=4)], "scale=6")
 
-    assert [run(planned, 1, i) for i in range(ALONE)] == list(all_runs(planned, 1, ALONE))
+    assert [run(planned, 1, i) for i in range(ALONE)] == list(all_runs(run, planned, 1, ALONE))

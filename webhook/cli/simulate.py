@@ -1,15 +1,18 @@
 """
-Simulate what happens next: how the Pods of a workload would lie after each of some steps, and how many would wait:
+Simulate what happens next: how the Pods of a workload would lie after each of some steps, and how many would wait;
+without a workload, which workloads of the whole cluster are hurt:
 
     evenkeel simulate deployment/web scale=12
     evenkeel simulate deployment/web lose=topology.kubernetes.io/zone=a delete=topology.kubernetes.io/zone=a
     evenkeel simulate statefulset/db add=3,pool=new drain=pool=old delete=pool=old --cluster cluster.jsonl.gz
     evenkeel simulate -f deployment.yaml rollout     first applied, then rolled out once more
+    evenkeel simulate lose=topology.kubernetes.io/zone=a -A
 
 Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody reaches them), delete=NODES,
 taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
 Each run does what kube-scheduler and the controllers do; chance breaks ties, and chooses among Pods that are as good
 to delete. A Pod that is bound is ready at once, and available after minReadySeconds. Nothing is changed in the cluster.
+Without a workload all of the cluster are simulated together; -n, -A and -l say which are shown.
 Exit code 0: simulated, 1: what --fail-on names comes about in some run, or, for not-judged, not all was simulated,
 2: bad input.
 """
@@ -31,19 +34,25 @@ from webhook.placement.commands import Command, commands, read_template
 from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.remedies import Remedy
 from webhook.placement.subject import next_replica
+from webhook.render import cluster_simulation, simulation_page
 from webhook.render import simulation as render
-from webhook.render import simulation_page
+from webhook.render.cluster_simulation import ClusterSimulated
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
 from webhook.simulation import ties
+from webhook.simulation.cluster_results import WorkloadResult, cluster_results
+from webhook.simulation.cluster_run import run_cluster
 from webhook.simulation.controllers import SIMULATED, SimulatedCluster
 from webhook.simulation.drain_remedies import drain_remedies
-from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, wanted
+from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
+from webhook.simulation.run import run as run_steps
 from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
+PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
+RUNS_IN_WORDS = f"of a whole cluster fewer where steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         metavar="TYPE/NAME STEP",
         nargs="*",
-        help="a workload, as kubectl names it, and steps in their order",
+        help="a workload, as kubectl names it, and steps in their order; without a workload, all of the cluster",
     )
     parser.add_argument(
         "-f",
@@ -61,9 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file with a workload, or with what is applied beside it, or - for standard input; repeatable",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
-    selection.add_namespace_argument(parser)
+    selection.add_namespace_arguments(parser)
+    selection.add_selector_argument(parser)
+    parser.add_argument("--by", metavar="LABEL", help="sums by this label of the workloads, not by namespace")
     selection.add_output_argument(parser, selection.HTML)
-    parser.add_argument("--runs", metavar="N", type=int, default=RUNS, help="how often (default: %(default)s)")
+    parser.add_argument("--runs", metavar="N", type=int, help=f"how often (default: {RUNS}; {RUNS_IN_WORDS})")
     parser.add_argument(
         "--seed", metavar="N", type=int, default=SEED, help="what chance begins with (default: %(default)s)"
     )
@@ -82,11 +93,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if not 1 <= args.runs <= MOST_RUNS:
+    if args.runs is not None and not 1 <= args.runs <= MOST_RUNS:
         raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
     source, profiles = inputs.source(args), inputs.profiles(args.scheduler_config)
     names, steps = _words(args.words, bool(args.filename))
     kinds = inputs.policy(None).kinds
+    if not (names or args.filename):
+        return _run_cluster(args, source, steps, kinds, profiles)
+    if args.all_namespaces or args.selector or args.by:
+        raise UsageError("-A, -l and --by are for a whole cluster: leave them out, or the workload")
+    runs = args.runs or RUNS
     namespace = selection.namespace(args, source)
     objects = _in_file(args, namespace)
     raw, known = _workload(args, source, namespace, names, steps, kinds, objects)
@@ -95,14 +111,14 @@ def run(args: argparse.Namespace) -> int:
         raw, known = _workload(args, source, namespace, names, steps, kinds, objects, made.preempting)
         made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
-    outcomes = list(progress.with_bar(all_runs(made.plan, args.seed, args.runs), args.runs, "runs"))
+    outcomes = list(progress.with_bar(all_runs(run_steps, made.plan, args.seed, runs), runs, "runs"))
     outcome = results(made.plan, outcomes, drain_remedies(made.plan, args.seed, outcomes))
     helps = helping(made.plan, args.seed, outcomes, ref)
     shown = render.Simulated(
         ref,
         made.plan,
         args.seed,
-        args.runs,
+        runs,
         outcome,
         made.not_judged,
         (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
@@ -114,6 +130,55 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
     return int(bool(args.fail_on and COMES_ABOUT[args.fail_on](shown)))
+
+
+def _run_cluster(
+    args: argparse.Namespace, source: inputs.Source, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
+) -> int:
+    """Simulate all workloads of a cluster together."""
+    if args.output == selection.HTML:
+        raise UsageError("-o html: is for one workload; wanted -o text or -o json, or TYPE/NAME before the steps")
+    chosen = selection.selection(args, source)
+    known = clusters.read(source, args.kubernetes_version, lambda _: True, chosen.namespace)
+    cluster = _cluster(known)
+    try:
+        made = planned_cluster(
+            cluster,
+            steps,
+            kinds,
+            tie_breaking=args.ties or "",
+            defaults=given_defaults(known.pods, known.others),
+            profiles=profiles,
+        )
+    except StepError as error:
+        raise UsageError(str(error)) from error
+    workloads = made.plan.workloads
+    shown = {name: of for name, of in workloads.items() if chosen.has(of.ref.namespace, of.labels)}
+    if workloads and not shown:
+        there = sorted({of.ref.namespace for of in workloads.values()})
+        raise UsageError(f"found no Pod of a workload that -n and -l choose; -A shows all: {', '.join(there)}")
+    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, made.plan.touched)))
+    outcomes = list(progress.with_bar(all_runs(run_cluster, made.plan, args.seed, runs), runs, "runs"))
+    groups = {name: of.labels.get(args.by, "") if args.by else of.ref.namespace for name, of in shown.items()}
+    simulated = ClusterSimulated(
+        made.plan,
+        args.seed,
+        runs,
+        cluster_results(made.plan, outcomes, groups),
+        made.not_judged,
+        (*known.notes, *known.assumed, *made.notes),
+        chosen.namespace,
+        args.selector,
+        args.by or "",
+        len(shown),
+    )
+    as_json = args.output == selection.JSON
+    print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated))
+    return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](simulated)))
+
+
+def _cluster(known: Known) -> SimulatedCluster:
+    return SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
 
 
 def _commands(remedy: Remedy, raw: Raw, kinds: Kinds, *, applied: bool) -> tuple[Command, ...]:
@@ -151,15 +216,29 @@ COMES_ABOUT: Mapping[str, Callable[[render.Simulated], bool]] = {
 }
 
 
+def _end(simulated: ClusterSimulated) -> tuple[WorkloadResult, ...]:
+    end = simulated.steps[-1]
+    return (*end.hurt, *end.whole)
+
+
+# The same of all workloads that are shown.
+COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
+    "pending": lambda shown: any(of.more.most or of.leaving.most for of in _end(shown)),
+    "stuck": lambda shown: any(step.held for step in shown.steps),
+    "skew": lambda shown: any(of.uneven for of in _end(shown)),
+    "lost": lambda shown: any(of.gone.most or of.leaving.most for of in _end(shown)),
+    inputs.NOT_JUDGED: lambda shown: bool(shown.not_judged),
+}
+
+
 def _planned(
     args: argparse.Namespace, raw: Raw, known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
 ) -> Planned:
     """Return the plan; UsageError for a step that does nothing."""
-    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     try:
         return planned(
             raw,
-            cluster,
+            _cluster(known),
             steps,
             kinds,
             applied=bool(args.filename),
@@ -181,12 +260,13 @@ def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:
     """Return the words that name a workload, and the steps."""
     most = len(words) if from_file else 1 if "/" in "".join(words[:1]) else 2
-    first = next((i for i, word in enumerate(words[:most]) if word.partition("=")[0] in STEP_FORMS), most)
+    first = next((i for i, word in enumerate(words[:most]) if "=" in word or word in STEP_FORMS), most)
     names, written = list(words[:first]), words[first:]
     if from_file and names:
         raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(STEP_FORMS.values())}')
-    if not from_file and not names:
-        raise UsageError("wanted either TYPE/NAME, such as deployment/web, or -f FILE")
+    if not words and not from_file:
+        of_all = "or steps of the nodes of a whole cluster, such as drain=NODE"
+        raise UsageError(f"found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, {of_all}")
     if not from_file and not written:
         raise UsageError(f"found no step, wanted {', '.join(STEP_FORMS.values())}")
     try:

@@ -1,0 +1,246 @@
+"""A simulation of a whole cluster as text and JSON: after each step the workloads that are hurt, and sums."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.reading import printable
+from webhook.render.explanation import OUTPUT_API_VERSION
+from webhook.render.simulation import (
+    MOST_REASONS,
+    but_in_all,
+    drain_json,
+    drain_line,
+    ends_text,
+    gaps_in_words,
+    held_lines,
+    keeping,
+    numbers_json,
+    ties_in_words,
+    violated_lines,
+)
+from webhook.simulation.cluster_results import ClusterStep, SkewResult, Sum, WorkloadResult
+from webhook.simulation.results import Range
+from webhook.simulation.run import Plan
+
+MOST_WHOLE = 10  # Workloads that come back whole, each in a row of its own.
+NO_GROUP = "-"  # the name of the sum of workloads without the label
+
+
+class ClusterSimulated(NamedTuple):
+    """
+    All that is to be printed of a simulation of a whole cluster.
+
+    Shown are the workloads of `namespace`, "" for all, that the labels `selector` match; sums are by the label `by`, ""
+    for namespaces.  `shown` is how many these are.
+    """
+
+    plan: Plan
+    seed: int
+    runs: int
+    steps: Sequence[ClusterStep]
+    not_judged: Sequence[str]
+    notes: Sequence[str]
+    namespace: str
+    selector: str
+    by: str
+    shown: int
+
+
+def text(simulated: ClusterSimulated) -> str:
+    """Render a simulation for a person who is about to do it."""
+    return "\n".join(map(printable, _lines(simulated)))
+
+
+def _lines(simulated: ClusterSimulated) -> Iterator[str]:
+    plan, runs = simulated.plan, f"{simulated.runs:,} run{'' if simulated.runs == 1 else 's'}"
+    version = f"Kubernetes 1.{plan.start.features.minor}"
+    all_of = f"The whole cluster, {_counted(len(plan.workloads), 'workload')}"
+    yield f"{all_of}, {runs} with seed {simulated.seed}, {version}."
+    yield f"  {ties_in_words(plan)} Pods are ready as soon as they are bound."
+    if simulated.shown < len(plan.workloads):
+        yield f"  Shown: {_counted(simulated.shown, 'workload')}{_chosen(simulated)}."
+    yield from (f"  {line}" for line in (*simulated.notes, *gaps_in_words(simulated.not_judged)))
+    for step in simulated.steps:
+        yield ""
+        yield f"  {one_line(step.step, LINE_LIMIT)}"
+        yield from (f"    {line}".rstrip() for line in _step(step, simulated))
+
+
+def _chosen(simulated: ClusterSimulated) -> str:
+    where = f" of namespace {simulated.namespace}" if simulated.namespace else ""
+    return f"{where}{f' with {one_line(simulated.selector, LINE_LIMIT)}' if simulated.selector else ''}"
+
+
+def _step(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str]:
+    if step.drained is not None and not step.held:
+        yield drain_line(step.drained)
+    yield from held_lines(step.held, step.kept)
+    yield from violated_lines(step.violated)
+    yield _total(step.total)
+    few = len(step.whole) <= MOST_WHOLE
+    if listed := (*step.hurt, *(step.whole if few else ())):
+        yield ""
+        rows = [Row(of.workload, (of.pods, of.lost, of.back, of.more), tuple(_remarks(of))) for of in listed]
+        yield from _table(("workload", "Pods", "lost", "back", "wait"), rows)
+    if not few:
+        yield ""
+        yield _whole(step.whole)
+    if len(step.sums) > 1 or (simulated.by and step.sums):
+        yield ""
+        sums = [Row(of.name or NO_GROUP, (of.lost, of.back, of.more, of.missing, of.broken)) for of in step.sums]
+        yield from _table((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
+    if step.elsewhere:
+        are = "is" if step.elsewhere == 1 else "are"
+        yield f"{_counted(step.elsewhere, 'workload')} that {are} not shown {are} hurt, too."
+
+
+def _total(total: Sum) -> str:
+    """Return what becomes of all Pods that are lost, such as `8 Pods are lost: 5 find room, 3 wait.`."""
+    lost, back, more, missing = map(ends_text, (total.lost, total.back, total.more, total.missing))
+    ends = [
+        *([f"{back} {'finds' if total.back == (1, 1, 1) else 'find'} room"] if total.back.most else []),
+        *([f"{more} more {'waits' if total.more == (1, 1, 1) else 'wait'} than before"] if total.more.most else []),
+        *([f"{missing} {_are(total.missing)} missing"] if total.missing.most else []),
+    ]
+    pods = "1 Pod is" if total.lost == (1, 1, 1) else f"{lost} Pods are" if total.lost.most else "No Pod is"
+    return f"{pods} lost{': ' if ends else ''}{', '.join(ends)}."
+
+
+def _whole(whole: Iterable[WorkloadResult]) -> str:
+    """Return how many workloads lose Pods and get all of them back."""
+    workloads = list(whole)
+    lost = sum(of.lost.most for of in workloads)
+    uneven = sum(of.uneven for of in workloads)
+    skew = f"; of {uneven:,} the skew is then larger than maxSkew" if uneven else ""
+    return f"{_counted(len(workloads), 'workload')} lose {_counted(lost, 'Pod')} and get all of them back{skew}."
+
+
+def _remarks(of: WorkloadResult) -> Iterator[str]:
+    """Yield why Pods of a workload wait, a line for each cause, and what else is wrong with it."""
+    if of.loses_all:
+        yield "loses all its Pods at once"
+    for cause, pods in list(of.causes.items())[:MOST_REASONS]:
+        yield f"{ends_text(pods)} {'waits' if pods == (1, 1, 1) else 'wait'}: {one_line(cause, 4 * LINE_LIMIT)}"
+    if len(of.causes) > MOST_REASONS:
+        yield f"and {len(of.causes) - MOST_REASONS} more reasons"
+    if of.waited and of.causes:
+        yield f"of these {of.waited:,} waited before"
+    yield from _missing(of)
+    if of.preempted.most:
+        yield f"{ends_text(of.preempted)} {_are(of.preempted)} preempted"
+    yield from (_skew(skew) for skew in of.skews if skew.exceeds)
+
+
+def _missing(of: WorkloadResult) -> Iterator[str]:
+    if of.leaving.most:
+        why = "until what it replaces is gone from nodes that nobody reaches"
+        yield f"{ends_text(of.leaving)} {_are(of.leaving)} missing {why}"
+    if of.gone.most:
+        yield f"{ends_text(of.gone)} {_are(of.gone)} missing: no controller makes another"
+
+
+def _skew(of: SkewResult) -> str:
+    return f"skew {ends_text(of.skew)} by {of.topology_key}, more than maxSkew {of.max_skew}{but_in_all(of.exceeds)}"
+
+
+class Row(NamedTuple):
+    """A line of a table: the `numbers` in its columns, and what is said below."""
+
+    name: str
+    numbers: tuple[Range, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def _table(titles: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a line with the titles of the columns, and for each row its numbers, and what is said below."""
+    lines = [(one_line(row.name, LINE_LIMIT), *map(ends_text, row.numbers)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
+
+    def aligned(cells: Sequence[str]) -> str:
+        numbers = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True)]
+        return "   ".join((f"{cells[0]:<{widths[0]}}", *numbers))
+
+    yield aligned(titles)
+    for row, line in zip(rows, lines, strict=True):
+        yield aligned(line)
+        yield from (f"  {remark}" for remark in row.remarks)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _are(number: Range) -> str:
+    return "is" if number == (1, 1, 1) else "are"
+
+
+def as_json(simulated: ClusterSimulated) -> str:
+    """Return the form `ClusterSimulation`, for programs."""
+    return json.dumps(
+        {
+            "apiVersion": OUTPUT_API_VERSION,
+            "kind": "ClusterSimulation",
+            "namespace": simulated.namespace,
+            "selector": simulated.selector,
+            "by": simulated.by,
+            "kubernetesVersion": f"1.{simulated.plan.start.features.minor}",
+            "ties": simulated.plan.start.ties,
+            "seed": simulated.seed,
+            "runs": simulated.runs,
+            "steps": [_step_json(step, simulated.plan) for step in simulated.steps],
+            "notJudged": list(simulated.not_judged),
+            "notes": list(simulated.notes),
+        },
+        indent=2,
+    )
+
+
+def _step_json(step: ClusterStep, plan: Plan) -> dict[str, object]:
+    return {
+        "step": step.step,
+        "total": _sum_json(step.total),
+        "sums": [{"name": of.name, **_sum_json(of)} for of in step.sums],
+        "workloads": [_workload_json(of, plan) for of in (*step.hurt, *step.whole)],
+        "elsewhere": step.elsewhere,
+        "held": {keeping(eviction, step.held, step.kept): share for eviction, share in step.held.items()},
+        **({"drained": drain_json(step.drained)} if step.drained is not None else {}),
+        "violated": dict(step.violated),
+    }
+
+
+def _sum_json(of: Sum) -> dict[str, object]:
+    return {name: numbers_json(bounds) for name, bounds in zip(of._fields[1:], of[1:], strict=True)}
+
+
+def _workload_json(of: WorkloadResult, plan: Plan) -> dict[str, object]:
+    ref = plan.workloads[of.workload].ref
+    return {
+        "apiGroup": ref.group,
+        "workload": f"{ref.kind}/{ref.name}",
+        "namespace": ref.namespace,
+        "hurt": of.hurt,
+        "losesAll": of.loses_all,
+        "pods": numbers_json(of.pods),
+        "lost": numbers_json(of.lost),
+        "back": numbers_json(of.back),
+        "more": numbers_json(of.more),
+        "gone": numbers_json(of.gone),
+        "leaving": numbers_json(of.leaving),
+        "preempted": numbers_json(of.preempted),
+        "waitedBefore": of.waited,
+        "reasons": {cause: numbers_json(pods) for cause, pods in of.causes.items()},
+        "skews": [
+            {
+                "index": skew.position,
+                "topologyKey": skew.topology_key,
+                "maxSkew": skew.max_skew,
+                "skew": numbers_json(skew.skew),
+                "exceedsMaxSkew": skew.exceeds,
+            }
+            for skew in of.skews
+        ],
+    }

@@ -1,0 +1,171 @@
+"""
+One run of steps for all workloads of a cluster together, and what each step does to each of them.
+
+    step ──the Pods of each workload before and after──> those that move, run again, wait and why; the skew
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from random import Random
+from typing import NamedTuple
+
+from webhook.scheduler.counts import UNUSED, Usage
+from webhook.scheduler.filtering import count_each
+from webhook.scheduler.framework import feasible_nodes
+from webhook.scheduler.profile import NODE_RESOURCES_FIT
+from webhook.scheduler.snapshot import Snapshot
+from webhook.simulation.disruption import Drained
+from webhook.simulation.pod import Pod, PodClass
+from webhook.simulation.run import HOUR, Plan, SimulatedRun
+
+
+class ConstraintSkew(NamedTuple):
+    """The largest skew of a constraint, by the Pods that are there; `position` is its index in the list."""
+
+    position: int
+    topology_key: str
+    max_skew: int
+    skew: int
+
+    @property
+    def exceeds(self) -> bool:
+        return self.skew > self.max_skew
+
+
+class WorkloadOutcome(NamedTuple):
+    """
+    What a step does to a workload.
+
+    Of the Pods that `ran` before, `moved` are evicted or deleted, `preempted` of them for another Pod, and `running`
+    are there with a node in the end.  Pods wait for `reasons`, all where that are more than `waited` before any step;
+    those that do so for want of room request this `room`.  So many are `missing` that no controller makes, `leaving`
+    of them until the Pods that they replace are gone from nodes that nobody reaches.
+    """
+
+    ran: int
+    running: int
+    moved: int = 0
+    preempted: int = 0
+    waited: int = 0
+    waiting: int = 0
+    missing: int = 0
+    leaving: int = 0
+    reasons: Mapping[str, int] = {}
+    skews: tuple[ConstraintSkew, ...] = ()
+    room: Usage = UNUSED
+
+    @property
+    def back(self) -> int:
+        """How many Pods have found a node."""
+        return max(0, self.running - self.ran + self.moved)
+
+    @property
+    def more(self) -> int:
+        """How many more Pods wait than before any step."""
+        return max(0, self.waiting - self.waited)
+
+    @property
+    def gone(self) -> int:
+        """How many of those missing no controller will make."""
+        return self.missing - self.leaving
+
+    @property
+    def whole(self) -> bool:
+        """Whether no Pod is missing, and no more wait than before any step."""
+        return not self.missing and not self.more
+
+
+class ClusterOutcome(NamedTuple):
+    """
+    What a step has come to, of each of the `workloads` to which it does anything, or which is not whole.
+
+    Preemption has `violated` these PodDisruptionBudgets; `drained` is of a drain.
+    """
+
+    workloads: Mapping[str, WorkloadOutcome]
+    drained: Drained | None
+    violated: tuple[str, ...]
+
+
+def run_cluster(plan: Plan, seed: int, number: int) -> tuple[ClusterOutcome, ...]:
+    """Return the outcome after each step; `number` counts the runs of a seed."""
+    simulated = SimulatedRun(plan, Random(f"{seed}/{number}"))
+    outcomes = []
+    for i, step in enumerate(plan.steps):
+        running, wanted = simulated.there - _waiting(simulated), simulated.wanted.copy()
+        drained = simulated.take(i, step)
+        for name in wanted.keys() | simulated.wanted.keys():  # A DaemonSet has as many Pods as nodes.
+            running[name] += simulated.wanted[name] - wanted[name]
+        workloads = dict(_Outcomes(simulated, running).of_workloads())
+        outcomes.append(ClusterOutcome(workloads, drained, tuple(simulated.violated)))
+        simulated.state.now += HOUR
+    return tuple(outcomes)
+
+
+def _waiting(simulated: SimulatedRun) -> Counter[str]:
+    return Counter(pod.source for _, _, pod in simulated.state.waiting)
+
+
+class _Outcomes:
+    """What the last step of a run has done to the workloads of which so many Pods `ran` before."""
+
+    def __init__(self, simulated: SimulatedRun, ran: Counter[str]) -> None:
+        self.simulated, self.ran = simulated, ran
+        self.waiting: dict[str, list[Pod]] = {}
+        for _, _, pod in simulated.state.waiting:
+            self.waiting.setdefault(pod.source, []).append(pod)
+        self.leaving, self.snapshot = simulated.waiting_anew, simulated.state.snapshot()
+        self.whys: dict[object, tuple[str, bool]] = {}
+
+    def of_workloads(self) -> Iterator[tuple[str, WorkloadOutcome]]:
+        """Yield the outcome of each workload to which the step does anything, or which is not whole."""
+        simulated, found_at_first = self.simulated, self.simulated.plan.workloads
+        for name in sorted(self.ran.keys() | simulated.there.keys() | self.waiting.keys()):
+            pods, ran = self.waiting.get(name, []), self.ran[name]
+            waited = found_at_first[name].waiting if name in found_at_first else 0
+            running = simulated.there[name] - len(pods)
+            missing = max(0, simulated.wanted[name] - simulated.there[name])
+            moved = simulated.moved[name]
+            outcome = WorkloadOutcome(ran, running, moved, simulated.preempted[name], waited, len(pods), missing)
+            if moved or outcome.back or not outcome.whole:
+                leaving = min(missing, self.leaving[name])
+                outcome = outcome._replace(leaving=leaving, skews=self._skews(name, pods))
+                yield name, self._with_reasons(outcome, pods) if len(pods) > waited else outcome
+
+    def _with_reasons(self, outcome: WorkloadOutcome, pods: list[Pod]) -> WorkloadOutcome:
+        reasons, room = Counter[str](), UNUSED
+        for pod in pods:
+            reason, for_room = self._why(pod)
+            reasons[reason] += 1
+            room = room.plus(pod.requests) if for_room else room
+        return outcome._replace(reasons=dict(reasons), room=room)
+
+    def _why(self, pod: Pod) -> tuple[str, bool]:
+        """Return why a Pod waits, and whether it would not with more room; Pods that are alike wait for the same."""
+        alike = pod.of_class, pod.mounts, pod.nominated
+        if alike not in self.whys:
+            self.whys[alike] = self.simulated.why(pod), self._lacks_room(pod)
+        return self.whys[alike]
+
+    def _lacks_room(self, pod: Pod) -> bool:
+        of_class = pod.of_class
+        refusals = self.simulated.state.framework_of(pod).feasibility().refusals if not of_class.waits else ()
+        if not any(refusal.plugin == NODE_RESOURCES_FIT for refusal in refusals):
+            return False
+        filters = tuple(name for name in of_class.profile.filters if name != NODE_RESOURCES_FIT)
+        cycle = self.simulated.state.cycle_of(pod, self.snapshot)
+        return bool(feasible_nodes(replace(cycle, profile=replace(cycle.profile, filters=filters))))
+
+    def _skews(self, name: str, pods: list[Pod]) -> tuple[ConstraintSkew, ...]:
+        of_class = pods[-1].of_class if pods else self.simulated.classes.get(name)
+        return skews(of_class, self.snapshot, self.simulated) if of_class is not None else ()
+
+
+def skews(of_class: PodClass, snapshot: Snapshot, simulated: SimulatedRun) -> tuple[ConstraintSkew, ...]:
+    """Return the skew of each constraint of such Pods."""
+    counted = count_each(of_class.cycle(snapshot, simulated.state.features))
+    constraints = [(counts.constraint, counts.largest_skew) for counts in counted]
+    return tuple([ConstraintSkew(of.index, of.topology_key, of.max_skew, skew) for of, skew in constraints])
