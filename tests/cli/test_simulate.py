@@ -136,6 +136,17 @@ def test_of_a_whole_cluster_some_are_shown_and_all_are_simulated(simulate):
     assert ("app=api", ["api"]) == (printed["selector"], [of["name"] for of in step["sums"]])
 
 
+def test_runs_of_a_whole_cluster_end_when_nothing_changes(run):
+    items = {"apiVersion": "v1", "kind": "List", "items": CLUSTER}
+    asked = "simulate --cluster dump -A --kubernetes-version 1.33"
+    out = run(f"{asked} lose=a1", dump=items).out.splitlines()
+
+    assert "The whole cluster, 1 workload, 100 runs with seed 1, Kubernetes 1.33." == out[0]
+    assert "  There are no more runs, since the last 50 changed no number below." in out
+    printed = json.loads(run(f"{asked} lose=a1 -o json --runs 120", dump=items).out)
+    assert (120, 0) == (printed["runs"], printed["unchanged"])
+
+
 BARE = pod("Node/x", 0, "a1", ownerReferences=[])
 FULL = [*nodes("a=1 b=1 c=1", pods="1"), *CLUSTER[3:]]
 LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]

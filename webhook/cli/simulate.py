@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
-from webhook.loading.simulated_runs import all_runs
+from webhook.loading.simulated_runs import all_runs, until_unchanged
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kinds
@@ -41,7 +41,7 @@ from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
 from webhook.simulation import ties
 from webhook.simulation.cluster_results import WorkloadResult, cluster_results
-from webhook.simulation.cluster_run import run_cluster
+from webhook.simulation.cluster_run import ClusterOutcome, run_cluster
 from webhook.simulation.controllers import SIMULATED, SimulatedCluster
 from webhook.simulation.drain_remedies import drain_remedies
 from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
@@ -111,7 +111,8 @@ def run(args: argparse.Namespace) -> int:
         raw, known = _workload(args, source, namespace, names, steps, kinds, objects, made.preempting)
         made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
-    outcomes = list(progress.with_bar(all_runs(run_steps, made.plan, args.seed, runs), runs, "runs"))
+    of_runs = all_runs(run_steps, made.plan, args.seed, runs)
+    outcomes = list(progress.with_bar(of_runs, runs, "runs", timed=True))
     outcome = results(made.plan, outcomes, drain_remedies(made.plan, args.seed, outcomes))
     helps = helping(made.plan, args.seed, outcomes, ref)
     shown = render.Simulated(
@@ -157,21 +158,33 @@ def _run_cluster(
     if workloads and not shown:
         there = sorted({of.ref.namespace for of in workloads.values()})
         raise UsageError(f"found no Pod of a workload that -n and -l choose; -A shows all: {', '.join(there)}")
-    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, made.plan.touched)))
-    outcomes = list(progress.with_bar(all_runs(run_cluster, made.plan, args.seed, runs), runs, "runs"))
     groups = {name: of.labels.get(args.by, "") if args.by else of.ref.namespace for name, of in shown.items()}
-    simulated = ClusterSimulated(
-        made.plan,
-        args.seed,
-        runs,
-        cluster_results(made.plan, outcomes, groups),
-        made.not_judged,
-        (*known.notes, *known.assumed, *made.notes),
-        chosen.namespace,
-        args.selector,
-        args.by or "",
-        len(shown),
+
+    def of_runs(outcomes: Sequence[Sequence[ClusterOutcome]]) -> ClusterSimulated:
+        return ClusterSimulated(
+            made.plan,
+            args.seed,
+            len(outcomes),
+            cluster_results(made.plan, outcomes, groups),
+            made.not_judged,
+            (*known.notes, *known.assumed, *made.notes),
+            chosen.namespace,
+            args.selector,
+            args.by or "",
+            len(shown),
+        )
+
+    def is_unchanged(half: Sequence[Sequence[ClusterOutcome]], done: Sequence[Sequence[ClusterOutcome]]) -> bool:
+        printed = [cluster_simulation.text(of_runs(of)._replace(runs=0)) for of in (half, done)]
+        return args.runs is None and printed[0] == printed[1]
+
+    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, made.plan.touched)))
+    outcomes = until_unchanged(
+        progress.with_bar(all_runs(run_cluster, made.plan, args.seed, runs), runs, "runs", timed=True), is_unchanged
     )
+    simulated = of_runs(outcomes)
+    if len(outcomes) < runs:
+        simulated = simulated._replace(unchanged=len(outcomes) // 2)
     as_json = args.output == selection.JSON
     print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated))
     return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](simulated)))

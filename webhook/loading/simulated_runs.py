@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar, cast
 
@@ -12,6 +12,7 @@ from webhook.loading.usage import UsageError
 from webhook.simulation.run import Plan
 
 ALONE = 4  # Runs that one process does by itself: others take a tenth of a second to begin.
+FIRST_ASKED = 100
 TOGETHER = 5  # Runs that a process does between two moves of the bar.
 
 OfRun = TypeVar("OfRun")
@@ -43,6 +44,22 @@ def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[O
             raise UsageError("a process was killed, perhaps for lack of memory; give fewer --runs") from error
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def until_unchanged(of_runs: Iterable[OfRun], is_unchanged: Callable[[list[OfRun], list[OfRun]], bool]) -> list[OfRun]:
+    """
+    Return what runs have come to, and leave the rest of them once the second half of all so far has changed nothing:
+    `is_unchanged` says so of the first half and of all, which is asked first after FIRST_ASKED runs.
+    """
+    done = list[OfRun]()
+    asked = FIRST_ASKED
+    for of_run in of_runs:
+        done.append(of_run)
+        if len(done) == asked:
+            if is_unchanged(done[: asked // 2], done):
+                break
+            asked *= 2
+    return done
 
 
 _PLANS: list[tuple[OneRun[object], Plan, int]] = []  # What a process was begun with.

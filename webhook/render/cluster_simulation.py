@@ -35,7 +35,8 @@ class ClusterSimulated(NamedTuple):
     All that is to be printed of a simulation of a whole cluster.
 
     Shown are the workloads of `namespace`, "" for all, that the labels `selector` match; sums are by the label `by`, ""
-    for namespaces.  `shown` is how many these are.
+    for namespaces.  `shown` is how many these are.  The last `unchanged` runs have changed no number, so that there are
+    no further ones; it is 0 otherwise.
     """
 
     plan: Plan
@@ -48,6 +49,7 @@ class ClusterSimulated(NamedTuple):
     selector: str
     by: str
     shown: int
+    unchanged: int = 0
 
 
 def text(simulated: ClusterSimulated) -> str:
@@ -61,6 +63,8 @@ def _lines(simulated: ClusterSimulated) -> Iterator[str]:
     all_of = f"The whole cluster, {_counted(len(plan.workloads), 'workload')}"
     yield f"{all_of}, {runs} with seed {simulated.seed}, {version}."
     yield f"  {ties_in_words(plan)} Pods are ready as soon as they are bound."
+    if simulated.unchanged:
+        yield f"  There are no more runs, since the last {simulated.unchanged:,} changed no number below."
     if simulated.shown < len(plan.workloads):
         yield f"  Shown: {_counted(simulated.shown, 'workload')}{_chosen(simulated)}."
     yield from (f"  {line}" for line in (*simulated.notes, *gaps_in_words(simulated.not_judged)))
@@ -191,6 +195,7 @@ def as_json(simulated: ClusterSimulated) -> str:
             "ties": simulated.plan.start.ties,
             "seed": simulated.seed,
             "runs": simulated.runs,
+            "unchanged": simulated.unchanged,
             "steps": [_step_json(step, simulated.plan) for step in simulated.steps],
             "notJudged": list(simulated.not_judged),
             "notes": list(simulated.notes),
