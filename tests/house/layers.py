@@ -136,7 +136,7 @@ documents.build · documents.json_positions · documents.json_schema
 documents
 objects.pod_templates
 objects.workload_object
-objects.update_strategies
+objects.jobs · objects.update_strategies
 objects.operators · objects.typed_names · objects.workload
 objects.autoscalers · objects.disruption_budget · objects.pod_object
 objects.kinds · objects.quantities · objects.times

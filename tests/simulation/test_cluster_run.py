@@ -128,6 +128,42 @@ def test_a_daemon_set_has_its_pods_where_its_nodes_are(step):
     assert outcome([*ZONES, *DAEMONS], step, "DaemonSet shop/agent") is None
 
 
+def test_the_pods_of_a_daemon_set_that_do_not_tolerate_a_taint_are_evicted_for_good():
+    of = outcome([*ZONES, *DAEMONS], "taint=a1,old=yes:NoExecute", "DaemonSet shop/agent")
+    assert ((3, 1, 0, 0, 1), 1) == (numbers(of), of.gone)
+
+    tolerant = application("agent", ["a1", "b1"], kind="DaemonSet", tolerations=[{"operator": "Exists"}])
+    assert outcome([*ZONES, *tolerant], "taint=a1,old=yes:NoExecute", "DaemonSet shop/agent") is None
+
+
+def job(on, status=None, **spec):
+    made, *pods = application("batch", on, kind="Job")
+    return [{**made, "spec": {**made["spec"], **spec}, "status": status or {}}, *pods]
+
+
+@pytest.mark.parametrize(
+    ("spec", "failed", "moved", "back"),
+    [
+        ({}, 0, 2, 2),
+        ({"backoffLimit": 0}, 0, 2, 0),
+        ({"backoffLimit": 3}, 2, 2, 1),
+    ],
+)
+def test_a_job_makes_pods_anew_until_it_has_failed_too_often(spec, failed, moved, back):
+    of = outcome([*ZONES, *job(["a1", "a1", "b1"], {"failed": failed}, **spec)], "drain=a1", "Job shop/batch")
+
+    assert (3, moved, back, 0, moved - back) == numbers(of)
+
+
+def test_a_job_that_replaces_failed_pods_only_waits_for_a_node_that_nobody_reaches():
+    objects = [*ZONES, *job(["a1", "b1"], podReplacementPolicy="Failed")]
+
+    lost = outcome(objects, f"lose={ZONE}=a delete={ZONE}=a", "Job shop/batch", 0)
+    assert ((2, 1, 0, 0, 1), 1) == (numbers(lost), lost.leaving)
+    assert (1, 0, 1, 0, 0) == numbers(outcome(objects, f"lose={ZONE}=a delete={ZONE}=a", "Job shop/batch"))
+    assert (2, 1, 1, 0, 0) == numbers(outcome([*ZONES, *job(["a1", "b1"])], f"lose={ZONE}=a", "Job shop/batch"))
+
+
 def test_pods_that_waited_before_are_no_harm_of_the_step_and_one_that_finds_room_is_back():
     """Two wait since the zones are full; a node with room for ten lets them in."""
     waiting = [*ZONES, *application("api", ["a1"] * 10 + ["b1"] * 10 + ["c1"] * 10, waiting=2)]

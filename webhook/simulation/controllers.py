@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
+from webhook.objects.jobs import JobReplacement, read_job_replacement
 from webhook.objects.kinds import APPS, CORE, Kinds
 from webhook.objects.pod_object import PodObject, read_pod
 from webhook.objects.pod_templates import (
@@ -39,8 +40,9 @@ from webhook.simulation.step import StepError
 
 DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"
 SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER))
+JOB = ("batch", "Job")
 # Owners of Pods, by API group, whose controllers make another Pod for one that is gone.
-MAKING_ANEW = frozenset({("apps", STATEFUL), ("apps", SET), ("", CONTROLLER), ("batch", "Job")})
+MAKING_ANEW = frozenset({("apps", STATEFUL), ("apps", SET), ("", CONTROLLER), JOB})
 
 
 class SimulatedCluster(NamedTuple):
@@ -112,7 +114,9 @@ class Makers:
             volumes = self.volumes_of(pod)
             if raw is not None and subject is not None:
                 volumes = self._volumes(subject, read_workload_object(raw))
-            self._makers[key] = Maker(of_class, owner.kind == STATEFUL, volumes=volumes)
+            job = read_job_replacement(raw) if raw is not None and key[:2] == JOB else JobReplacement(False, None)
+            replaces = owner.kind == STATEFUL or job.waits
+            self._makers[key] = Maker(of_class, replaces, volumes=volumes, retries=job.retries)
         if owner.kind != STATEFUL and raw is not None and read_workload_object(raw).volume_claim_templates:
             return self._makers[key]._replace(volumes=self.volumes_of(pod))  # The Pod after it keeps its claims.
         return self._makers[key]

@@ -64,7 +64,8 @@ class Maker(NamedTuple):
 
     One that `replaces` a Pod, as a StatefulSet and a DaemonSet do, waits until the old one is gone; the new one has its
     claims.  A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
-    `source` is the simulated workload as it is written, "" for the maker of other Pods.
+    `source` is the simulated workload as it is written, "" for the maker of other Pods.  A Job makes another Pod for so
+    many that are deleted, its `retries`; None is any number.
     """
 
     of_class: PodClass
@@ -72,6 +73,7 @@ class Maker(NamedTuple):
     min_ready_seconds: int = 0
     volumes: VolumeTemplates = NO_VOLUMES
     source: str = ""
+    retries: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

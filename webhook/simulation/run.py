@@ -247,6 +247,7 @@ class SimulatedRun:
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
         self.wanted = self.there.copy()
         self.classes: dict[str, PodClass] = {}
+        self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
         soon = 0 < max((of.maker.min_ready_seconds for of in named.sets[-1:]), default=0) < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
@@ -284,7 +285,7 @@ class SimulatedRun:
                 self._evict_from(nodes, LOST)
                 self.settle(True)
         elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:
-            self._evict_from(ground.touched, (step.taint,))
+            self._evict_from(ground.touched, (step.taint,), kept=True)
         self.settle(True)
         return drained
 
@@ -317,9 +318,10 @@ class SimulatedRun:
                 self.settle(False)
         state.move_to(ground)
 
-    def _evict_from(self, nodes: tuple[str, ...], taints: tuple[Taint, ...]) -> None:
+    def _evict_from(self, nodes: tuple[str, ...], taints: tuple[Taint, ...], *, kept: bool = False) -> None:
+        """Evict the Pods that do not tolerate the taints, with `kept` those of DaemonSets, too."""
         for node in nodes:
-            for pod in self._in_any_order(self.state.on(node)):
+            for pod in self._in_any_order([*self.state.on(node), *(self.state.kept_on(node) if kept else ())]):
                 if pod.active and is_evicted(pod.tolerations, taints[-1:]):
                     self.evict(pod)
             self.settle(False)
@@ -391,9 +393,8 @@ class SimulatedRun:
         """Delete a Pod on a node; its controller makes another: a StatefulSet and a DaemonSet once it is gone."""
         self._move(pod)
         self.state.delete(pod)
-        self._lose(pod)
-        if pod.revision < 0 and pod.maker is not None and not pod.maker.replaces:
-            self._make_anew(pod, pod.maker)
+        if pod.revision < 0 and (pod.maker is None or not pod.maker.replaces):
+            self._make_anew(pod)
 
     def _move(self, pod: Pod) -> None:
         """Note that a Pod leaves its node, unless this step has made it."""
@@ -403,19 +404,21 @@ class SimulatedRun:
         if pod.maker is not None:
             self.classes.setdefault(pod.workload, pod.maker.of_class)
 
-    def _make_anew(self, pod: Pod, maker: Maker) -> None:
-        self.state.make(maker, like=pod)
-        self.there[pod.workload] += 1
+    def _make_anew(self, pod: Pod) -> None:
+        """Have the owner of a Pod that is deleted make another, or note that none does: neither it nor the kubelet."""
+        maker = pod.maker
+        if maker is not None and maker.retries is not None:
+            self._failed[maker.of_class] += 1
+        if maker is not None and (maker.retries is None or self._failed[maker.of_class] <= maker.retries):
+            self.state.make(maker, like=pod)
+            self.there[pod.workload] += 1
+        elif not pod.home:
+            self.lost.append(f"Pod {pod.namespace}/{pod.name}" if pod.name else pod.source)
 
     def _want(self, workload: str, number: int) -> None:
         """Note that a DaemonSet has so many Pods more, since it has more nodes."""
         self.there[workload] += number
         self.wanted[workload] += number
-
-    def _lose(self, pod: Pod) -> None:
-        """Note a Pod that is deleted, if neither a controller nor the kubelet makes it anew."""
-        if pod.maker is None and not pod.home:
-            self.lost.append(pod.source)
 
     def settle(self, whole: bool) -> None:
         """Let the cluster react: for a moment, or until nothing happens any more."""
@@ -461,14 +464,18 @@ class SimulatedRun:
         if pod.revision >= 0:
             self.workload.gone(pod)
             self._delete_claims(pod)
-        elif pod.maker is not None and (pod.maker.replaces or not made) and not self._is_homeless(pod):
-            self._make_anew(pod, pod.maker)
-        elif not made:
-            self._lose(pod)
+        elif (not made or (pod.maker is not None and pod.maker.replaces)) and not self._is_homeless(pod):
+            self._make_anew(pod)
 
     def _is_homeless(self, pod: Pod) -> bool:
-        """Return whether the node is deleted on which its DaemonSet keeps a Pod."""
-        return bool(pod.home) and self.state.ground.nodes.get(pod.home) is None
+        """
+        Return whether the node is deleted on which its DaemonSet keeps a Pod, or has a taint that evicts it.
+
+        upstream: daemon_controller.go:NodeShouldRunDaemonPod (v1.37)
+        """
+        node = self.state.ground.nodes.get(pod.home)
+        taints = [taint for taint in node.taints if taint.effect == NO_EXECUTE] if node is not None else []
+        return bool(pod.home) and (node is None or is_evicted(pod.tolerations, taints))
 
     def _delete_claims(self, pod: Pod) -> None:
         """
