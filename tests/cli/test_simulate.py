@@ -14,7 +14,7 @@ from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
 from tests.support.placing import node
 from tests.support.simulated import SOFT, application, budget, deployment, nodes, owned, pod, stateful
-from webhook.cli.simulate import COMES_ABOUT
+from webhook.cli.simulate import COMES_ABOUT, COMES_ABOUT_IN_CLUSTER
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 
@@ -142,9 +142,9 @@ def test_runs_of_a_whole_cluster_end_when_nothing_changes(run):
     out = run(f"{asked} lose=a1", dump=items).out.splitlines()
 
     assert "The whole cluster, 1 workload, 100 runs with seed 1, Kubernetes 1.33." == out[0]
-    assert "  There are no more runs, since the last 50 changed no number below." in out
+    assert "  Runs have ended where the second half of them changed no number below." in out
     printed = json.loads(run(f"{asked} lose=a1 -o json --runs 120", dump=items).out)
-    assert (120, 0) == (printed["runs"], printed["unchanged"])
+    assert (120, False) == (printed["runs"], printed["early"])
 
 
 BARE = pod("Node/x", 0, "a1", ownerReferences=[])
@@ -166,13 +166,18 @@ LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
         (CLUSTER, "lose=a1 -A", "pending"),
         (CLUSTER, "lose=a1 delete=a1 -A", ""),
         ([*CLUSTER, budget(minAvailable=3)], "drain=a1 -A", "stuck"),
-        ([*CLUSTER, BARE], "add=1 delete=a1 add=1 -A", "lost"),
+        ([*CLUSTER, BARE], "add=1 delete=a1 add=1 -A", "lost keep"),
         (LOST, "lose=a1 -A", "pending lost"),
+        (LOST, "lose=a1 -A --keep 51%", "pending lost keep"),
+        (LOST, f"delete={ZONE}=* -A --keep 2", "keep"),
+        ([*LOST, BARE], f"delete={ZONE}=* -A --keep 50%", "lost keep"),
         ([*nodes("a=1 b=1"), *application("web", ["a1", "b1"], constraint(**SOFT))], "lose=a1 -A", "skew"),
     ],
 )
 def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
-    failing = [word for word in COMES_ABOUT if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
+    whole = "-A" in steps
+    words = COMES_ABOUT_IN_CLUSTER if whole else COMES_ABOUT
+    failing = [word for word in words if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
 
     assert sorted(fails.split()) == sorted(failing)
 
@@ -187,8 +192,25 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("drain=a1 -n bank", "found no Pod of a workload that -n and -l choose; -A shows all: shop"),
         ("drain=a1 -A -l app", "found no Pod of a workload that -n and -l choose"),
         ("drain=x -A", 'drain=x: no node is called "x"; there are a1, b1, c1'),
-        ("deployment/web scale=4 -A", "-A, -l and --by are for a whole cluster: leave them out, or the workload"),
-        ("-f web.yaml -l app=web", "-A, -l and --by are for a whole cluster: leave them out, or the workload"),
+        ("drain=a1 -A --keep half", '--keep: found "half", wanted a percentage such as 50%, or a number of Pods'),
+        ("drain=a1 -A --keep 101%", '--keep: found "101%", wanted a percentage'),
+        ("drain=a1 -A --keep 0", '--keep: found "0", wanted a percentage'),
+        ("drain=pool=* -A", "pool=*: no node has the label pool; there are kubernetes.io/hostname"),
+        (
+            f"drain={ZONE}=* delete=kubernetes.io/hostname=* -A",
+            f"found * for kubernetes.io/hostname and {ZONE}, wanted one key",
+        ),
+        (
+            f"deployment/web -n shop lose={ZONE}=*",
+            "takes each domain of a whole cluster; wanted a value, or no workload",
+        ),
+        ("deployment/web scale=4 --keep 3", "-A, -l, --by and --keep are for a whole cluster"),
+        ("deployment/web scale=4 --fail-on keep", "-A, -l, --by and --keep are for a whole cluster"),
+        (
+            "deployment/web scale=4 -A",
+            "-A, -l, --by and --keep are for a whole cluster: leave them out, or the workload",
+        ),
+        ("-f web.yaml -l app=web", "-A, -l, --by and --keep are for a whole cluster: leave them out, or the workload"),
         ("deployment/web", "found no step, wanted rollout, scale=REPLICAS"),
         ("deployment/web scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
         ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale=REPLICAS'),

@@ -92,7 +92,7 @@ findings.rule
 findings
 simulation.pending · simulation.remedies
 simulation.rollout_check
-simulation.cluster_results · simulation.planning
+simulation.cluster_results · simulation.each_domain · simulation.planning
 simulation.results
 simulation.cluster_run · simulation.drain_remedies
 simulation.initial_pods · simulation.run

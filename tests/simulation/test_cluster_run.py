@@ -16,7 +16,6 @@ from tests.support.simulated import (
     pod,
     stateful,
 )
-from webhook.scheduler.counts import UNUSED, Requests
 from webhook.simulation.cluster_run import run_cluster
 from webhook.simulation.run import run
 from webhook.simulation.step import StepError
@@ -49,7 +48,7 @@ def test_what_has_no_room_waits_for_it_and_says_how_much():
 
     assert (4, 4, 2, 2, 0) == numbers(of)
     assert {f"0/3 nodes are available: 1 {UNREACHABLE}, 2 Insufficient cpu.": 2} == of.reasons
-    assert UNUSED.plus(Requests(100, 64 << 20, non_zero_milli_cpu=100, non_zero_memory=64 << 20), 2) == of.room
+    assert {"pods": 2, "cpu": 200, "memory": 128 << 20} == of.room
 
 
 def test_a_hard_constraint_and_not_want_of_room_keeps_pods_waiting():
@@ -58,7 +57,7 @@ def test_a_hard_constraint_and_not_want_of_room_keeps_pods_waiting():
 
     assert (3, 1, 0, 1, 0) == numbers(of)
     assert [(0, ZONE, 1, 1)] == list(of.skews)
-    assert UNUSED == of.room
+    assert {} == of.room
 
 
 def test_a_constraint_that_has_the_last_word_is_no_want_of_room():
@@ -69,7 +68,7 @@ def test_a_constraint_that_has_the_last_word_is_no_want_of_room():
 
     short = outcome([*full, *application("db", ["c1"] * 9)], f"delete={ZONE}=a", "Deployment shop/api")
     assert (3, 1, 0, 1, 0) == numbers(short)
-    assert 1 == short.room.pods
+    assert 1 == short.room["pods"]
 
 
 def test_the_pods_of_a_higher_priority_come_first():

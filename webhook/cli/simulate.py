@@ -7,6 +7,7 @@ without a workload, which workloads of the whole cluster are hurt:
     evenkeel simulate statefulset/db add=3,pool=new drain=pool=old delete=pool=old --cluster cluster.jsonl.gz
     evenkeel simulate -f deployment.yaml rollout     first applied, then rolled out once more
     evenkeel simulate lose=topology.kubernetes.io/zone=a -A
+    evenkeel simulate 'lose=topology.kubernetes.io/zone=*' -A --keep 50%     each zone in turn
 
 Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody reaches them), delete=NODES,
 taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
@@ -26,7 +27,7 @@ from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
 from webhook.loading.simulated_runs import all_runs, until_unchanged
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import Raw
+from webhook.objects.fields import IntOrPercent, Raw, int_or_percent
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
@@ -36,7 +37,7 @@ from webhook.placement.remedies import Remedy
 from webhook.placement.subject import next_replica
 from webhook.render import cluster_simulation, simulation_page
 from webhook.render import simulation as render
-from webhook.render.cluster_simulation import ClusterSimulated
+from webhook.render.cluster_simulation import USUAL_KEEP, ClusterSimulated
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
 from webhook.simulation import ties
@@ -44,6 +45,7 @@ from webhook.simulation.cluster_results import WorkloadResult, cluster_results
 from webhook.simulation.cluster_run import ClusterOutcome, run_cluster
 from webhook.simulation.controllers import SIMULATED, SimulatedCluster
 from webhook.simulation.drain_remedies import drain_remedies
+from webhook.simulation.each_domain import domain_result, steps_of_each
 from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
@@ -51,6 +53,7 @@ from webhook.simulation.run import run as run_steps
 from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
+KEEP = "keep"
 PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
 RUNS_IN_WORDS = f"of a whole cluster fewer where steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
 
@@ -69,10 +72,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a file with a workload, or with what is applied beside it, or - for standard input; repeatable",
     )
+    parser.add_argument(
+        "--keep",
+        metavar="PERCENT",
+        help="name the workloads of a whole cluster that do not keep so many of their Pods, or so large a NUMBER, where"
+        f" no step moves them (with KEY=* and --fail-on keep: {USUAL_KEEP})",
+    )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    parser.add_argument("--by", metavar="LABEL", help="sums by this label of the workloads, not by namespace")
+    parser.add_argument(
+        "--by", metavar="LABEL", help="of a whole cluster, sums by this label of the workloads, not by namespace"
+    )
     selection.add_output_argument(parser, selection.HTML)
     parser.add_argument("--runs", metavar="N", type=int, help=f"how often (default: {RUNS}; {RUNS_IN_WORDS})")
     parser.add_argument(
@@ -83,10 +94,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        choices=COMES_ABOUT,
+        choices=COMES_ABOUT_IN_CLUSTER,
         help="exit with 1 if in any run a Pod of the workload waits, or is missing, in the end (pending), a rollout or"
         " drain never finishes or fails (stuck), the skew is larger than maxSkew in the end (skew), or Pods are deleted"
-        " and not replaced (lost); or if not all was simulated (not-judged)",
+        " and not replaced (lost); of a whole cluster if a workload does not keep --keep (keep); or if not all was"
+        " simulated (not-judged)",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -100,8 +112,8 @@ def run(args: argparse.Namespace) -> int:
     kinds = inputs.policy(None).kinds
     if not (names or args.filename):
         return _run_cluster(args, source, steps, kinds, profiles)
-    if args.all_namespaces or args.selector or args.by:
-        raise UsageError("-A, -l and --by are for a whole cluster: leave them out, or the workload")
+    if args.all_namespaces or args.selector or args.by or args.keep is not None or args.fail_on == KEEP:
+        raise UsageError("-A, -l, --by and --keep are for a whole cluster: leave them out, or the workload")
     runs = args.runs or RUNS
     namespace = selection.namespace(args, source)
     objects = _in_file(args, namespace)
@@ -136,58 +148,94 @@ def run(args: argparse.Namespace) -> int:
 def _run_cluster(
     args: argparse.Namespace, source: inputs.Source, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
 ) -> int:
-    """Simulate all workloads of a cluster together."""
+    """Simulate all workloads of a cluster together: once, or for each domain of a key in turn."""
     if args.output == selection.HTML:
         raise UsageError("-o html: is for one workload; wanted -o text or -o json, or TYPE/NAME before the steps")
-    chosen = selection.selection(args, source)
+    keep, chosen = _keep(args), selection.selection(args, source)
     known = clusters.read(source, args.kubernetes_version, lambda _: True, chosen.namespace)
-    cluster = _cluster(known)
     try:
-        made = planned_cluster(
-            cluster,
-            steps,
-            kinds,
-            tie_breaking=args.ties or "",
-            defaults=given_defaults(known.pods, known.others),
-            profiles=profiles,
-        )
+        in_turn = steps_of_each(steps, known.snapshot.nodes)
+        made = {domain: _planned_cluster(args, known, taken, kinds, profiles) for domain, taken in in_turn.items()}
     except StepError as error:
         raise UsageError(str(error)) from error
-    workloads = made.plan.workloads
+    workloads = next(iter(made.values())).plan.workloads
     shown = {name: of for name, of in workloads.items() if chosen.has(of.ref.namespace, of.labels)}
     if workloads and not shown:
         there = sorted({of.ref.namespace for of in workloads.values()})
         raise UsageError(f"found no Pod of a workload that -n and -l choose; -A shows all: {', '.join(there)}")
     groups = {name: of.labels.get(args.by, "") if args.by else of.ref.namespace for name, of in shown.items()}
-
-    def of_runs(outcomes: Sequence[Sequence[ClusterOutcome]]) -> ClusterSimulated:
-        return ClusterSimulated(
-            made.plan,
-            args.seed,
-            len(outcomes),
-            cluster_results(made.plan, outcomes, groups),
-            made.not_judged,
-            (*known.notes, *known.assumed, *made.notes),
-            chosen.namespace,
-            args.selector,
-            args.by or "",
-            len(shown),
+    notes = (*known.notes, *known.assumed)
+    each = [
+        _of_domain(
+            args,
+            ClusterSimulated(
+                of.plan,
+                args.seed,
+                (),
+                (),
+                of.not_judged,
+                (*notes, *of.notes),
+                chosen.namespace,
+                args.selector,
+                args.by or "",
+                len(shown),
+                keep,
+            ),
+            domain,
+            groups,
         )
-
-    def is_unchanged(half: Sequence[Sequence[ClusterOutcome]], done: Sequence[Sequence[ClusterOutcome]]) -> bool:
-        printed = [cluster_simulation.text(of_runs(of)._replace(runs=0)) for of in (half, done)]
-        return args.runs is None and printed[0] == printed[1]
-
-    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, made.plan.touched)))
-    outcomes = until_unchanged(
-        progress.with_bar(all_runs(run_cluster, made.plan, args.seed, runs), runs, "runs", timed=True), is_unchanged
-    )
-    simulated = of_runs(outcomes)
-    if len(outcomes) < runs:
-        simulated = simulated._replace(unchanged=len(outcomes) // 2)
+        for domain, of in made.items()
+    ]
+    simulated = cluster_simulation.joined(each)
     as_json = args.output == selection.JSON
     print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated))
     return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](simulated)))
+
+
+def _of_domain(
+    args: argparse.Namespace, simulated: ClusterSimulated, domain: str, groups: Mapping[str, str]
+) -> ClusterSimulated:
+    """Return what the runs of the steps of a domain come to."""
+    plan = simulated.plan
+    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
+
+    def of_runs(outcomes: Sequence[Sequence[ClusterOutcome]]) -> ClusterSimulated:
+        result = domain_result(domain, plan, outcomes, groups, simulated.keep or USUAL_KEEP)
+        return simulated._replace(steps=cluster_results(plan, outcomes, groups), domains=(result,))
+
+    def is_unchanged(half: Sequence[Sequence[ClusterOutcome]], done: Sequence[Sequence[ClusterOutcome]]) -> bool:
+        return args.runs is None and cluster_simulation.numbers(of_runs(half)) == cluster_simulation.numbers(
+            of_runs(done)
+        )
+
+    what = f"runs for {domain}" if domain else "runs"
+    outcomes = until_unchanged(
+        progress.with_bar(all_runs(run_cluster, plan, args.seed, runs), runs, what, timed=True), is_unchanged
+    )
+    return of_runs(outcomes)._replace(early=len(outcomes) < runs)
+
+
+def _keep(args: argparse.Namespace) -> IntOrPercent | None:
+    """Return how many Pods workloads are to keep; None if that is not asked for."""
+    if args.keep is None:
+        return USUAL_KEEP if args.fail_on == KEEP else None
+    keep = int_or_percent(int(args.keep) if args.keep.isdecimal() and len(args.keep) < 7 else args.keep)
+    if not keep or (isinstance(keep, str) and int(keep[:-1]) > 100):
+        raise UsageError(f'--keep: found "{args.keep}", wanted a percentage such as {USUAL_KEEP}, or a number of Pods')
+    return keep
+
+
+def _planned_cluster(
+    args: argparse.Namespace, known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
+) -> Planned:
+    return planned_cluster(
+        _cluster(known),
+        steps,
+        kinds,
+        tie_breaking=args.ties or "",
+        defaults=given_defaults(known.pods, known.others),
+        profiles=profiles,
+    )
 
 
 def _cluster(known: Known) -> SimulatedCluster:
@@ -229,17 +277,20 @@ COMES_ABOUT: Mapping[str, Callable[[render.Simulated], bool]] = {
 }
 
 
-def _end(simulated: ClusterSimulated) -> tuple[WorkloadResult, ...]:
-    end = simulated.steps[-1]
-    return (*end.hurt, *end.whole)
+def _at_end(shown: ClusterSimulated) -> Iterator[WorkloadResult]:
+    """Yield what is in the end of each workload that is not as it was before, for each domain."""
+    number = len(shown.plan.steps)
+    for step in shown.steps[number - 1 :: number]:
+        yield from (*step.hurt, *step.whole)
 
 
-# The same of all workloads that are shown.
+# The same of all workloads that are shown, and how many Pods they keep.
 COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
-    "pending": lambda shown: any(of.more.most or of.leaving.most for of in _end(shown)),
+    "pending": lambda shown: any(of.more.most or of.leaving.most for of in _at_end(shown)),
     "stuck": lambda shown: any(step.held for step in shown.steps),
-    "skew": lambda shown: any(of.uneven for of in _end(shown)),
-    "lost": lambda shown: any(of.gone.most or of.leaving.most for of in _end(shown)),
+    "skew": lambda shown: any(of.uneven for of in _at_end(shown)),
+    "lost": lambda shown: any(of.gone.most or of.leaving.most for of in _at_end(shown)),
+    KEEP: lambda shown: any(of.not_kept for of in shown.domains),
     inputs.NOT_JUDGED: lambda shown: bool(shown.not_judged),
 }
 

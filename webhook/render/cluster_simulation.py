@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.fields import IntOrPercent
 from webhook.objects.reading import printable
+from webhook.placement.room import in_words
 from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.simulation import (
     MOST_REASONS,
@@ -23,55 +25,130 @@ from webhook.render.simulation import (
     violated_lines,
 )
 from webhook.simulation.cluster_results import ClusterStep, SkewResult, Sum, WorkloadResult
+from webhook.simulation.each_domain import NO_DOMAIN, DomainResult, LossOfWorkload, worst_first
 from webhook.simulation.results import Range
 from webhook.simulation.run import Plan
 
+MOST_IN_FULL, MOST_LOSSES = 6, 20  # the first: with more, only what they come to is shown
+USUAL_KEEP = "50%"
 MOST_WHOLE = 10  # Workloads that come back whole, each in a row of its own.
 NO_GROUP = "-"  # the name of the sum of workloads without the label
 
 
 class ClusterSimulated(NamedTuple):
     """
-    All that is to be printed of a simulation of a whole cluster.
+    All that is to be printed of a simulation of a whole cluster, once or for each of several `domains` in turn: the
+    steps of all of these, one after the other.
 
-    Shown are the workloads of `namespace`, "" for all, that the labels `selector` match; sums are by the label `by`, ""
-    for namespaces.  `shown` is how many these are.  The last `unchanged` runs have changed no number, so that there are
-    no further ones; it is 0 otherwise.
+    Shown are the workloads of `namespace`, "" for all, that the labels `selector` match, and `shown` is how many these
+    are; sums are by the label `by`, "" for namespaces.  What of a workload is to be kept is None if nobody has asked.
+    Runs ended `early` if further ones would change no number.
     """
 
     plan: Plan
     seed: int
-    runs: int
     steps: Sequence[ClusterStep]
+    domains: Sequence[DomainResult]
     not_judged: Sequence[str]
     notes: Sequence[str]
     namespace: str
     selector: str
     by: str
     shown: int
-    unchanged: int = 0
+    keep: IntOrPercent | None = None
+    early: bool = False
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether domains are taken in turn."""
+        return self.domains[0].domain != NO_DOMAIN
+
+
+def joined(each: Sequence[ClusterSimulated]) -> ClusterSimulated:
+    """Return the simulations of domains in turn as a single one."""
+    return each[0]._replace(
+        steps=[step for of in each for step in of.steps],
+        domains=worst_first(domain for of in each for domain in of.domains),
+        not_judged=list(dict.fromkeys(gap for of in each for gap in of.not_judged)),
+        notes=list(dict.fromkeys(note for of in each for note in of.notes)),
+        early=any(of.early for of in each),
+    )
 
 
 def text(simulated: ClusterSimulated) -> str:
     """Render a simulation for a person who is about to do it."""
-    return "\n".join(map(printable, _lines(simulated)))
+    return "\n".join(map(printable, (*_head(simulated), *numbers(simulated))))
 
 
-def _lines(simulated: ClusterSimulated) -> Iterator[str]:
-    plan, runs = simulated.plan, f"{simulated.runs:,} run{'' if simulated.runs == 1 else 's'}"
+def _head(simulated: ClusterSimulated) -> Iterator[str]:
+    plan, runs = simulated.plan, sorted({of.runs for of in simulated.domains})
     version = f"Kubernetes 1.{plan.start.features.minor}"
     all_of = f"The whole cluster, {_counted(len(plan.workloads), 'workload')}"
-    yield f"{all_of}, {runs} with seed {simulated.seed}, {version}."
+    yield f"{all_of}, {_runs(runs, simulated)} with seed {simulated.seed}, {version}."
     yield f"  {ties_in_words(plan)} Pods are ready as soon as they are bound."
-    if simulated.unchanged:
-        yield f"  There are no more runs, since the last {simulated.unchanged:,} changed no number below."
+    if simulated.early:
+        yield "  Runs have ended where the second half of them changed no number below."
     if simulated.shown < len(plan.workloads):
         yield f"  Shown: {_counted(simulated.shown, 'workload')}{_chosen(simulated)}."
     yield from (f"  {line}" for line in (*simulated.notes, *gaps_in_words(simulated.not_judged)))
-    for step in simulated.steps:
-        yield ""
-        yield f"  {one_line(step.step, LINE_LIMIT)}"
-        yield from (f"    {line}".rstrip() for line in _step(step, simulated))
+
+
+def _runs(numbers: Sequence[int], simulated: ClusterSimulated) -> str:
+    least = f"{numbers[0]:,} to " if len(numbers) > 1 else ""
+    return f"{least}{_counted(numbers[-1], 'run')}{' of each domain' if simulated.in_turn else ''}"
+
+
+def numbers(simulated: ClusterSimulated) -> list[str]:
+    """Return the lines in which any run may change a number."""
+    lines = list[str]()
+    for step in simulated.steps if len(simulated.domains) <= MOST_IN_FULL else ():
+        lines += ["", f"  {one_line(step.step, LINE_LIMIT)}", *(f"    {line}" for line in _step(step, simulated))]
+    if simulated.in_turn:
+        lines += ["", "  each domain in turn, the worst first", *(f"    {line}" for line in _domains(simulated))]
+    if simulated.in_turn or simulated.keep is not None:
+        lines += ["", *(f"  {line}" for line in _keeping(simulated))]
+    return [line.rstrip() for line in lines]
+
+
+def _domains(simulated: ClusterSimulated) -> Iterator[str]:
+    rows = []
+    for of in simulated.domains[:MOST_LOSSES]:
+        few = f"{len(of.not_kept):,}"
+        cells = (*_cells(of.lost, of.more, of.missing, of.out), few)
+        rows.append(Row(of.domain, cells, (f"lacks {in_words(of.room)}",) if any(of.room) else ()))
+    yield from _table(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
+    if more := simulated.domains[MOST_LOSSES:]:
+        yield f"and {len(more):,} more, none worse"
+    yield "out: workloads that lose all their Pods at once, or of which none comes back"
+    if any(any(of.room) for of in simulated.domains[:MOST_LOSSES]):
+        yield "lacks: free room for the Pods that wait for want of it, the most in any run"
+
+
+def _kept(simulated: ClusterSimulated) -> str:
+    keep = USUAL_KEEP if simulated.keep is None else simulated.keep
+    return str(keep).replace("%", " %")
+
+
+def _keeping(simulated: ClusterSimulated) -> Iterator[str]:
+    """Yield the workloads that do not keep enough Pods, each with the domain in which it loses most."""
+    worst = dict[str, tuple[LossOfWorkload, str]]()
+    for of in simulated.domains:
+        for loss in of.not_kept:
+            if loss.workload not in worst or loss.kept.least < worst[loss.workload][0].kept.least:
+                worst[loss.workload] = loss, of.domain
+    keep = f"{_kept(simulated)} of {'their' if len(worst) != 1 else 'its'} Pods"
+    if isinstance(simulated.keep, int):
+        keep = _counted(simulated.keep, "Pod")
+    if not worst:
+        yield f"Every workload keeps {keep.replace('their', 'its')}, where no step moves them."
+        return
+    yield f"{_counted(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
+    losses = sorted(worst.values(), key=lambda of: (of[0].kept.least / of[0].pods, -of[0].pods, of[0].workload))
+    rows = [Row(loss.workload, (f"{loss.pods:,}", ends_text(loss.kept), domain)) for loss, domain in losses[:MOST_LOSSES]]
+    titles = ("workload", "Pods", "keeps", "domain" if simulated.in_turn else "")
+    yield from (f"  {line}" for line in _table(titles, rows))
+    if len(losses) > MOST_LOSSES:
+        yield f"  and {len(losses) - MOST_LOSSES:,} more"
 
 
 def _chosen(simulated: ClusterSimulated) -> str:
@@ -88,18 +165,22 @@ def _step(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str]:
     few = len(step.whole) <= MOST_WHOLE
     if listed := (*step.hurt, *(step.whole if few else ())):
         yield ""
-        rows = [Row(of.workload, (of.pods, of.lost, of.back, of.more), tuple(_remarks(of))) for of in listed]
+        rows = [Row(of.workload, _cells(of.pods, of.lost, of.back, of.more), tuple(_remarks(of))) for of in listed]
         yield from _table(("workload", "Pods", "lost", "back", "wait"), rows)
     if not few:
         yield ""
         yield _whole(step.whole)
     if len(step.sums) > 1 or (simulated.by and step.sums):
         yield ""
-        sums = [Row(of.name or NO_GROUP, (of.lost, of.back, of.more, of.missing, of.broken)) for of in step.sums]
+        sums = [Row(of.name or NO_GROUP, _cells(*of[2:], of.broken)) for of in step.sums]
         yield from _table((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
     if step.elsewhere:
         are = "is" if step.elsewhere == 1 else "are"
         yield f"{_counted(step.elsewhere, 'workload')} that {are} not shown {are} hurt, too."
+
+
+def _cells(*ranges: Range) -> tuple[str, ...]:
+    return tuple(map(ends_text, ranges))
 
 
 def _total(total: Sum) -> str:
@@ -152,21 +233,21 @@ def _skew(of: SkewResult) -> str:
 
 
 class Row(NamedTuple):
-    """A line of a table: the `numbers` in its columns, and what is said below."""
+    """A line of a table: the `cells` in its columns, and what is said below."""
 
     name: str
-    numbers: tuple[Range, ...]
+    cells: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
 
 def _table(titles: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
-    """Yield a line with the titles of the columns, and for each row its numbers, and what is said below."""
-    lines = [(one_line(row.name, LINE_LIMIT), *map(ends_text, row.numbers)) for row in rows]
+    """Yield a line with the titles of the columns, and for each row its cells, and what is said below."""
+    lines = [(one_line(row.name, LINE_LIMIT), *(one_line(cell, 63) for cell in row.cells)) for row in rows]
     widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
 
     def aligned(cells: Sequence[str]) -> str:
-        numbers = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True)]
-        return "   ".join((f"{cells[0]:<{widths[0]}}", *numbers))
+        right = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True)]
+        return "   ".join((f"{cells[0]:<{widths[0]}}", *right))
 
     yield aligned(titles)
     for row, line in zip(rows, lines, strict=True):
@@ -194,14 +275,42 @@ def as_json(simulated: ClusterSimulated) -> str:
             "kubernetesVersion": f"1.{simulated.plan.start.features.minor}",
             "ties": simulated.plan.start.ties,
             "seed": simulated.seed,
-            "runs": simulated.runs,
-            "unchanged": simulated.unchanged,
+            "runs": max(of.runs for of in simulated.domains),
+            "early": simulated.early,
             "steps": [_step_json(step, simulated.plan) for step in simulated.steps],
+            "keep": simulated.keep or USUAL_KEEP,
+            "domains": [_domain_json(of, simulated.plan) for of in simulated.domains],
             "notJudged": list(simulated.not_judged),
             "notes": list(simulated.notes),
         },
         indent=2,
     )
+
+
+def _domain_json(of: DomainResult, plan: Plan) -> dict[str, object]:
+    return {
+        "domain": of.domain,
+        "runs": of.runs,
+        "lost": numbers_json(of.lost),
+        "more": numbers_json(of.more),
+        "missing": numbers_json(of.missing),
+        "out": numbers_json(of.out),
+        "notKept": [
+            {**_named(loss.workload, plan), "pods": loss.pods, "kept": numbers_json(loss.kept)} for loss in of.not_kept
+        ],
+        "lacks": {
+            "pods": of.room.pods,
+            "milliCpu": of.room.milli_cpu,
+            "memory": of.room.memory,
+            "ephemeralStorage": of.room.ephemeral_storage,
+            "others": dict(of.room.scalars),
+        },
+    }
+
+
+def _named(workload: str, plan: Plan) -> dict[str, object]:
+    ref = plan.workloads[workload].ref
+    return {"apiGroup": ref.group, "workload": f"{ref.kind}/{ref.name}", "namespace": ref.namespace}
 
 
 def _step_json(step: ClusterStep, plan: Plan) -> dict[str, object]:
@@ -222,11 +331,8 @@ def _sum_json(of: Sum) -> dict[str, object]:
 
 
 def _workload_json(of: WorkloadResult, plan: Plan) -> dict[str, object]:
-    ref = plan.workloads[of.workload].ref
     return {
-        "apiGroup": ref.group,
-        "workload": f"{ref.kind}/{ref.name}",
-        "namespace": ref.namespace,
+        **_named(of.workload, plan),
         "hurt": of.hurt,
         "losesAll": of.loses_all,
         "pods": numbers_json(of.pods),

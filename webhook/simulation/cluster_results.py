@@ -14,9 +14,6 @@ from webhook.simulation.cluster_run import ClusterOutcome, ConstraintSkew, Workl
 from webhook.simulation.disruption import BlockedEviction
 from webhook.simulation.results import KeptPods, OfDrain, Range, drained_by, kept_pods, ranged, shares
 from webhook.simulation.run import Plan
-from webhook.simulation.step import DELETE, LOSE
-
-AT_ONCE = (LOSE, DELETE)  # Steps that take all Pods of their nodes at the same time.
 
 
 class SkewResult(NamedTuple):
@@ -34,7 +31,8 @@ class WorkloadResult(NamedTuple):
     What a step does to a workload, over all runs: see WorkloadOutcome.
 
     So many `more` Pods wait than before any step, when `waited` did; `causes` have how many of all wait for each.  It
-    is `hurt` if in any run it is not whole afterwards, or `loses_all` of its Pods at once.
+    is `hurt` if in any run it is not whole afterwards, or `loses_all` of its Pods at once, and `out` if all are lost at
+    once, or none of them comes back.
     """
 
     workload: str
@@ -50,16 +48,12 @@ class WorkloadResult(NamedTuple):
     skews: tuple[SkewResult, ...]
     hurt: bool
     loses_all: bool
+    out: bool
 
     @property
     def uneven(self) -> bool:
         """Whether the skew of a constraint is larger than maxSkew in any run."""
         return any(skew.exceeds for skew in self.skews)
-
-    @property
-    def out(self) -> bool:
-        """Whether it loses all Pods at once, or none of them comes back, in any run."""
-        return self.loses_all or (self.lost.most > 0 and self.back.least == 0 and self.hurt)
 
 
 class Sum(NamedTuple):
@@ -110,7 +104,7 @@ def cluster_results(
             each[name] = [_of(name, outcome, ran) for outcome, ran in zip(at_step, running, strict=True)]
             for ran, outcome in zip(running, each[name], strict=True):
                 ran[name] = outcome.running
-        of_all = {name: _workload(name, of_runs, step.action in AT_ONCE) for name, of_runs in each.items()}
+        of_all = {name: _workload(name, of_runs) for name, of_runs in each.items()}
         shown = [of for name, of in of_all.items() if name in groups]
         drains = [outcome.drained for outcome in at_step if outcome.drained is not None]
         of_groups = dict[str, list[WorkloadResult]]()
@@ -139,8 +133,7 @@ def _of(name: str, outcome: ClusterOutcome, ran: Mapping[str, int]) -> WorkloadO
     return there if there is not None else WorkloadOutcome(ran.get(name, 0), ran.get(name, 0))
 
 
-def _workload(name: str, of_runs: Sequence[WorkloadOutcome], at_once: bool) -> WorkloadResult:
-    loses_all = any(of.moved >= of.ran > 0 for of in of_runs if at_once or of.ran == 1)
+def _workload(name: str, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
     causes = {cause for of in of_runs for cause in of.reasons}
     ranges = {cause: ranged(of.reasons.get(cause, 0) for of in of_runs) for cause in causes}
     return WorkloadResult(
@@ -155,8 +148,9 @@ def _workload(name: str, of_runs: Sequence[WorkloadOutcome], at_once: bool) -> W
         max(of.waited for of in of_runs),
         dict(sorted(ranges.items(), key=lambda of: (-of[1].most_likely, -of[1].most, of[0]))),
         tuple(_skews([of.skews for of in of_runs if of.skews])),
-        loses_all or not all(of.whole for of in of_runs),
-        loses_all,
+        any(of.out or not of.whole for of in of_runs),
+        any(of.at_once for of in of_runs),
+        any(of.out for of in of_runs),
     )
 
 

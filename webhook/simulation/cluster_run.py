@@ -12,7 +12,7 @@ from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from webhook.scheduler.counts import UNUSED, Usage
+from webhook.placement.room import amounts
 from webhook.scheduler.filtering import count_each
 from webhook.scheduler.framework import feasible_nodes
 from webhook.scheduler.profile import NODE_RESOURCES_FIT
@@ -20,6 +20,11 @@ from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation.disruption import Drained
 from webhook.simulation.pod import Pod, PodClass
 from webhook.simulation.run import HOUR, Plan, SimulatedRun
+from webhook.simulation.step import DELETE, LOSE
+
+PODS = "pods"  # The resource of which each Pod takes one.
+NOTHING_LACKING: Counter[str] = Counter()
+AT_ONCE = (LOSE, DELETE)  # Steps that take all Pods of their nodes at the same time.
 
 
 class ConstraintSkew(NamedTuple):
@@ -41,8 +46,9 @@ class WorkloadOutcome(NamedTuple):
 
     Of the Pods that `ran` before, `moved` are evicted or deleted, `preempted` of them for another Pod, and `running`
     are there with a node in the end.  Pods wait for `reasons`, all where that are more than `waited` before any step;
-    those that do so for want of room request this `room`.  So many are `missing` that no controller makes, `leaving`
-    of them until the Pods that they replace are gone from nodes that nobody reaches.
+    those that do so for want of room request this `room`, of each resource; PODS is one.  So many are `missing` that no
+    controller makes, `leaving` of them until the Pods that they replace are gone from nodes that nobody reaches.  It
+    may have lost all `at_once`.
     """
 
     ran: int
@@ -55,7 +61,13 @@ class WorkloadOutcome(NamedTuple):
     leaving: int = 0
     reasons: Mapping[str, int] = {}
     skews: tuple[ConstraintSkew, ...] = ()
-    room: Usage = UNUSED
+    room: Counter[str] = NOTHING_LACKING
+    at_once: bool = False
+
+    @property
+    def out(self) -> bool:
+        """Whether it loses all its Pods at once, or some and none comes back."""
+        return self.at_once or (self.moved > 0 and not self.back and not self.whole)
 
     @property
     def back(self) -> int:
@@ -99,7 +111,7 @@ def run_cluster(plan: Plan, seed: int, number: int) -> tuple[ClusterOutcome, ...
         drained = simulated.take(i, step)
         for name in wanted.keys() | simulated.wanted.keys():  # A DaemonSet has as many Pods as nodes.
             running[name] += simulated.wanted[name] - wanted[name]
-        workloads = dict(_Outcomes(simulated, running).of_workloads())
+        workloads = dict(_Outcomes(simulated, running, step.action in AT_ONCE).of_workloads())
         outcomes.append(ClusterOutcome(workloads, drained, tuple(simulated.violated)))
         simulated.state.now += HOUR
     return tuple(outcomes)
@@ -110,10 +122,13 @@ def _waiting(simulated: SimulatedRun) -> Counter[str]:
 
 
 class _Outcomes:
-    """What the last step of a run has done to the workloads of which so many Pods `ran` before."""
+    """
+    What the last step of a run has done to the workloads of which so many Pods `ran` before, to all of its nodes
+    `at_once` or to one after the other.
+    """
 
-    def __init__(self, simulated: SimulatedRun, ran: Counter[str]) -> None:
-        self.simulated, self.ran = simulated, ran
+    def __init__(self, simulated: SimulatedRun, ran: Counter[str], at_once: bool) -> None:
+        self.simulated, self.ran, self.at_once = simulated, ran, at_once
         self.waiting: dict[str, list[Pod]] = {}
         for _, _, pod in simulated.state.waiting:
             self.waiting.setdefault(pod.source, []).append(pod)
@@ -132,16 +147,18 @@ class _Outcomes:
             outcome = WorkloadOutcome(ran, running, moved, simulated.preempted[name], waited, len(pods), missing)
             if moved or outcome.back or not outcome.whole:
                 leaving = min(missing, self.leaving[name])
-                outcome = outcome._replace(leaving=leaving, skews=self._skews(name, pods))
+                at_once = moved >= ran > 0 and (self.at_once or ran == 1)
+                outcome = outcome._replace(leaving=leaving, skews=self._skews(name, pods), at_once=at_once)
                 yield name, self._with_reasons(outcome, pods) if len(pods) > waited else outcome
 
     def _with_reasons(self, outcome: WorkloadOutcome, pods: list[Pod]) -> WorkloadOutcome:
-        reasons, room = Counter[str](), UNUSED
+        reasons, room = Counter[str](), Counter[str]()
         for pod in pods:
             reason, for_room = self._why(pod)
             reasons[reason] += 1
-            room = room.plus(pod.requests) if for_room else room
-        return outcome._replace(reasons=dict(reasons), room=room)
+            if for_room:
+                room.update({PODS: 1, **dict(amounts(pod.requests))})
+        return outcome._replace(reasons=dict(reasons), room=+room)
 
     def _why(self, pod: Pod) -> tuple[str, bool]:
         """Return why a Pod waits, and whether it would not with more room; Pods that are alike wait for the same."""

@@ -40,9 +40,9 @@ from webhook.simulation.step import StepError
 
 DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"
 SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER))
-JOB = ("batch", "Job")
+OF_JOB = ("batch", "Job")
 # Owners of Pods, by API group, whose controllers make another Pod for one that is gone.
-MAKING_ANEW = frozenset({("apps", STATEFUL), ("apps", SET), ("", CONTROLLER), JOB})
+MAKING_ANEW = frozenset({("apps", STATEFUL), ("apps", SET), ("", CONTROLLER), OF_JOB})
 
 
 class SimulatedCluster(NamedTuple):
@@ -114,7 +114,7 @@ class Makers:
             volumes = self.volumes_of(pod)
             if raw is not None and subject is not None:
                 volumes = self._volumes(subject, read_workload_object(raw))
-            job = read_job_replacement(raw) if raw is not None and key[:2] == JOB else JobReplacement(False, None)
+            job = read_job_replacement(raw) if raw is not None and key[:2] == OF_JOB else JobReplacement(False, None)
             replaces = owner.kind == STATEFUL or job.waits
             self._makers[key] = Maker(of_class, replaces, volumes=volumes, retries=job.retries)
         if owner.kind != STATEFUL and raw is not None and read_workload_object(raw).volume_claim_templates:

@@ -40,7 +40,7 @@ from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.run import NO_WORKLOAD, FoundWorkload, Named, Plan, Scale, SetFound
 from webhook.simulation.state import Start
-from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
+from webhook.simulation.step import ADD, APPLY, DRAIN, EACH, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
 
 # Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
 LOSING_CLAIMS = frozenset({"CloneSet", "Job"})
@@ -118,6 +118,8 @@ def planned(
         raise StepError("\n".join(refused))
     if applied and ObjectRef.of(raw).kind == STATEFUL:
         raw = with_new_template(raw)
+    if each := [step for step in steps if step.which.value == EACH]:
+        raise StepError(f"{each[0].text}: takes each domain of a whole cluster; wanted a value, or no workload")
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(controllers.of_sets())
     named = replace(_named(controllers, of_sets), name=str(controllers.ref))
