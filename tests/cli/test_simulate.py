@@ -192,6 +192,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("drain=a1 -n bank", "found no Pod of a workload that -n and -l choose; -A shows all: shop"),
         ("drain=a1 -A -l app", "found no Pod of a workload that -n and -l choose"),
         ("drain=x -A", 'drain=x: no node is called "x"; there are a1, b1, c1'),
+        ("drain=a1 -A --by a=b", '--by: found "a=b", wanted namespace, or the key of a label such as team'),
         ("drain=a1 -A --keep half", '--keep: found "half", wanted a percentage such as 50%, or a number of Pods'),
         ("drain=a1 -A --keep 101%", '--keep: found "101%", wanted a percentage'),
         ("drain=a1 -A --keep 0", '--keep: found "0", wanted a percentage'),

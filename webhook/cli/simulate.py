@@ -74,15 +74,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--keep",
-        metavar="PERCENT",
-        help="name the workloads of a whole cluster that do not keep so many of their Pods, or so large a NUMBER, where"
-        f" no step moves them (with KEY=* and --fail-on keep: {USUAL_KEEP})",
+        metavar="PERCENT|NUMBER",
+        help="name the workloads of a whole cluster of which steps leave fewer Pods where they are"
+        f" (default, with KEY=* and --fail-on keep: {USUAL_KEEP}%)",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     parser.add_argument(
-        "--by", metavar="LABEL", help="of a whole cluster, sums by this label of the workloads, not by namespace"
+        "--by",
+        metavar=f"{selection.BY_NAMESPACE}|LABEL",
+        help="of a whole cluster, the sums of each namespace, or of the workloads with each value of a label",
     )
     selection.add_output_argument(parser, selection.HTML)
     parser.add_argument("--runs", metavar="N", type=int, help=f"how often (default: {RUNS}; {RUNS_IN_WORDS})")
@@ -151,7 +153,7 @@ def _run_cluster(
     """Simulate all workloads of a cluster together: once, or for each domain of a key in turn."""
     if args.output == selection.HTML:
         raise UsageError("-o html: is for one workload; wanted -o text or -o json, or TYPE/NAME before the steps")
-    keep, chosen = _keep(args), selection.selection(args, source)
+    keep, chosen, by = _keep(args), selection.selection(args, source), selection.label_of_sums(args)
     known = clusters.read(source, args.kubernetes_version, lambda _: True, chosen.namespace)
     try:
         in_turn = steps_of_each(steps, known.snapshot.nodes)
@@ -163,7 +165,7 @@ def _run_cluster(
     if workloads and not shown:
         there = sorted({of.ref.namespace for of in workloads.values()})
         raise UsageError(f"found no Pod of a workload that -n and -l choose; -A shows all: {', '.join(there)}")
-    groups = {name: of.labels.get(args.by, "") if args.by else of.ref.namespace for name, of in shown.items()}
+    groups = {name: of.labels.get(by, "") if by else of.ref.namespace for name, of in shown.items()}
     notes = (*known.notes, *known.assumed)
     each = [
         _of_domain(

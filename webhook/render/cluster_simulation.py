@@ -144,7 +144,9 @@ def _keeping(simulated: ClusterSimulated) -> Iterator[str]:
         return
     yield f"{_counted(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
     losses = sorted(worst.values(), key=lambda of: (of[0].kept.least / of[0].pods, -of[0].pods, of[0].workload))
-    rows = [Row(loss.workload, (f"{loss.pods:,}", ends_text(loss.kept), domain)) for loss, domain in losses[:MOST_LOSSES]]
+    rows = [
+        Row(loss.workload, (f"{loss.pods:,}", ends_text(loss.kept), domain)) for loss, domain in losses[:MOST_LOSSES]
+    ]
     titles = ("workload", "Pods", "keeps", "domain" if simulated.in_turn else "")
     yield from (f"  {line}" for line in _table(titles, rows))
     if len(losses) > MOST_LOSSES:
