@@ -136,6 +136,16 @@ def test_of_a_whole_cluster_some_are_shown_and_all_are_simulated(simulate):
     assert ("app=api", ["api"]) == (printed["selector"], [of["name"] for of in step["sums"]])
 
 
+def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(simulate):
+    those = [
+        *application("api", ["a1"], priorityClassName="high"),
+        *application("db", ["a1"], priorityClassName="high"),
+    ]
+    out = simulate("drain=a1 -n shop", [*nodes("a=1 b=1"), *those]).out
+
+    assert 1 == out.count("No PriorityClass is in the file: high is taken for one of value 0.")
+
+
 def test_runs_of_a_whole_cluster_end_when_nothing_changes(run):
     items = {"apiVersion": "v1", "kind": "List", "items": CLUSTER}
     asked = "simulate --cluster dump -A --kubernetes-version 1.33"

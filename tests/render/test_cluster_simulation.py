@@ -93,6 +93,13 @@ def test_what_is_missing_and_why_and_the_skew():
     assert "      1 is missing: no controller makes another" in printed
 
 
+def test_what_stays_on_nodes_that_nobody_reaches():
+    printed = lines([*nodes("a=1 b=1", labels={"all": "yes"}), *application("api", ["a1", "b1"])], "lose=all=yes")
+
+    assert "    2 Pods are lost: 2 are missing." in printed
+    assert "      2 stay on nodes that nobody reaches, and are not made anew" in printed
+
+
 def test_sums_by_namespace_where_there_are_several_and_by_a_label_where_that_is_asked_for():
     api = application("api", ["a1", "b1"], labels={"team": "pay"})
     other = pod("Node/x", 0, "a1", ownerReferences=[], namespace="bank")

@@ -31,7 +31,7 @@ def outcome(objects, steps, name, at=-1, **fields):
 
 
 def numbers(of):
-    return (of.ran, of.moved, of.back, of.waiting, of.missing)
+    return (of.ran, of.lost, of.back, of.waiting, of.missing)
 
 
 def test_pods_of_a_lost_zone_find_room_in_the_others():
@@ -116,6 +116,24 @@ def test_pods_of_a_stateful_set_are_missing_until_their_node_is_deleted():
     lost = outcome(objects, steps, "StatefulSet shop/web", 0)
     assert ((3, 1, 0, 0, 1), 1, 0) == (numbers(lost), lost.leaving, lost.gone)
     assert (2, 0, 1, 0, 0) == numbers(outcome(objects, steps, "StatefulSet shop/web"))
+
+
+def test_pods_that_are_not_evicted_from_nodes_that_nobody_reaches_are_lost():
+    """With the third of five nodes the zone is lost in large part: evictions end there until the nodes are deleted."""
+    objects = [*nodes("a=5 b=1"), *application("api", ["a1", "a2", "a3", "a4", "b1"])]
+    steps = "lose=a1 lose=a2 lose=a3 delete=a1 delete=a2 delete=a3"
+    each = [step.workloads.get("Deployment shop/api") for step in run_cluster(cluster_plan(objects, steps).plan, 1, 0)]
+
+    assert [(1, 1, 0), (1, 1, 0), (1, 0, 1)] == [(of.lost, of.back, of.stranded) for of in each[:3]]
+    assert ((5, 1, 0, 0, 1), 0) == (numbers(each[2]), each[2].gone)
+    assert (4, 0, 1, 0, 0) == numbers(each[-1])
+
+
+def test_of_a_cluster_that_is_lost_as_a_whole_nothing_is_evicted_and_all_is_out():
+    everywhere = nodes("a=1 b=1 c=1", labels={"all": "yes"})
+    of = outcome([*everywhere, *application("api", ["a1", "b1", "c1"])], "lose=all=yes", "Deployment shop/api")
+
+    assert ((3, 3, 0, 0, 3), 3, True) == (numbers(of), of.stranded, of.out)
 
 
 DAEMONS = application("agent", ["a1", "b1", "c1"], kind="DaemonSet")

@@ -29,7 +29,7 @@ from webhook.loading.simulated_runs import all_runs, until_unchanged
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import IntOrPercent, Raw, int_or_percent
 from webhook.objects.kinds import Kinds
-from webhook.objects.references import ObjectRef
+from webhook.objects.references import ObjectRef, owner_of
 from webhook.objects.times import seconds_at
 from webhook.placement.commands import Command, commands, read_template
 from webhook.placement.inferred_defaults import given_defaults
@@ -166,7 +166,7 @@ def _run_cluster(
         there = sorted({of.ref.namespace for of in workloads.values()})
         raise UsageError(f"found no Pod of a workload that -n and -l choose; -A shows all: {', '.join(there)}")
     groups = {name: of.labels.get(by, "") if by else of.ref.namespace for name, of in shown.items()}
-    notes = (*known.notes, *known.assumed)
+    notes = (*known.notes, *_unlisted_of_all(known, kinds), *known.assumed)
     each = [
         _of_domain(
             args,
@@ -288,7 +288,7 @@ def _at_end(shown: ClusterSimulated) -> Iterator[WorkloadResult]:
 
 # The same of all workloads that are shown, and how many Pods they keep.
 COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
-    "pending": lambda shown: any(of.more.most or of.leaving.most for of in _at_end(shown)),
+    "pending": lambda shown: any(of.more.most or of.leaving.most or of.stranded.most for of in _at_end(shown)),
     "stuck": lambda shown: any(step.held for step in shown.steps),
     "skew": lambda shown: any(of.uneven for of in _at_end(shown)),
     "lost": lambda shown: any(of.gone.most or of.leaving.most for of in _at_end(shown)),
@@ -321,6 +321,15 @@ def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
     """Yield what may not be listed of that by which kube-apiserver would add to the next Pods of the workload."""
     for subject in next_replica(raw, known.others, kinds):
         yield from clusters.unlisted_classes(subject.raw, known)
+
+
+def _unlisted_of_all(known: Known, kinds: Kinds) -> list[str]:
+    """Return the same for the next Pods of all that have made Pods."""
+    owners = {owner.key(clusters.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None}
+    notes = (
+        note for key in sorted(owners & known.others.keys()) for note in _unlisted(known.others[key], known, kinds)
+    )
+    return list(dict.fromkeys(notes))
 
 
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:

@@ -223,6 +223,9 @@ def _remarks(of: WorkloadResult) -> Iterator[str]:
 
 
 def _missing(of: WorkloadResult) -> Iterator[str]:
+    if of.stranded.most:
+        stay = "stays" if of.stranded == (1, 1, 1) else "stay"
+        yield f"{ends_text(of.stranded)} {stay} on nodes that nobody reaches, and {_are(of.stranded)} not made anew"
     if of.leaving.most:
         why = "until what it replaces is gone from nodes that nobody reaches"
         yield f"{ends_text(of.leaving)} {_are(of.leaving)} missing {why}"
@@ -342,6 +345,7 @@ def _workload_json(of: WorkloadResult, plan: Plan) -> dict[str, object]:
         "back": numbers_json(of.back),
         "more": numbers_json(of.more),
         "gone": numbers_json(of.gone),
+        "stranded": numbers_json(of.stranded),
         "leaving": numbers_json(of.leaving),
         "preempted": numbers_json(of.preempted),
         "waitedBefore": of.waited,

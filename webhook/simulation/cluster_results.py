@@ -41,6 +41,7 @@ class WorkloadResult(NamedTuple):
     back: Range
     more: Range
     gone: Range
+    stranded: Range
     leaving: Range
     preempted: Range
     waited: int
@@ -139,10 +140,11 @@ def _workload(name: str, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
     return WorkloadResult(
         name,
         ranged(of.ran for of in of_runs),
-        ranged(of.moved for of in of_runs),
+        ranged(of.lost for of in of_runs),
         ranged(of.back for of in of_runs),
         ranged(of.more for of in of_runs),
         ranged(of.gone for of in of_runs),
+        ranged(of.stranded for of in of_runs),
         ranged(of.leaving for of in of_runs),
         ranged(of.preempted for of in of_runs),
         max(of.waited for of in of_runs),
@@ -167,7 +169,7 @@ def _skews(of_runs: Sequence[Sequence[ConstraintSkew]]) -> Iterator[SkewResult]:
 def _worst_first(of: WorkloadResult) -> tuple[bool, int, int, int, str]:
     return (
         not of.out,
-        -(of.more.most + of.gone.most + of.leaving.most),
+        -(of.more.most + of.gone.most + of.stranded.most + of.leaving.most),
         -of.more.most_likely,
         -of.lost.most,
         of.workload,
@@ -180,7 +182,7 @@ def _sum(name: str, of_group: Iterable[WorkloadResult], each: Mapping[str, Seque
     sums = [
         (
             sum(not of.whole for of in of_run),
-            sum(of.moved for of in of_run),
+            sum(of.lost for of in of_run),
             sum(of.back for of in of_run),
             sum(of.more for of in of_run),
             sum(of.missing for of in of_run),

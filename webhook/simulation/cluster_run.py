@@ -44,20 +44,22 @@ class WorkloadOutcome(NamedTuple):
     """
     What a step does to a workload.
 
-    Of the Pods that `ran` before, `moved` are evicted or deleted, `preempted` of them for another Pod, and `running`
-    are there with a node in the end.  Pods wait for `reasons`, all where that are more than `waited` before any step;
-    those that do so for want of room request this `room`, of each resource; PODS is one.  So many are `missing` that no
-    controller makes, `leaving` of them until the Pods that they replace are gone from nodes that nobody reaches.  It
-    may have lost all `at_once`.
+    Of the Pods that `ran` before, so many are `lost`: evicted, deleted, or on a node that nobody reaches any more;
+    `preempted` of them for another Pod.  `running` are there with a node in the end.  Pods wait for `reasons`, all
+    where that are more than `waited` before any step; those that do so for want of room request this `room`, of each
+    resource; PODS is one.  Of those that are `missing`, `stranded` are still there on nodes that nobody reaches, and
+    `leaving` are made once those that they replace are gone from such nodes; no controller makes the others.  It may
+    have lost all `at_once`.
     """
 
     ran: int
     running: int
-    moved: int = 0
+    lost: int = 0
     preempted: int = 0
     waited: int = 0
     waiting: int = 0
     missing: int = 0
+    stranded: int = 0
     leaving: int = 0
     reasons: Mapping[str, int] = {}
     skews: tuple[ConstraintSkew, ...] = ()
@@ -67,12 +69,12 @@ class WorkloadOutcome(NamedTuple):
     @property
     def out(self) -> bool:
         """Whether it loses all its Pods at once, or some and none comes back."""
-        return self.at_once or (self.moved > 0 and not self.back and not self.whole)
+        return self.at_once or (self.lost > 0 and not self.back and not self.whole)
 
     @property
     def back(self) -> int:
         """How many Pods have found a node."""
-        return max(0, self.running - self.ran + self.moved)
+        return max(0, self.running - self.ran + self.lost)
 
     @property
     def more(self) -> int:
@@ -82,7 +84,7 @@ class WorkloadOutcome(NamedTuple):
     @property
     def gone(self) -> int:
         """How many of those missing no controller will make."""
-        return self.missing - self.leaving
+        return self.missing - self.stranded - self.leaving
 
     @property
     def whole(self) -> bool:
@@ -105,15 +107,27 @@ class ClusterOutcome(NamedTuple):
 def run_cluster(plan: Plan, seed: int, number: int) -> tuple[ClusterOutcome, ...]:
     """Return the outcome after each step; `number` counts the runs of a seed."""
     simulated = SimulatedRun(plan, Random(f"{seed}/{number}"))
-    outcomes = []
+    outcomes, state = [], simulated.state
+    stranded_at_first = stranded = Counter(
+        pod.source
+        for name in state.ground.lost
+        for pod in plan.start.by_node.get(name, ())
+        if pod.spreads and not pod.home
+    )
     for i, step in enumerate(plan.steps):
-        running, wanted = simulated.there - _waiting(simulated), simulated.wanted.copy()
+        running, wanted = simulated.there - _waiting(simulated) - stranded, simulated.wanted.copy()
+        reached = state.ground.lost
         drained = simulated.take(i, step)
         for name in wanted.keys() | simulated.wanted.keys():  # A DaemonSet has as many Pods as nodes.
             running[name] += simulated.wanted[name] - wanted[name]
-        workloads = dict(_Outcomes(simulated, running, step.action in AT_ONCE).of_workloads())
-        outcomes.append(ClusterOutcome(workloads, drained, tuple(simulated.violated)))
-        simulated.state.now += HOUR
+        cut_off = [pod for pod in state.pods_of(sorted(state.ground.lost)) if pod.active]
+        stranded = Counter(pod.source for pod in cut_off)
+        lost = simulated.moved + Counter(
+            pod.source for pod in cut_off if pod.node not in reached and simulated.is_older(pod)
+        )
+        step_outcomes = _Outcomes(simulated, running, lost, stranded, stranded_at_first, step.action in AT_ONCE)
+        outcomes.append(ClusterOutcome(dict(step_outcomes.of_workloads()), drained, tuple(simulated.violated)))
+        state.now += HOUR
     return tuple(outcomes)
 
 
@@ -123,12 +137,21 @@ def _waiting(simulated: SimulatedRun) -> Counter[str]:
 
 class _Outcomes:
     """
-    What the last step of a run has done to the workloads of which so many Pods `ran` before, to all of its nodes
-    `at_once` or to one after the other.
+    What the last step of a run has done to the workloads of which so many Pods `ran` before and are `lost`, to all of
+    its nodes `at_once` or to one after the other; `stranded` are on nodes that nobody reaches, now and `at_first`.
     """
 
-    def __init__(self, simulated: SimulatedRun, ran: Counter[str], at_once: bool) -> None:
-        self.simulated, self.ran, self.at_once = simulated, ran, at_once
+    def __init__(
+        self,
+        simulated: SimulatedRun,
+        ran: Counter[str],
+        lost: Counter[str],
+        stranded: Counter[str],
+        at_first: Counter[str],
+        at_once: bool,
+    ) -> None:
+        self.simulated, self.ran, self.lost, self.at_once = simulated, ran, lost, at_once
+        self.stranded, self.at_first = stranded, at_first
         self.waiting: dict[str, list[Pod]] = {}
         for _, _, pod in simulated.state.waiting:
             self.waiting.setdefault(pod.source, []).append(pod)
@@ -137,19 +160,30 @@ class _Outcomes:
 
     def of_workloads(self) -> Iterator[tuple[str, WorkloadOutcome]]:
         """Yield the outcome of each workload to which the step does anything, or which is not whole."""
-        simulated, found_at_first = self.simulated, self.simulated.plan.workloads
-        for name in sorted(self.ran.keys() | simulated.there.keys() | self.waiting.keys()):
-            pods, ran = self.waiting.get(name, []), self.ran[name]
-            waited = found_at_first[name].waiting if name in found_at_first else 0
-            running = simulated.there[name] - len(pods)
-            missing = max(0, simulated.wanted[name] - simulated.there[name])
-            moved = simulated.moved[name]
-            outcome = WorkloadOutcome(ran, running, moved, simulated.preempted[name], waited, len(pods), missing)
-            if moved or outcome.back or not outcome.whole:
-                leaving = min(missing, self.leaving[name])
-                at_once = moved >= ran > 0 and (self.at_once or ran == 1)
-                outcome = outcome._replace(leaving=leaving, skews=self._skews(name, pods), at_once=at_once)
-                yield name, self._with_reasons(outcome, pods) if len(pods) > waited else outcome
+        for name in sorted(self.ran.keys() | self.simulated.there.keys() | self.waiting.keys()):
+            outcome, pods = self._outcome(name), self.waiting.get(name, [])
+            if outcome.lost or outcome.back or not outcome.whole:
+                outcome = outcome._replace(skews=self._skews(name, pods))
+                yield name, self._with_reasons(outcome, pods) if outcome.more else outcome
+
+    def _outcome(self, name: str) -> WorkloadOutcome:
+        """Return the numbers of Pods of a workload."""
+        at_first = self.simulated.plan.workloads.get(name)
+        ran, lost, there, waiting = self.ran[name], self.lost[name], self.simulated.there[name], self.waiting.get(name)
+        not_there = max(0, self.simulated.wanted[name] - there)
+        stranded = max(0, self.stranded[name] - self.at_first[name])
+        return WorkloadOutcome(
+            ran,
+            there - len(waiting or ()) - self.stranded[name],
+            lost,
+            self.simulated.preempted[name],
+            at_first.waiting if at_first is not None else 0,
+            len(waiting or ()),
+            not_there + stranded,
+            stranded,
+            min(not_there, self.leaving[name]),
+            at_once=lost >= ran > 0 and (self.at_once or ran == 1),
+        )
 
     def _with_reasons(self, outcome: WorkloadOutcome, pods: list[Pod]) -> WorkloadOutcome:
         reasons, room = Counter[str](), Counter[str]()

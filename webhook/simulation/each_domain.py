@@ -94,7 +94,7 @@ def domain_result(
     return DomainResult(
         domain,
         len(outcomes),
-        ranged(sum(of.moved for each in of_run.values() for of in each) for of_run in runs),
+        ranged(sum(of.lost for each in of_run.values() for of in each) for of_run in runs),
         ranged(sum(of.more for _, of in end) for end in ends),
         ranged(sum(of.missing for _, of in end) for end in ends),
         ranged(sum(any(of.out for of in each) for each in of_run.values()) for of_run in runs),
@@ -110,8 +110,8 @@ def _not_kept(
     losses = []
     for name, of_runs in by_workload.items():
         pods = plan.workloads[name].running
-        if any(of.moved for each in of_runs for of in each):
-            kept = ranged(min((of.ran - of.moved for of in each), default=pods) for each in of_runs)
+        if any(of.lost for each in of_runs for of in each):
+            kept = ranged(min((of.ran - of.lost for of in each), default=pods) for each in of_runs)
             if kept.least < scaled(keep, pods, up=True):
                 losses.append(LossOfWorkload(name, pods, kept))
     return sorted(losses, key=lambda loss: (loss.kept.least / max(1, loss.pods), -loss.pods, loss.workload))

@@ -218,8 +218,8 @@ class SimulatedRun:
     """
     The cluster, and the workload's controller, in the course of a run.
 
-    Of the step that was taken last, by workload, `moved` are Pods that were there before it, and that it has evicted
-    or deleted, `preempted` those that had to go for another one, and `lost` are those that no controller makes anew; it
+    Of the step that was taken last, by workload, `moved` are Pods that ran before it, and that it has evicted or
+    deleted, `preempted` those that had to go for another one, and `lost` are those that no controller makes anew; it
     has `violated` these PodDisruptionBudgets.  Of all `workloads` of the plan so many Pods are `wanted`, and `there`,
     whether they have a node or wait for one; `classes` are what those are of which any has moved.
 
@@ -247,6 +247,7 @@ class SimulatedRun:
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
         self.wanted = self.there.copy()
         self.classes: dict[str, PodClass] = {}
+        self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
         soon = 0 < max((of.maker.min_ready_seconds for of in named.sets[-1:]), default=0) < MOST_BACKOFF
@@ -263,6 +264,7 @@ class SimulatedRun:
         action, before = step.action, state.ground
         for of_step in (self.violated, self.lost, self.moved, self.preempted):
             of_step.clear()
+        self._unreached = before.lost
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
             self.workload.scale(step.number)
         if i in self.plan.makers:
@@ -397,12 +399,16 @@ class SimulatedRun:
             self._make_anew(pod)
 
     def _move(self, pod: Pod) -> None:
-        """Note that a Pod leaves its node, unless this step has made it."""
+        """Note that a Pod leaves its node, and that it ran before this step, unless nobody reached it."""
         self.there[pod.workload] -= 1
-        if pod.name or pod.created != self.state.now:
+        if pod.node not in self._unreached and self.is_older(pod):
             self.moved[pod.workload] += 1
         if pod.maker is not None:
             self.classes.setdefault(pod.workload, pod.maker.of_class)
+
+    def is_older(self, pod: Pod) -> bool:
+        """Return whether a Pod was there before the step that was taken last."""
+        return bool(pod.name) or pod.created != self.state.now
 
     def _make_anew(self, pod: Pod) -> None:
         """Have the owner of a Pod that is deleted make another, or note that none does: neither it nor the kubelet."""
