@@ -29,7 +29,7 @@ def test_what_loses_all_at_once_is_hurt_though_it_comes_back():
     (step,) = simulated_cluster(CLUSTER, f"lose={ZONE}=a")
 
     assert [("Deployment shop/single", True)] == [(of.workload, of.loses_all) for of in step.hurt]
-    assert [API, LOG] == [of.workload for of in step.whole]
+    assert ([API, LOG], (7, 7, 7)) == ([of.workload for of in step.whole], step.lost_by_whole)
 
 
 def test_what_a_drain_moves_one_after_the_other_is_not_lost_at_once():

@@ -79,6 +79,12 @@ def test_a_workload_that_loses_nothing_keeps_what_it_has():
     assert () == result(({API: WorkloadOutcome(4, 2, waiting=1)}, {}), keep=9).not_kept
 
 
+def test_workloads_of_which_the_smallest_share_is_kept_come_first():
+    of = result(({API: WorkloadOutcome(4, 4, 3), DB: WorkloadOutcome(1, 1, 1)}, {}))
+
+    assert [(DB, (0, 0, 0)), (API, (1, 1, 1))] == [(loss.workload, loss.kept) for loss in of.not_kept]
+
+
 def test_what_is_lacking_is_the_most_of_any_run():
     def waiting(**room):
         return {API: WorkloadOutcome(4, 2, 2, waiting=2, room=room)}

@@ -143,7 +143,7 @@ def _keeping(simulated: ClusterSimulated) -> Iterator[str]:
         yield f"Every workload keeps {keep.replace('their', 'its')}, where no step moves them."
         return
     yield f"{_counted(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
-    losses = sorted(worst.values(), key=lambda of: (of[0].kept.least / of[0].pods, -of[0].pods, of[0].workload))
+    losses = sorted(worst.values(), key=lambda of: of[0].by_share)
     rows = [
         Row(loss.workload, (f"{loss.pods:,}", ends_text(loss.kept), domain)) for loss, domain in losses[:MOST_LOSSES]
     ]
@@ -171,7 +171,7 @@ def _step(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str]:
         yield from _table(("workload", "Pods", "lost", "back", "wait"), rows)
     if not few:
         yield ""
-        yield _whole(step.whole)
+        yield _whole(step)
     if len(step.sums) > 1 or (simulated.by and step.sums):
         yield ""
         sums = [Row(of.name or NO_GROUP, _cells(*of[2:], of.broken)) for of in step.sums]
@@ -197,13 +197,12 @@ def _total(total: Sum) -> str:
     return f"{pods} lost{': ' if ends else ''}{', '.join(ends)}."
 
 
-def _whole(whole: Iterable[WorkloadResult]) -> str:
+def _whole(step: ClusterStep) -> str:
     """Return how many workloads lose Pods and get all of them back."""
-    workloads = list(whole)
-    lost = sum(of.lost.most for of in workloads)
-    uneven = sum(of.uneven for of in workloads)
+    uneven = sum(of.uneven for of in step.whole)
     skew = f"; of {uneven:,} the skew is then larger than maxSkew" if uneven else ""
-    return f"{_counted(len(workloads), 'workload')} lose {_counted(lost, 'Pod')} and get all of them back{skew}."
+    lost = f"{ends_text(step.lost_by_whole)} Pods"
+    return f"{_counted(len(step.whole), 'workload')} lose {lost} and get all of them back{skew}."
 
 
 def _remarks(of: WorkloadResult) -> Iterator[str]:

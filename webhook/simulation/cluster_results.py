@@ -73,7 +73,8 @@ class Sum(NamedTuple):
 
 class ClusterStep(NamedTuple):
     """
-    What a step has come to: the workloads that are `hurt`, the worst first, and those that come back `whole`.
+    What a step has come to: the workloads that are `hurt`, the worst first, and those that come back `whole`, with the
+    Pods that these lose.
 
     `total` is of all that are shown, `sums` are of each group, and `elsewhere` so many workloads that are not shown are
     hurt in any run.  What holds a drain comes with the share of the runs, as do budgets that preemption has `violated`.
@@ -82,6 +83,7 @@ class ClusterStep(NamedTuple):
     step: str
     hurt: tuple[WorkloadResult, ...]
     whole: tuple[WorkloadResult, ...]
+    lost_by_whole: Range
     total: Sum
     sums: tuple[Sum, ...]
     elsewhere: int
@@ -107,6 +109,7 @@ def cluster_results(
                 ran[name] = outcome.running
         of_all = {name: _workload(name, of_runs) for name, of_runs in each.items()}
         shown = [of for name, of in of_all.items() if name in groups]
+        whole = [of for of in shown if not of.hurt]
         drains = [outcome.drained for outcome in at_step if outcome.drained is not None]
         of_groups = dict[str, list[WorkloadResult]]()
         for of in shown:
@@ -115,7 +118,8 @@ def cluster_results(
             ClusterStep(
                 step.text,
                 tuple(sorted((of for of in shown if of.hurt), key=_worst_first)),
-                tuple([of for of in shown if not of.hurt]),
+                tuple(whole),
+                _sum("", whole, each).lost,
                 _sum("", shown, each),
                 tuple([_sum(name, of_group, each) for name, of_group in sorted(of_groups.items())]),
                 sum(of.hurt for name, of in of_all.items() if name not in groups),

@@ -32,6 +32,11 @@ class LossOfWorkload(NamedTuple):
     pods: int
     kept: Range
 
+    @property
+    def by_share(self) -> tuple[float, int, str]:
+        """What orders them, that of which the smallest share is kept first."""
+        return self.kept.least / max(1, self.pods), -self.pods, self.workload
+
 
 class DomainResult(NamedTuple):
     """
@@ -105,16 +110,16 @@ def domain_result(
 
 def _not_kept(
     plan: Plan, by_workload: dict[str, list[list[WorkloadOutcome]]], keep: IntOrPercent
-) -> Iterable[LossOfWorkload]:
-    """Yield the workloads of which in any run too few Pods are kept, those of which the smallest share is first."""
-    losses = []
+) -> list[LossOfWorkload]:
+    """Return the workloads of which in any run too few Pods are kept."""
+    losses = list[LossOfWorkload]()
     for name, of_runs in by_workload.items():
         pods = plan.workloads[name].running
         if any(of.lost for each in of_runs for of in each):
             kept = ranged(min((of.ran - of.lost for of in each), default=pods) for each in of_runs)
             if kept.least < scaled(keep, pods, up=True):
                 losses.append(LossOfWorkload(name, pods, kept))
-    return sorted(losses, key=lambda loss: (loss.kept.least / max(1, loss.pods), -loss.pods, loss.workload))
+    return sorted(losses, key=lambda loss: loss.by_share)
 
 
 def _most_room(ends: Iterable[Iterable[WorkloadOutcome]]) -> Lack:
