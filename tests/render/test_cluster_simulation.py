@@ -93,6 +93,14 @@ def test_what_is_missing_and_why_and_the_skew():
     assert "      1 is missing: no controller makes another" in printed
 
 
+def test_what_is_made_only_after_what_waits():
+    full = [*nodes("a=1 b=1", cpu="1"), *application("api", ["b1"] * 10)]
+    printed = lines([*full, *stateful(constraint(**SOFT), on=["a1", "a1"])], f"delete={ZONE}=a", runs=2)
+
+    assert "      1 waits: 0/1 nodes are available: 1 Insufficient cpu." in printed
+    assert "      1 is missing: each is made only once those before it are ready" in printed
+
+
 def test_what_stays_on_nodes_that_nobody_reaches():
     printed = lines([*nodes("a=1 b=1", labels={"all": "yes"}), *application("api", ["a1", "b1"])], "lose=all=yes")
 

@@ -118,6 +118,28 @@ def test_pods_of_a_stateful_set_are_missing_until_their_node_is_deleted():
     assert (2, 0, 1, 0, 0) == numbers(outcome(objects, steps, "StatefulSet shop/web"))
 
 
+@pytest.mark.parametrize(("policy", "waiting", "queued"), [("OrderedReady", 1, 1), ("Parallel", 2, 0)])
+def test_the_pods_of_a_stateful_set_are_made_one_after_the_other(policy, waiting, queued):
+    """There is no room for the first, and so the controller does not make the second; with a new node both run."""
+    db = stateful(constraint(**SOFT), on=["a1", "b1", "a1"], podManagementPolicy=policy)
+    objects = [*nodes("a=1 b=1", cpu="1"), *db, *application("api", ["b1"] * 9)]
+    deleted, added = (
+        step.workloads["StatefulSet shop/web"]
+        for step in run_cluster(cluster_plan(objects, f"delete={ZONE}=a add=1").plan, 1, 0)
+    )
+
+    assert ((3, 2, 0, waiting, queued), queued, 0) == (numbers(deleted), deleted.queued, deleted.gone)
+    assert (1, 0, 2, 0, 0) == numbers(added)
+
+
+def test_a_pod_of_a_stateful_set_waits_for_one_before_it_that_is_never_gone():
+    objects = [*nodes("a=1 b=2"), *stateful(constraint(**SOFT), on=["a1", "b1", "b2"])]
+    _, drained = run_cluster(cluster_plan(objects, f"lose={ZONE}=a drain=b1").plan, 1, 0)
+
+    of = drained.workloads["StatefulSet shop/web"]
+    assert ((2, 1, 0, 0, 2), 1, 1) == (numbers(of), of.leaving, of.queued)
+
+
 def test_pods_that_are_not_evicted_from_nodes_that_nobody_reaches_are_lost():
     """With the third of five nodes the zone is lost in large part: evictions end there until the nodes are deleted."""
     objects = [*nodes("a=5 b=1"), *application("api", ["a1", "a2", "a3", "a4", "b1"])]

@@ -288,7 +288,9 @@ def _at_end(shown: ClusterSimulated) -> Iterator[WorkloadResult]:
 
 # The same of all workloads that are shown, and how many Pods they keep.
 COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
-    "pending": lambda shown: any(of.more.most or of.leaving.most or of.stranded.most for of in _at_end(shown)),
+    "pending": lambda shown: any(
+        of.more.most or of.leaving.most or of.queued.most or of.stranded.most for of in _at_end(shown)
+    ),
     "stuck": lambda shown: any(step.held for step in shown.steps),
     "skew": lambda shown: any(of.uneven for of in _at_end(shown)),
     "lost": lambda shown: any(of.gone.most or of.leaving.most for of in _at_end(shown)),

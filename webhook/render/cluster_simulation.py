@@ -228,6 +228,8 @@ def _missing(of: WorkloadResult) -> Iterator[str]:
     if of.leaving.most:
         why = "until what it replaces is gone from nodes that nobody reaches"
         yield f"{ends_text(of.leaving)} {_are(of.leaving)} missing {why}"
+    if of.queued.most:
+        yield f"{ends_text(of.queued)} {_are(of.queued)} missing: each is made only once those before it are ready"
     if of.gone.most:
         yield f"{ends_text(of.gone)} {_are(of.gone)} missing: no controller makes another"
 
@@ -343,9 +345,11 @@ def _workload_json(of: WorkloadResult, plan: Plan) -> dict[str, object]:
         "lost": numbers_json(of.lost),
         "back": numbers_json(of.back),
         "more": numbers_json(of.more),
+        "missing": numbers_json(of.missing),
         "gone": numbers_json(of.gone),
         "stranded": numbers_json(of.stranded),
         "leaving": numbers_json(of.leaving),
+        "queued": numbers_json(of.queued),
         "preempted": numbers_json(of.preempted),
         "waitedBefore": of.waited,
         "reasons": {cause: numbers_json(pods) for cause, pods in of.causes.items()},

@@ -40,9 +40,11 @@ class WorkloadResult(NamedTuple):
     lost: Range
     back: Range
     more: Range
+    missing: Range
     gone: Range
     stranded: Range
     leaving: Range
+    queued: Range
     preempted: Range
     waited: int
     causes: Mapping[str, Range]
@@ -147,9 +149,11 @@ def _workload(name: str, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
         ranged(of.lost for of in of_runs),
         ranged(of.back for of in of_runs),
         ranged(of.more for of in of_runs),
+        ranged(of.missing for of in of_runs),
         ranged(of.gone for of in of_runs),
         ranged(of.stranded for of in of_runs),
         ranged(of.leaving for of in of_runs),
+        ranged(of.queued for of in of_runs),
         ranged(of.preempted for of in of_runs),
         max(of.waited for of in of_runs),
         dict(sorted(ranges.items(), key=lambda of: (-of[1].most_likely, -of[1].most, of[0]))),
@@ -173,7 +177,7 @@ def _skews(of_runs: Sequence[Sequence[ConstraintSkew]]) -> Iterator[SkewResult]:
 def _worst_first(of: WorkloadResult) -> tuple[bool, int, int, int, str]:
     return (
         not of.out,
-        -(of.more.most + of.gone.most + of.stranded.most + of.leaving.most),
+        -(of.more.most + of.missing.most),
         -of.more.most_likely,
         -of.lost.most,
         of.workload,

@@ -47,9 +47,9 @@ class WorkloadOutcome(NamedTuple):
     Of the Pods that `ran` before, so many are `lost`: evicted, deleted, or on a node that nobody reaches any more;
     `preempted` of them for another Pod.  `running` are there with a node in the end.  Pods wait for `reasons`, all
     where that are more than `waited` before any step; those that do so for want of room request this `room`, of each
-    resource; PODS is one.  Of those that are `missing`, `stranded` are still there on nodes that nobody reaches, and
-    `leaving` are made once those that they replace are gone from such nodes; no controller makes the others.  It may
-    have lost all `at_once`.
+    resource; PODS is one.  Of those that are `missing`, `stranded` are still there on nodes that nobody reaches,
+    `leaving` are made once those that they replace are gone from such nodes, and `queued` once Pods before them are
+    ready; no controller makes the others.  It may have lost all `at_once`.
     """
 
     ran: int
@@ -61,6 +61,7 @@ class WorkloadOutcome(NamedTuple):
     missing: int = 0
     stranded: int = 0
     leaving: int = 0
+    queued: int = 0
     reasons: Mapping[str, int] = {}
     skews: tuple[ConstraintSkew, ...] = ()
     room: Counter[str] = NOTHING_LACKING
@@ -84,7 +85,7 @@ class WorkloadOutcome(NamedTuple):
     @property
     def gone(self) -> int:
         """How many of those missing no controller will make."""
-        return self.missing - self.stranded - self.leaving
+        return self.missing - self.stranded - self.leaving - self.queued
 
     @property
     def whole(self) -> bool:
@@ -155,7 +156,7 @@ class _Outcomes:
         self.waiting: dict[str, list[Pod]] = {}
         for _, _, pod in simulated.state.waiting:
             self.waiting.setdefault(pod.source, []).append(pod)
-        self.leaving, self.snapshot = simulated.waiting_anew, simulated.state.snapshot()
+        self.leaving, self.queued, self.snapshot = simulated.waiting_anew, simulated.queued, simulated.state.snapshot()
         self.whys: dict[object, tuple[str, bool]] = {}
 
     def of_workloads(self) -> Iterator[tuple[str, WorkloadOutcome]]:
@@ -181,7 +182,8 @@ class _Outcomes:
             len(waiting or ()),
             not_there + stranded,
             stranded,
-            min(not_there, self.leaving[name]),
+            leaving := min(not_there, self.leaving[name]),
+            min(not_there - leaving, self.queued[name]),
             at_once=lost >= ran > 0 and (self.at_once or ran == 1),
         )
 

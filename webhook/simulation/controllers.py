@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.objects.fields import Raw
+from webhook.objects.fields import Raw, as_mapping
 from webhook.objects.jobs import JobReplacement, read_job_replacement
 from webhook.objects.kinds import APPS, CORE, Kinds
 from webhook.objects.pod_object import PodObject, read_pod
@@ -21,6 +21,7 @@ from webhook.objects.pod_templates import (
 )
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, Owner
+from webhook.objects.update_strategies import read_stateful_set_update
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.created_pods import read_creation
 from webhook.placement.inferred_defaults import DefaultsOf
@@ -115,8 +116,10 @@ class Makers:
             if raw is not None and subject is not None:
                 volumes = self._volumes(subject, read_workload_object(raw))
             job = read_job_replacement(raw) if raw is not None and key[:2] == OF_JOB else JobReplacement(False, None)
-            replaces = owner.kind == STATEFUL or job.waits
-            self._makers[key] = Maker(of_class, replaces, volumes=volumes, retries=job.retries)
+            stateful = owner.kind == STATEFUL
+            ordered = stateful and read_stateful_set_update(as_mapping((raw or {}).get("spec"))).ordered
+            replaces = stateful or job.waits
+            self._makers[key] = Maker(of_class, replaces, volumes=volumes, retries=job.retries, ordered=ordered)
         if owner.kind != STATEFUL and raw is not None and read_workload_object(raw).volume_claim_templates:
             return self._makers[key]._replace(volumes=self.volumes_of(pod))  # The Pod after it keeps its claims.
         return self._makers[key]

@@ -247,6 +247,7 @@ class SimulatedRun:
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
         self.wanted = self.there.copy()
         self.classes: dict[str, PodClass] = {}
+        self._queued = list[Pod]()
         self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
@@ -415,11 +416,38 @@ class SimulatedRun:
         maker = pod.maker
         if maker is not None and maker.retries is not None:
             self._failed[maker.of_class] += 1
-        if maker is not None and (maker.retries is None or self._failed[maker.of_class] <= maker.retries):
+        if maker is not None and maker.ordered:
+            self._queued.append(pod)
+        elif maker is not None and (maker.retries is None or self._failed[maker.of_class] <= maker.retries):
             self.state.make(maker, like=pod)
             self.there[pod.workload] += 1
         elif not pod.home:
             self.lost.append(f"Pod {pod.namespace}/{pod.name}" if pod.name else pod.source)
+
+    def _make_in_order(self) -> bool:
+        """
+        Make the Pods of other StatefulSets whose turn has come; return whether there were any.
+
+        upstream: stateful_set_control.go:defaultStatefulSetControl.processReplica (v1.37)
+        """
+        state = self.state
+        unready = [pod for _, _, pod in state.waiting] + state.terminating + self._queued
+        unready += [pod for pod in state.pods_of(sorted(state.ground.lost)) if not pod.ready]
+        first = dict[str, int]()
+        for pod in unready:
+            first[pod.source] = min(pod.ordinal, first.get(pod.source, pod.ordinal))
+        due = [pod for pod in self._queued if pod.ordinal == first[pod.source]]
+        for pod in due:
+            assert pod.maker is not None
+            self._queued.remove(pod)
+            state.make(pod.maker, ordinal=pod.ordinal, like=pod)
+            self.there[pod.source] += 1
+        return bool(due)
+
+    @property
+    def queued(self) -> Counter[str]:
+        """The Pods of other StatefulSets that are not made before those before them are ready."""
+        return Counter(pod.source for pod in self._queued)
 
     def _want(self, workload: str, number: int) -> None:
         """Note that a DaemonSet has so many Pods more, since it has more nodes."""
@@ -443,6 +471,8 @@ class SimulatedRun:
         if state.fresh and state.random.random() < self._early and self._become_available():
             return True
         if state.random.random() < self._syncing and self.workload.sync(state):
+            return True
+        if self._queued and self._make_in_order():
             return True
         return state.schedule_next() or self.workload.sync(state) or self._become_available() or self._finish()
 
