@@ -35,7 +35,7 @@ OWN_WORDS = {
     "policy test": {"--cluster", "--kubernetes-version", "--policy"},
     "dump": {"-o", "--policy"},
     "report": {"--policy", "--fail-on"},
-    "simulate": {"-f", "--fail-on"},
+    "simulate": {"-f", "--fail-on", "--by"},
     "explain": {"-f"},
     "lint": {"--fail-on", "-o", "-n"},
     "admit": {"-n", "-o"},

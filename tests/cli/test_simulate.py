@@ -13,8 +13,8 @@ from tests.support import ROOT
 from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
 from tests.support.placing import node
-from tests.support.simulated import budget, deployment, nodes, owned, pod, stateful
-from webhook.cli.simulate import COMES_ABOUT
+from tests.support.simulated import SOFT, application, budget, deployment, nodes, owned, pod, stateful
+from webhook.cli.simulate import COMES_ABOUT, COMES_ABOUT_IN_CLUSTER
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 
@@ -118,6 +118,45 @@ def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
     assert 1 == simulate("statefulset/web -n shop lose=a1 --fail-on pending", cluster=lost).code
 
 
+def test_a_whole_cluster(simulate):
+    code, out, err = simulate(f"lose={ZONE}=a -n shop --kubernetes-version 1.33")
+
+    assert (0, "") == (code, err)
+    assert "The whole cluster, 1 workload, 10 runs with seed 1, Kubernetes 1.33." == out.splitlines()[0]
+    assert "    Deployment shop/web      3      1      0      1" in out.splitlines()
+
+
+def test_of_a_whole_cluster_some_are_shown_and_all_are_simulated(simulate):
+    """Only together do they lack room."""
+    full = [*nodes("a=1 b=1", cpu="1"), *application("api", ["a1"] * 4), *application("db", ["b1"] * 8)]
+    printed = json.loads(simulate(f"delete={ZONE}=a -n shop -l app=api --by app -o json", full).out)
+
+    (step,) = printed["steps"]
+    assert [("Deployment/api", 2)] == [(of["workload"], of["more"]["most"]) for of in step["workloads"]]
+    assert ("app=api", ["api"]) == (printed["selector"], [of["name"] for of in step["sums"]])
+
+
+def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(simulate):
+    those = [
+        *application("api", ["a1"], priorityClassName="high"),
+        *application("db", ["a1"], priorityClassName="high"),
+    ]
+    out = simulate("drain=a1 -n shop", [*nodes("a=1 b=1"), *those]).out
+
+    assert 1 == out.count("No PriorityClass is in the file: high is taken for one of value 0.")
+
+
+def test_runs_of_a_whole_cluster_end_when_nothing_changes(run):
+    items = {"apiVersion": "v1", "kind": "List", "items": CLUSTER}
+    asked = "simulate --cluster dump -A --kubernetes-version 1.33"
+    out = run(f"{asked} lose=a1", dump=items).out.splitlines()
+
+    assert "The whole cluster, 1 workload, 100 runs with seed 1, Kubernetes 1.33." == out[0]
+    assert "  Runs have ended where the second half of them changed no number below." in out
+    printed = json.loads(run(f"{asked} lose=a1 -o json --runs 120", dump=items).out)
+    assert (120, False) == (printed["runs"], printed["early"])
+
+
 BARE = pod("Node/x", 0, "a1", ownerReferences=[])
 FULL = [*nodes("a=1 b=1 c=1", pods="1"), *CLUSTER[3:]]
 LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
@@ -133,10 +172,22 @@ LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
         (CLUSTER, f"deployment/web -n shop scale=6 add=1,{ZONE}=d scale=9", ""),
         ([*CLUSTER, BARE], "deployment/web -n shop add=1 delete=a1 add=1", "lost"),
         (LOST, "statefulset/web -n shop lose=a1", "pending lost"),
+        (CLUSTER, "cordon=a1 -A", ""),
+        (CLUSTER, "lose=a1 -A", "pending"),
+        (CLUSTER, "lose=a1 delete=a1 -A", ""),
+        ([*CLUSTER, budget(minAvailable=3)], "drain=a1 -A", "stuck"),
+        ([*CLUSTER, BARE], "add=1 delete=a1 add=1 -A", "lost keep"),
+        (LOST, "lose=a1 -A", "pending lost"),
+        (LOST, "lose=a1 -A --keep 51%", "pending lost keep"),
+        (LOST, f"delete={ZONE}=* -A --keep 2", "keep"),
+        ([*LOST, BARE], f"delete={ZONE}=* -A --keep 50%", "lost keep"),
+        ([*nodes("a=1 b=1"), *application("web", ["a1", "b1"], constraint(**SOFT))], "lose=a1 -A", "skew"),
     ],
 )
 def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
-    failing = [word for word in COMES_ABOUT if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
+    whole = "-A" in steps
+    words = COMES_ABOUT_IN_CLUSTER if whole else COMES_ABOUT
+    failing = [word for word in words if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
 
     assert sorted(fails.split()) == sorted(failing)
 
@@ -144,7 +195,33 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("", "wanted either TYPE/NAME, such as deployment/web, or -f FILE"),
+        ("", "found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, or steps of the nodes"),
+        ("scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
+        ("scale=3 -A", "scale=3: is a step of one workload; wanted TYPE/NAME, such as deployment/web, before it"),
+        ("drain=a1 -o html -A", "-o html: is for one workload; wanted -o text or -o json"),
+        ("drain=a1 -n bank", "found no Pod of a workload that -n and -l choose; -A shows all: shop"),
+        ("drain=a1 -A -l app", "found no Pod of a workload that -n and -l choose"),
+        ("drain=x -A", 'drain=x: no node is called "x"; there are a1, b1, c1'),
+        ("drain=a1 -A --by a=b", '--by: found "a=b", wanted namespace, or the key of a label such as team'),
+        ("drain=a1 -A --keep half", '--keep: found "half", wanted a percentage such as 50%, or a number of Pods'),
+        ("drain=a1 -A --keep 101%", '--keep: found "101%", wanted a percentage'),
+        ("drain=a1 -A --keep 0", '--keep: found "0", wanted a percentage'),
+        ("drain=pool=* -A", "pool=*: no node has the label pool; there are kubernetes.io/hostname"),
+        (
+            f"drain={ZONE}=* delete=kubernetes.io/hostname=* -A",
+            f"found * for kubernetes.io/hostname and {ZONE}, wanted one key",
+        ),
+        (
+            f"deployment/web -n shop lose={ZONE}=*",
+            "takes each domain of a whole cluster; wanted a value, or no workload",
+        ),
+        ("deployment/web scale=4 --keep 3", "-A, -l, --by and --keep are for a whole cluster"),
+        ("deployment/web scale=4 --fail-on keep", "-A, -l, --by and --keep are for a whole cluster"),
+        (
+            "deployment/web scale=4 -A",
+            "-A, -l, --by and --keep are for a whole cluster: leave them out, or the workload",
+        ),
+        ("-f web.yaml -l app=web", "-A, -l, --by and --keep are for a whole cluster: leave them out, or the workload"),
         ("deployment/web", "found no step, wanted rollout, scale=REPLICAS"),
         ("deployment/web scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
         ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale=REPLICAS'),

@@ -92,8 +92,9 @@ findings.rule
 findings
 simulation.pending · simulation.remedies
 simulation.rollout_check
-simulation.planning · simulation.results
-simulation.drain_remedies
+simulation.cluster_results · simulation.each_domain · simulation.planning
+simulation.results
+simulation.cluster_run · simulation.drain_remedies
 simulation.initial_pods · simulation.run
 simulation.controllers
 simulation.preemption
@@ -135,7 +136,7 @@ documents.build · documents.json_positions · documents.json_schema
 documents
 objects.pod_templates
 objects.workload_object
-objects.update_strategies
+objects.jobs · objects.update_strategies
 objects.operators · objects.typed_names · objects.workload
 objects.autoscalers · objects.disruption_budget · objects.pod_object
 objects.kinds · objects.quantities · objects.times

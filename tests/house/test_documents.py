@@ -167,6 +167,10 @@ FORMS = {
         f"admit -f {EXAMPLES}/default.yaml --cluster {EXAMPLES}/cluster.yaml",
     ],
     "certs inspect": ["certs inspect {folder}/tls.crt"],
+    "ClusterSimulation": [
+        f"simulate -A --runs 2 --cluster {EXAMPLES}/simulate/whole.yaml {LOST.replace('=a', '=*')}",
+        f"simulate -n shop --runs 2 --cluster {EXAMPLES}/simulate/budgets.yaml drain=b1",
+    ],
     "Explanation": [
         f"explain pod/web-7d4b9c-x2x5p -n shop --cluster {EXAMPLES}/waiting/cluster.yaml",
         f"explain deployment/web -n shop --cluster {EXAMPLES}/waiting/neighbours.yaml",

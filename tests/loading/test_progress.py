@@ -37,6 +37,15 @@ def test_a_bar_and_then_nothing(monkeypatch):
     assert "] 1 of 2 letters\r\x1b[K" in written
 
 
+def test_a_bar_with_the_time_that_is_left(monkeypatch):
+    """Of four one is done in 5 s: 15 s are left."""
+    times = iter([100.0, 100.0, *[105.0] * 99])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    written = on_a_terminal(progress.with_bar("a", 4, "letters", timed=True), monkeypatch)
+
+    assert "] 1 of 4 letters, 15 s left" in written
+
+
 def test_what_is_told_in_larger_steps_is_gone_before_anything_else_is_printed(monkeypatch):
     monkeypatch.setattr(progress, "PROGRESS_SECONDS", -1.0)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())

@@ -12,6 +12,7 @@ from tests.support.placing import node, requesting, running
 from tests.support.simulated import (
     HOUR_AGO,
     SOFT,
+    application,
     budget,
     deployment,
     ends,
@@ -599,3 +600,15 @@ def test_the_pods_of_another_kind_with_claims_keep_those_that_they_have():
     drained = run(plan([*there, clones, *deployment(replicas=0)], "drain=a1", minor=37), 1, 0)[-1]
 
     assert {"CloneSet shop/clone": 2} == drained.others
+
+
+@pytest.mark.parametrize("step", [f"lose={ZONE}=a", f"delete={ZONE}=a"])
+def test_pods_of_a_node_go_in_any_order(step):
+    """Two of other workloads are deleted at the same time, and there is one place: either may get it."""
+    web = deployment(constraint(**SOFT), replicas=9, on=["b1"] * 9)
+    others = [*application("api", ["a1"]), *application("db", ["a1"])]
+    (result,) = simulated([*nodes("a=1 b=1", cpu="1"), *web, *others], step)
+
+    assert {"Deployment shop/api": (0, 1), "Deployment shop/db": (0, 1)} == {
+        name: (pods.least, pods.most) for name, pods in result.waiting_others.items()
+    }

@@ -15,9 +15,11 @@ from webhook.scheduler.features import features
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.selectors import selecting
 from webhook.scheduler.snapshot import from_objects
+from webhook.simulation.cluster_results import cluster_results
+from webhook.simulation.cluster_run import run_cluster
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.node_changes import first_ground
-from webhook.simulation.planning import planned
+from webhook.simulation.planning import planned, planned_cluster
 from webhook.simulation.pod import Maker, PodClass
 from webhook.simulation.results import results
 from webhook.simulation.run import run
@@ -159,6 +161,34 @@ def simulated(objects, steps, *, runs=60, **fields):
     """The results of every step but the first, which is the situation before."""
     made = plan(objects, steps, **fields)
     return results(made, [run(made, 1, i) for i in range(runs)])[1:]
+
+
+def cluster_plan(objects, steps, *, minor=33, **fields):
+    """The plan to take these steps, of all workloads."""
+    return planned_cluster(cluster(*objects, minor=minor), [parse_step(one) for one in steps.split()], KINDS, **fields)
+
+
+def simulated_cluster(objects, steps, *, runs=20, shown=None, **fields):
+    """What each step does to all workloads, or to those that are shown, with sums by namespace."""
+    made = cluster_plan(objects, steps, **fields).plan
+    groups = {name: of.ref.namespace for name, of in made.workloads.items() if shown is None or name in shown}
+    return cluster_results(made, [run_cluster(made, 1, i) for i in range(runs)], groups)
+
+
+def application(name, on, *constraints, kind="Deployment", cpu="100m", owner="", waiting=0, labels=None, **spec):
+    """A workload, its ReplicaSet if it is a Deployment, and a Pod on each of these nodes, and Pods that wait."""
+    labels = {"app": name, **(labels or {})}
+    of_pod = {"containers": requesting(cpu), "topologySpreadConstraints": list(constraints), **spec}
+    made = {"metadata": {"labels": labels}, "spec": of_pod}
+    of_spec = {"replicas": len(on) + waiting, "selector": {"matchLabels": labels}, "template": made}
+    group = {"Job": "batch/v1"}.get(kind, "apps/v1")
+    workloads = [{**owned(kind, name, of_spec, owner), "apiVersion": group}]
+    workloads[0]["metadata"]["labels"] = labels
+    if kind == "Deployment":
+        workloads.append(owned("ReplicaSet", f"{name}-1", of_spec, f"Deployment/{name}"))
+    by = f"ReplicaSet/{name}-1" if kind == "Deployment" else f"{kind}/{name}"
+    places = [*on, *[""] * waiting]
+    return [*workloads, *(pod(by, i, place, labels=labels, spec=of_pod) for i, place in enumerate(places))]
 
 
 def likely(result, index=0):

@@ -36,9 +36,7 @@ from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import Kinds
-from webhook.objects.labels import label_key_errors
 from webhook.objects.pod_object import read_pod
-from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef
 from webhook.placement.created_pods import read_creation
 from webhook.render import report as render
@@ -173,15 +171,13 @@ def _made(
     workloads = [workload for workload in reporting.workloads if _is_chosen(workload, chosen)]
     if named is not None:
         workloads = [workload for workload in workloads if key_of(workload) == inventory.top(named.key)]
-    label = "" if args.by == render.NAMESPACE else args.by or ""
     reported = with_bar(map(reporting.of, workloads), len(workloads), "workloads")
-    return Made(reporting.report(reported, label), known, inventory)
+    return Made(reporting.report(reported, selection.label_of_sums(args)), known, inventory)
 
 
 def _check(args: argparse.Namespace, source: inputs.Source) -> None:
     """Raise UsageError if the options do not go together."""
-    if args.by is not None and label_key_errors(args.by):
-        raise UsageError(f"--by: found {brief(args.by)}, wanted {render.NAMESPACE}, or the key of a label such as team")
+    selection.label_of_sums(args)
     without_list = [f"--by {args.by}"] * bool(args.by) + ["--summary"] * args.summary
     for option in [*without_list, *["--changed"] * args.changed]:
         if args.output not in (selection.TEXT, selection.JSON):

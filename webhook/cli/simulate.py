@@ -1,15 +1,19 @@
 """
-Simulate what happens next: how the Pods of a workload would lie after each of some steps, and how many would wait:
+Simulate what happens next: how the Pods of a workload would lie after each of some steps, and how many would wait;
+without a workload, which workloads of the whole cluster are hurt:
 
     evenkeel simulate deployment/web scale=12
     evenkeel simulate deployment/web lose=topology.kubernetes.io/zone=a delete=topology.kubernetes.io/zone=a
     evenkeel simulate statefulset/db add=3,pool=new drain=pool=old delete=pool=old --cluster cluster.jsonl.gz
     evenkeel simulate -f deployment.yaml rollout     first applied, then rolled out once more
+    evenkeel simulate lose=topology.kubernetes.io/zone=a -A
+    evenkeel simulate 'lose=topology.kubernetes.io/zone=*' -A --keep 50%     each zone in turn
 
 Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody reaches them), delete=NODES,
 taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
 Each run does what kube-scheduler and the controllers do; chance breaks ties, and chooses among Pods that are as good
 to delete. A Pod that is bound is ready at once, and available after minReadySeconds. Nothing is changed in the cluster.
+Without a workload all of the cluster are simulated together; -n, -A and -l say which are shown.
 Exit code 0: simulated, 1: what --fail-on names comes about in some run, or, for not-judged, not all was simulated,
 2: bad input.
 """
@@ -21,29 +25,37 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
-from webhook.loading.simulated_runs import all_runs
+from webhook.loading.simulated_runs import all_runs, until_unchanged
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import Raw
+from webhook.objects.fields import IntOrPercent, Raw, int_or_percent
 from webhook.objects.kinds import Kinds
-from webhook.objects.references import ObjectRef
+from webhook.objects.references import ObjectRef, owner_of
 from webhook.objects.times import seconds_at
 from webhook.placement.commands import Command, commands, read_template
 from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.remedies import Remedy
 from webhook.placement.subject import next_replica
+from webhook.render import cluster_simulation, simulation_page
 from webhook.render import simulation as render
-from webhook.render import simulation_page
+from webhook.render.cluster_simulation import USUAL_KEEP, ClusterSimulated
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
 from webhook.simulation import ties
+from webhook.simulation.cluster_results import WorkloadResult, cluster_results
+from webhook.simulation.cluster_run import ClusterOutcome, run_cluster
 from webhook.simulation.controllers import SIMULATED, SimulatedCluster
 from webhook.simulation.drain_remedies import drain_remedies
-from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, wanted
+from webhook.simulation.each_domain import domain_result, steps_of_each
+from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
+from webhook.simulation.run import run as run_steps
 from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
+KEEP = "keep"
+PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
+RUNS_IN_WORDS = f"of a whole cluster fewer where steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         metavar="TYPE/NAME STEP",
         nargs="*",
-        help="a workload, as kubectl names it, and steps in their order",
+        help="a workload, as kubectl names it, and steps in their order; without a workload, all of the cluster",
     )
     parser.add_argument(
         "-f",
@@ -60,10 +72,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a file with a workload, or with what is applied beside it, or - for standard input; repeatable",
     )
+    parser.add_argument(
+        "--keep",
+        metavar="PERCENT|NUMBER",
+        help="name the workloads of a whole cluster of which steps leave fewer Pods where they are"
+        f" (default, with KEY=* and --fail-on keep: {USUAL_KEEP}%)",
+    )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
-    selection.add_namespace_argument(parser)
+    selection.add_namespace_arguments(parser)
+    selection.add_selector_argument(parser)
+    parser.add_argument(
+        "--by",
+        metavar=f"{selection.BY_NAMESPACE}|LABEL",
+        help="of a whole cluster, the sums of each namespace, or of the workloads with each value of a label",
+    )
     selection.add_output_argument(parser, selection.HTML)
-    parser.add_argument("--runs", metavar="N", type=int, default=RUNS, help="how often (default: %(default)s)")
+    parser.add_argument("--runs", metavar="N", type=int, help=f"how often (default: {RUNS}; {RUNS_IN_WORDS})")
     parser.add_argument(
         "--seed", metavar="N", type=int, default=SEED, help="what chance begins with (default: %(default)s)"
     )
@@ -72,21 +96,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        choices=COMES_ABOUT,
+        choices=COMES_ABOUT_IN_CLUSTER,
         help="exit with 1 if in any run a Pod of the workload waits, or is missing, in the end (pending), a rollout or"
         " drain never finishes or fails (stuck), the skew is larger than maxSkew in the end (skew), or Pods are deleted"
-        " and not replaced (lost); or if not all was simulated (not-judged)",
+        " and not replaced (lost); of a whole cluster if a workload does not keep --keep (keep); or if not all was"
+        " simulated (not-judged)",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    if not 1 <= args.runs <= MOST_RUNS:
+    if args.runs is not None and not 1 <= args.runs <= MOST_RUNS:
         raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
     source, profiles = inputs.source(args), inputs.profiles(args.scheduler_config)
     names, steps = _words(args.words, bool(args.filename))
     kinds = inputs.policy(None).kinds
+    if not (names or args.filename):
+        return _run_cluster(args, source, steps, kinds, profiles)
+    if args.all_namespaces or args.selector or args.by or args.keep is not None or args.fail_on == KEEP:
+        raise UsageError("-A, -l, --by and --keep are for a whole cluster: leave them out, or the workload")
+    runs = args.runs or RUNS
     namespace = selection.namespace(args, source)
     objects = _in_file(args, namespace)
     raw, known = _workload(args, source, namespace, names, steps, kinds, objects)
@@ -95,14 +125,15 @@ def run(args: argparse.Namespace) -> int:
         raw, known = _workload(args, source, namespace, names, steps, kinds, objects, made.preempting)
         made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
-    outcomes = list(progress.with_bar(all_runs(made.plan, args.seed, args.runs), args.runs, "runs"))
+    of_runs = all_runs(run_steps, made.plan, args.seed, runs)
+    outcomes = list(progress.with_bar(of_runs, runs, "runs", timed=True))
     outcome = results(made.plan, outcomes, drain_remedies(made.plan, args.seed, outcomes))
     helps = helping(made.plan, args.seed, outcomes, ref)
     shown = render.Simulated(
         ref,
         made.plan,
         args.seed,
-        args.runs,
+        runs,
         outcome,
         made.not_judged,
         (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
@@ -114,6 +145,103 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
     return int(bool(args.fail_on and COMES_ABOUT[args.fail_on](shown)))
+
+
+def _run_cluster(
+    args: argparse.Namespace, source: inputs.Source, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
+) -> int:
+    """Simulate all workloads of a cluster together: once, or for each domain of a key in turn."""
+    if args.output == selection.HTML:
+        raise UsageError("-o html: is for one workload; wanted -o text or -o json, or TYPE/NAME before the steps")
+    keep, chosen, by = _keep(args), selection.selection(args, source), selection.label_of_sums(args)
+    known = clusters.read(source, args.kubernetes_version, lambda _: True, chosen.namespace)
+    try:
+        in_turn = steps_of_each(steps, known.snapshot.nodes)
+        made = {domain: _planned_cluster(args, known, taken, kinds, profiles) for domain, taken in in_turn.items()}
+    except StepError as error:
+        raise UsageError(str(error)) from error
+    workloads = next(iter(made.values())).plan.workloads
+    shown = {name: of for name, of in workloads.items() if chosen.has(of.ref.namespace, of.labels)}
+    if workloads and not shown:
+        there = sorted({of.ref.namespace for of in workloads.values()})
+        raise UsageError(f"found no Pod of a workload that -n and -l choose; -A shows all: {', '.join(there)}")
+    groups = {name: of.labels.get(by, "") if by else of.ref.namespace for name, of in shown.items()}
+    notes = (*known.notes, *_unlisted_of_all(known, kinds), *known.assumed)
+    each = [
+        _of_domain(
+            args,
+            ClusterSimulated(
+                of.plan,
+                args.seed,
+                (),
+                (),
+                of.not_judged,
+                (*notes, *of.notes),
+                chosen.namespace,
+                args.selector,
+                args.by or "",
+                len(shown),
+                keep,
+            ),
+            domain,
+            groups,
+        )
+        for domain, of in made.items()
+    ]
+    simulated = cluster_simulation.joined(each)
+    as_json = args.output == selection.JSON
+    print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated))
+    return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](simulated)))
+
+
+def _of_domain(
+    args: argparse.Namespace, simulated: ClusterSimulated, domain: str, groups: Mapping[str, str]
+) -> ClusterSimulated:
+    """Return what the runs of the steps of a domain come to."""
+    plan = simulated.plan
+    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
+
+    def of_runs(outcomes: Sequence[Sequence[ClusterOutcome]]) -> ClusterSimulated:
+        result = domain_result(domain, plan, outcomes, groups, simulated.keep or USUAL_KEEP)
+        return simulated._replace(steps=cluster_results(plan, outcomes, groups), domains=(result,))
+
+    def is_unchanged(half: Sequence[Sequence[ClusterOutcome]], done: Sequence[Sequence[ClusterOutcome]]) -> bool:
+        return args.runs is None and cluster_simulation.numbers(of_runs(half)) == cluster_simulation.numbers(
+            of_runs(done)
+        )
+
+    what = f"runs for {domain}" if domain else "runs"
+    outcomes = until_unchanged(
+        progress.with_bar(all_runs(run_cluster, plan, args.seed, runs), runs, what, timed=True), is_unchanged
+    )
+    return of_runs(outcomes)._replace(early=len(outcomes) < runs)
+
+
+def _keep(args: argparse.Namespace) -> IntOrPercent | None:
+    """Return how many Pods workloads are to keep; None if that is not asked for."""
+    if args.keep is None:
+        return USUAL_KEEP if args.fail_on == KEEP else None
+    keep = int_or_percent(int(args.keep) if args.keep.isdecimal() and len(args.keep) < 7 else args.keep)
+    if not keep or (isinstance(keep, str) and int(keep[:-1]) > 100):
+        raise UsageError(f'--keep: found "{args.keep}", wanted a percentage such as {USUAL_KEEP}, or a number of Pods')
+    return keep
+
+
+def _planned_cluster(
+    args: argparse.Namespace, known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
+) -> Planned:
+    return planned_cluster(
+        _cluster(known),
+        steps,
+        kinds,
+        tie_breaking=args.ties or "",
+        defaults=given_defaults(known.pods, known.others),
+        profiles=profiles,
+    )
+
+
+def _cluster(known: Known) -> SimulatedCluster:
+    return SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
 
 
 def _commands(remedy: Remedy, raw: Raw, kinds: Kinds, *, applied: bool) -> tuple[Command, ...]:
@@ -151,15 +279,34 @@ COMES_ABOUT: Mapping[str, Callable[[render.Simulated], bool]] = {
 }
 
 
+def _at_end(shown: ClusterSimulated) -> Iterator[WorkloadResult]:
+    """Yield what is in the end of each workload that is not as it was before, for each domain."""
+    number = len(shown.plan.steps)
+    for step in shown.steps[number - 1 :: number]:
+        yield from (*step.hurt, *step.whole)
+
+
+# The same of all workloads that are shown, and how many Pods they keep.
+COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
+    "pending": lambda shown: any(
+        of.more.most or of.leaving.most or of.queued.most or of.stranded.most for of in _at_end(shown)
+    ),
+    "stuck": lambda shown: any(step.held for step in shown.steps),
+    "skew": lambda shown: any(of.uneven for of in _at_end(shown)),
+    "lost": lambda shown: any(of.gone.most or of.leaving.most for of in _at_end(shown)),
+    KEEP: lambda shown: any(of.not_kept for of in shown.domains),
+    inputs.NOT_JUDGED: lambda shown: bool(shown.not_judged),
+}
+
+
 def _planned(
     args: argparse.Namespace, raw: Raw, known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
 ) -> Planned:
     """Return the plan; UsageError for a step that does nothing."""
-    cluster = SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
     try:
         return planned(
             raw,
-            cluster,
+            _cluster(known),
             steps,
             kinds,
             applied=bool(args.filename),
@@ -178,15 +325,25 @@ def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
         yield from clusters.unlisted_classes(subject.raw, known)
 
 
+def _unlisted_of_all(known: Known, kinds: Kinds) -> list[str]:
+    """Return the same for the next Pods of all that have made Pods."""
+    owners = {owner.key(clusters.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None}
+    notes = (
+        note for key in sorted(owners & known.others.keys()) for note in _unlisted(known.others[key], known, kinds)
+    )
+    return list(dict.fromkeys(notes))
+
+
 def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:
     """Return the words that name a workload, and the steps."""
     most = len(words) if from_file else 1 if "/" in "".join(words[:1]) else 2
-    first = next((i for i, word in enumerate(words[:most]) if word.partition("=")[0] in STEP_FORMS), most)
+    first = next((i for i, word in enumerate(words[:most]) if "=" in word or word in STEP_FORMS), most)
     names, written = list(words[:first]), words[first:]
     if from_file and names:
         raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(STEP_FORMS.values())}')
-    if not from_file and not names:
-        raise UsageError("wanted either TYPE/NAME, such as deployment/web, or -f FILE")
+    if not words and not from_file:
+        of_all = "or steps of the nodes of a whole cluster, such as drain=NODE"
+        raise UsageError(f"found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, {of_all}")
     if not from_file and not written:
         raise UsageError(f"found no step, wanted {', '.join(STEP_FORMS.values())}")
     try:

@@ -23,9 +23,15 @@ def with_count(items: Iterable[Item], what: str) -> Iterator[Item]:
         yield from _counted(items, done)
 
 
-def with_bar(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
-    """Yield each item.  On a terminal, show how many of all there are so far."""
-    with bar(total, what) as done:
+def with_bar(items: Iterable[Item], total: int, what: str, *, timed: bool = False) -> Iterator[Item]:
+    """Yield each item.  On a terminal, show how many of all there are so far, if `timed` with the time that is left."""
+    begun = time.monotonic()
+
+    def show(stream: TextIO, done: int) -> None:
+        seconds = (time.monotonic() - begun) * (total - done) / done if timed else None
+        progress.show(stream, done, total, what, seconds)
+
+    with _shown(show, total) as done:
         yield from _counted(items, done)
 
 

@@ -11,12 +11,14 @@ from webhook.cluster.dump import DumpError, namespace_of
 from webhook.loading.inputs import DNS_LABEL, Source
 from webhook.loading.usage import UsageError
 from webhook.objects.kinds import KINDS, Kinds
-from webhook.objects.labels import Labels
+from webhook.objects.labels import Labels, label_key_errors
+from webhook.objects.reading import brief
 from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_name
 from webhook.scheduler.selector_text import parse_selector
 from webhook.scheduler.selectors import Selector
 
 OF_CONTEXT = "that of the context, or of a dump of one, or else default"
+BY_NAMESPACE = "namespace"
 TEXT, JSON, HTML = "text", "json", "html"
 
 
@@ -76,6 +78,15 @@ def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:
 def selection(args: argparse.Namespace, source: Source, default: str = "default") -> Selection:
     """Return what -n, -A and -l choose; without -n the namespace of the context, or of a dump of one, or `default`."""
     return Selection(namespace(args, source, default), _selector(args))
+
+
+def label_of_sums(args: argparse.Namespace) -> str:
+    """Return the label by whose values --by asks for sums; "" for namespaces, and if it does not."""
+    if args.by in (None, BY_NAMESPACE):
+        return ""
+    if label_key_errors(args.by):
+        raise UsageError(f"--by: found {brief(args.by)}, wanted {BY_NAMESPACE}, or the key of a label such as team")
+    return str(args.by)
 
 
 def namespace(args: argparse.Namespace, source: Source, default: str = "default") -> str:

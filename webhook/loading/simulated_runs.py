@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TypeVar, cast
 
 from webhook.loading.processes import cpus
 from webhook.loading.usage import UsageError
-from webhook.simulation.run import Plan, StepOutcome, run
+from webhook.simulation.run import Plan
 
 ALONE = 4  # Runs that one process does by itself: others take a tenth of a second to begin.
+FIRST_ASKED = 100
 TOGETHER = 5  # Runs that a process does between two moves of the bar.
 
+OfRun = TypeVar("OfRun")
+OneRun = Callable[[Plan, int, int], OfRun]  # A function of a module, so that other processes find it.
 
-def all_runs(plan: Plan, seed: int, runs: int) -> Iterator[tuple[StepOutcome, ...]]:
+
+def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[OfRun]:
     """
-    Yield the outcomes of all runs, in their order, whichever process has done them.
+    Yield what `run` returns for each run, in their order, whichever process has done it.
 
     UsageError if a process was killed.
     """
@@ -31,25 +36,41 @@ def all_runs(plan: Plan, seed: int, runs: int) -> Iterator[tuple[StepOutcome, ..
     from concurrent.futures.process import BrokenProcessPool
 
     plan = replace(plan, start=plan.start._replace(frameworks={}))  # Each process makes its own.
-    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(plan, seed)) as pool:
+    with ProcessPoolExecutor(processes, initializer=_begin, initargs=(run, plan, seed)) as pool:
         try:
             for batch in pool.map(_some, left):
-                yield from batch
+                yield from cast(list[OfRun], batch)
         except BrokenProcessPool as error:
             raise UsageError("a process was killed, perhaps for lack of memory; give fewer --runs") from error
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-_PLANS: list[tuple[Plan, int]] = []  # What a process was begun with.
+def until_unchanged(of_runs: Iterable[OfRun], is_unchanged: Callable[[list[OfRun], list[OfRun]], bool]) -> list[OfRun]:
+    """
+    Return what runs have come to, and leave the rest of them once the second half of all so far has changed nothing:
+    `is_unchanged` says so of the first half and of all, which is asked first after FIRST_ASKED runs.
+    """
+    done = list[OfRun]()
+    asked = FIRST_ASKED
+    for of_run in of_runs:
+        done.append(of_run)
+        if len(done) == asked:
+            if is_unchanged(done[: asked // 2], done):
+                break
+            asked *= 2
+    return done
 
 
-def _begin(plan: Plan, seed: int) -> None:
+_PLANS: list[tuple[OneRun[object], Plan, int]] = []  # What a process was begun with.
+
+
+def _begin(run: OneRun[object], plan: Plan, seed: int) -> None:
     """Run once in each process: keep the plan; leave Ctrl-C to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _PLANS.append((plan, seed))
+    _PLANS.append((run, plan, seed))
 
 
-def _some(numbers: range) -> list[tuple[StepOutcome, ...]]:
-    plan, seed = _PLANS[-1]
+def _some(numbers: range) -> list[object]:
+    run, plan, seed = _PLANS[-1]
     return [run(plan, seed, i) for i in numbers]

@@ -25,8 +25,8 @@ def in_words(lack: Lack) -> str:
 
 def lowering_in_words(requests: Requests, lack: Lack) -> str:
     """Return requests that are lowered by so much, exactly: `cpu from 1500m to 1 and memory from 4Gi to 3Gi`."""
-    left = dict(_amounts(lowered(requests, lack)))
-    changed = [(name, before, left[name]) for name, before in _amounts(requests) if before != left[name]]
+    left = dict(amounts(lowered(requests, lack)))
+    changed = [(name, before, left[name]) for name, before in amounts(requests) if before != left[name]]
     return " and ".join(
         f"{name} from {_exact(name, before)} to {_exact(name, after)}" for name, before, after in changed
     )
@@ -75,11 +75,12 @@ def lowered(requests: Requests, lack: Lack) -> Requests:
 
 def leaves_enough(requests: Requests, lack: Lack) -> bool:
     """Return whether requests that are lowered by so much are still a quarter of what they were, each that is."""
-    left, before = (dict(pairs) for pairs in (_amounts(lowered(requests, lack)), _amounts(requests)))
+    left, before = (dict(pairs) for pairs in (amounts(lowered(requests, lack)), amounts(requests)))
     return all(left[name] == amount or left[name] * LEAST_LEFT >= amount for name, amount in before.items())
 
 
-def _amounts(requests: Requests) -> Iterator[tuple[str, int]]:
+def amounts(requests: Requests) -> Iterator[tuple[str, int]]:
+    """Yield the name of each resource, and how much of it is requested."""
     yield from ((CPU, requests.milli_cpu), (MEMORY, requests.memory), (STORAGE, requests.ephemeral_storage))
     yield from requests.scalars
 

@@ -17,7 +17,16 @@ from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
 from webhook.simulation.drain_remedies import DrainRemedy
 from webhook.simulation.pod import PodClass
 from webhook.simulation.remedies import NOTHING_HELPS, Helping
-from webhook.simulation.results import BudgetNumbers, Layout, OfConstraint, OfDrain, Range, StepResult, StuckRollout
+from webhook.simulation.results import (
+    BudgetNumbers,
+    KeptPods,
+    Layout,
+    OfConstraint,
+    OfDrain,
+    Range,
+    StepResult,
+    StuckRollout,
+)
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
 from webhook.simulation.ties import FIRST
@@ -129,14 +138,19 @@ def widest_of(shown: Simulated) -> int:
 
 def assumptions(shown: Simulated) -> Iterator[str]:
     """Yield what holds in every run, and what is not simulated."""
-    yield f"Ties between nodes {_ties(shown)}. Pods are ready as soon as they are bound{_available(shown)}."
+    yield f"{ties_in_words(shown.plan)} Pods are ready as soon as they are bound{_available(shown)}."
     of_class = _newest(shown)
     if of_class.constraints:
         yield from unwritten(of_class.source, named=False)
     yield from shown.notes
-    if of_nodes := [gap for gap in shown.not_judged if gap != DISRUPTION_BUDGETS]:
+    yield from gaps_in_words(shown.not_judged)
+
+
+def gaps_in_words(not_judged: Sequence[str]) -> Iterator[str]:
+    """Yield what is not simulated, and what may come of that."""
+    if of_nodes := [gap for gap in not_judged if gap != DISRUPTION_BUDGETS]:
         yield f"Not simulated: {', '.join(of_nodes)}. They may refuse further nodes, or prefer others."
-    if DISRUPTION_BUDGETS in shown.not_judged:
+    if DISRUPTION_BUDGETS in not_judged:
         yield f"Not simulated: {DISRUPTION_BUDGETS}. They may hold a drain, and have preemption choose other Pods."
 
 
@@ -154,10 +168,11 @@ def _available(shown: Simulated) -> str:
     return f", and available after {seconds} minReadySeconds" if seconds else ""
 
 
-def _ties(shown: Simulated) -> str:
-    if shown.plan.start.ties == FIRST:
-        return "mostly go to the first that kube-scheduler looks at"
-    return "are broken at random"
+def ties_in_words(plan: Plan) -> str:
+    """Return which of the best nodes a Pod gets."""
+    if plan.start.ties == FIRST:
+        return "Ties between nodes mostly go to the first that kube-scheduler looks at."
+    return "Ties between nodes are broken at random."
 
 
 def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
@@ -283,7 +298,7 @@ def _percent(share: float) -> str:
     return f"{min(max(share * 100, 0.1), 99.9):.{0 if 0.01 <= share < 0.995 else 1}f} %"
 
 
-def _but_in_all(share: float) -> str:
+def but_in_all(share: float) -> str:
     """Return in how many runs, nothing where that is in every one."""
     return "" if share >= 1 else f" {said_share(share)}"
 
@@ -293,17 +308,17 @@ def waiting_lines(result: StepResult) -> Iterator[str]:
     if result.waiting is not None:
         waiting = result.waiting
         many = "Pod waits" if waiting.pods == (1, 1, 1) else "Pods wait"
-        yield f"{range_text(waiting.pods)} {many}{_but_in_all(waiting.share)}:"
+        yield f"{range_text(waiting.pods)} {many}{but_in_all(waiting.share)}:"
         for reason, share in list(result.reasons.items())[:MOST_REASONS]:
             yield f"  {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
         if len(result.reasons) > MOST_REASONS:
             yield f"  and {len(result.reasons) - MOST_REASONS} more reasons"
     if result.others.most > 0:
         pods, wait = ("Pod", "waits") if result.others == (1, 1, 1) else ("Pods", "wait")
-        which = _some(map(_of_workload, result.waiting_others.items()))
+        which = some(map(_of_workload, result.waiting_others.items()))
         yield f"{ends_text(result.others)} more {pods} of other workloads {wait} than before: {which}."
     if result.preempted:
-        yield f"kube-scheduler preempts {_some(map(_of_workload, result.preempted.items()))}."
+        yield f"kube-scheduler preempts {some(map(_of_workload, result.preempted.items()))}."
 
 
 def _of_workload(of: tuple[str, Range]) -> str:
@@ -323,14 +338,19 @@ def _why_missing(result: StepResult) -> str:
 def _lost(named: tuple[str, float]) -> str:
     """Return the name of a Pod that is lost, and in how many runs if not in all."""
     name, share = named
-    return f"{name.removeprefix('Pod ')}{_but_in_all(share)}"
+    return f"{name.removeprefix('Pod ')}{but_in_all(share)}"
 
 
-def _some(names: Iterable[str]) -> str:
+def some(names: Iterable[str]) -> str:
     """Return a few names, and how many there are more."""
     shown = [one_line(name, LINE_LIMIT) for name in names]
     more = f" and {len(shown) - MOST_REASONS:,} more" if len(shown) > MOST_REASONS else ""
     return f"{', '.join(shown[:MOST_REASONS])}{more}"
+
+
+def drain_line(drained: OfDrain) -> str:
+    """Return what a drain that ends has done."""
+    return _drain_that_ends(drained) if drained.evicted.most else _drain_of_nothing(drained)
 
 
 def _drain_that_ends(drained: OfDrain) -> str:
@@ -361,40 +381,45 @@ def _cordoned(drained: OfDrain) -> str:
 def ending_lines(result: StepResult) -> Iterator[str]:
     """Yield what did nothing, and what never finishes and what holds it."""
     if result.drained is not None and not result.held:
-        yield _drain_that_ends(result.drained) if result.drained.evicted.most else _drain_of_nothing(result.drained)
+        yield drain_line(result.drained)
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
         yield f"{range_text(result.missing)} {pods} missing: {_why_missing(result)}."
     if result.lost:
         pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
-        yield f"{pods} deleted that no controller replaces: {_some(map(_lost, result.lost.items()))}."
-    yield from _held_lines(result)
+        yield f"{pods} deleted that no controller replaces: {some(map(_lost, result.lost.items()))}."
+    yield from held_lines(result.held, result.kept)
     yield from _drain_remedy_lines(result.drain_remedies)
-    for budget, share in result.violated.items():
-        named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
-        yield f"Preemption violates {named}{_but_in_all(share)}: more Pods go than it allows."
+    yield from violated_lines(result.violated)
     if result.stuck is not None:
         stuck = result.stuck
         new = f"{range_text(stuck.updated)} of {range_text(stuck.pods)} Pods are updated"
         unavailable = "not all updated Pods are available"
         why = unavailable if stuck.updated == stuck.pods else new
-        yield f"The rollout never finishes{_but_in_all(stuck.share)}: {why}."
+        yield f"The rollout never finishes{but_in_all(stuck.share)}: {why}."
     if result.holding:
         yield f"{_holding(result)}."
 
 
-def _held_lines(result: StepResult) -> Iterator[str]:
+def violated_lines(violated: Mapping[str, float]) -> Iterator[str]:
+    """Yield the PodDisruptionBudgets that preemption violates."""
+    for budget, share in violated.items():
+        named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
+        yield f"Preemption violates {named}{but_in_all(share)}: more Pods go than it allows."
+
+
+def held_lines(held: Mapping[BlockedEviction, float], kept_pods: Mapping[BlockedEviction, KeptPods]) -> Iterator[str]:
     """Yield what keeps a drain from its end: all PodDisruptionBudgets, and of each the first nodes."""
     by_budgets: dict[tuple[str, ...], list[tuple[BlockedEviction, float]]] = {}
-    for eviction, share in result.held.items():
+    for eviction, share in held.items():
         by_budgets.setdefault(eviction.budgets, []).append((eviction, share))
     for budgets, kept in by_budgets.items():
         ends = "fails" if len(budgets) > 1 else "never finishes"
         for eviction, share in kept[:MOST_REASONS]:
-            yield f"The {DRAIN} {ends}{_but_in_all(share)}: {_keeping(eviction, result)}."
+            yield f"The {DRAIN} {ends}{but_in_all(share)}: {keeping(eviction, held, kept_pods)}."
         if len(kept) > MOST_REASONS:
             yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
-        yield from (f"  {_numbers_of(budget)}" for budget in result.kept[kept[0][0]].budgets)
+        yield from (f"  {_numbers_of(budget)}" for budget in kept_pods[kept[0][0]].budgets)
         yield f"  {NOT_EVICTED if len(budgets) > 1 else ASKED_AGAIN}"
 
 
@@ -412,14 +437,17 @@ def _drain_remedy_lines(remedies: Sequence[DrainRemedy] | None) -> Iterator[str]
         yield from (f"    {command}" for command in remedy.commands)
 
 
-def _keeping(held: BlockedEviction, result: StepResult) -> str:
-    share = result.held[held]
-    pods = _some(f"{name}{_but_in_all(of)}" if of < share else name for name, of in result.kept[held].pods.items())
-    *others, last = (one_line(name, LINE_LIMIT) for name in held.budgets)
+def keeping(
+    eviction: BlockedEviction, held: Mapping[BlockedEviction, float], kept_pods: Mapping[BlockedEviction, KeptPods]
+) -> str:
+    """Return which budgets keep which Pods on a node."""
+    share, pods_by_share = held[eviction], kept_pods[eviction].pods.items()
+    pods = some(f"{name}{but_in_all(of)}" if of < share else name for name, of in pods_by_share)
+    *others, last = (one_line(name, LINE_LIMIT) for name in eviction.budgets)
     if not others:
-        return f"PodDisruptionBudget {last} keeps {pods} on {held.node}"
+        return f"PodDisruptionBudget {last} keeps {pods} on {eviction.node}"
     all_of = "both" if len(others) == 1 else "all"
-    return f"PodDisruptionBudgets {', '.join(others)} and {last} {all_of} select {pods} on {held.node}"
+    return f"PodDisruptionBudgets {', '.join(others)} and {last} {all_of} select {pods} on {eviction.node}"
 
 
 def _numbers_of(budget: BudgetNumbers) -> str:
@@ -483,36 +511,37 @@ def _result(result: StepResult, source: str) -> dict[str, object]:
     return {
         "constraints": [_of_constraint(constraint, source) for constraint in result.constraints],
         "pending": {
-            **_numbers(result.pending),
+            **numbers_json(result.pending),
             "share": result.waiting.share if result.waiting is not None else 0.0,
             "reasons": dict(result.reasons),
         },
-        "others": {**_numbers(result.others), "workloads": _workloads(result.waiting_others)},
+        "others": {**numbers_json(result.others), "workloads": _workloads(result.waiting_others)},
         "preempted": _workloads(result.preempted),
         "unfinished": result.unfinished,
         "holding": [{"index": index, "share": share} for index, share in result.holding.items()],
-        "updated": _numbers(result.updated),
-        "pods": _numbers(result.there),
-        "held": {_keeping(eviction, result): share for eviction, share in result.held.items()},
+        "updated": numbers_json(result.updated),
+        "pods": numbers_json(result.there),
+        "held": {keeping(eviction, result.held, result.kept): share for eviction, share in result.held.items()},
         **({"drainRemedies": list(map(_of_drain_remedy, remedies))} if remedies is not None else {}),
         "violated": dict(result.violated),
-        "missing": _numbers(result.missing),
+        "missing": numbers_json(result.missing),
         "lost": dict(result.lost),
         **({"stuckRollout": _of_stuck(result.stuck)} if result.stuck is not None else {}),
-        **({"drained": _of_drain(result.drained)} if result.drained is not None else {}),
+        **({"drained": drain_json(result.drained)} if result.drained is not None else {}),
     }
 
 
 def _workloads(numbers: Mapping[str, Range]) -> list[dict[str, object]]:
-    return [{"workload": name, **_numbers(bounds)} for name, bounds in numbers.items()]
+    return [{"workload": name, **numbers_json(bounds)} for name, bounds in numbers.items()]
 
 
 def _of_stuck(of: StuckRollout) -> dict[str, object]:
-    return {"share": of.share, "updated": _numbers(of.updated), "pods": _numbers(of.pods)}
+    return {"share": of.share, "updated": numbers_json(of.updated), "pods": numbers_json(of.pods)}
 
 
-def _of_drain(of: OfDrain) -> dict[str, object]:
-    return {"nodes": list(of.nodes), "cordoned": of.cordoned, "evicted": _numbers(of.evicted)}
+def drain_json(of: OfDrain) -> dict[str, object]:
+    """Return what a drain has done, for programs."""
+    return {"nodes": list(of.nodes), "cordoned": of.cordoned, "evicted": numbers_json(of.evicted)}
 
 
 def _of_drain_remedy(remedy: DrainRemedy) -> dict[str, object]:
@@ -529,10 +558,10 @@ def _of_constraint(of: OfConstraint, source: str) -> dict[str, object]:
         "selector": str(constraint.selector),
         "source": source,
         "domains": [
-            {"value": name, **_numbers(bounds), **_unreachable(of.unreachable.get(name))}
+            {"value": name, **numbers_json(bounds), **_unreachable(of.unreachable.get(name))}
             for name, bounds in of.domains.items()
         ],
-        "total": _numbers(of.total),
+        "total": numbers_json(of.total),
         "outcomes": [
             {"domains": [{"pods": pods, "number": number} for pods, number in layout], "share": share}
             for layout, share in of.together.items()
@@ -541,16 +570,17 @@ def _of_constraint(of: OfConstraint, source: str) -> dict[str, object]:
         "minDomains": constraint.min_domains,
         "eligibleDomains": of.eligible,
         "uncounted": {
-            "running": _numbers(of.uncounted.running),
-            "unselected": _numbers(of.uncounted.unselected),
-            "outside": _numbers(of.uncounted.outside),
+            "running": numbers_json(of.uncounted.running),
+            "unselected": numbers_json(of.uncounted.unselected),
+            "outside": numbers_json(of.uncounted.outside),
         },
     }
 
 
 def _unreachable(bounds: Range | None) -> dict[str, object]:
-    return {"unreachable": _numbers(bounds)} if bounds is not None else {}
+    return {"unreachable": numbers_json(bounds)} if bounds is not None else {}
 
 
-def _numbers(bounds: Range) -> Mapping[str, int]:
+def numbers_json(bounds: Range) -> Mapping[str, int]:
+    """Return a range, for programs."""
     return {"least": bounds.least, "mostLikely": bounds.most_likely, "most": bounds.most}

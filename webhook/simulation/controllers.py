@@ -1,5 +1,5 @@
 """
-What makes Pods: the ReplicaSets of the workload, those to come, and the owners of other Pods.
+What makes Pods: the owners of any Pods, and of one workload its ReplicaSets, with those to come.
 
     owner ──its template──> next replica ──constraints in force──> PodClass ──> Maker
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.objects.fields import Raw
+from webhook.objects.fields import Raw, as_mapping
+from webhook.objects.jobs import JobReplacement, read_job_replacement
 from webhook.objects.kinds import APPS, CORE, Kinds
 from webhook.objects.pod_object import PodObject, read_pod
 from webhook.objects.pod_templates import (
@@ -20,6 +21,7 @@ from webhook.objects.pod_templates import (
 )
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, Owner
+from webhook.objects.update_strategies import read_stateful_set_update
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.created_pods import read_creation
 from webhook.placement.inferred_defaults import DefaultsOf
@@ -39,6 +41,9 @@ from webhook.simulation.step import StepError
 
 DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"
 SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER))
+OF_JOB = ("batch", "Job")
+# Owners of Pods, by API group, whose controllers make another Pod for one that is gone.
+MAKING_ANEW = frozenset({("apps", STATEFUL), ("apps", SET), ("", CONTROLLER), OF_JOB})
 
 
 class SimulatedCluster(NamedTuple):
@@ -56,12 +61,95 @@ class SimulatedCluster(NamedTuple):
     known_below: int = LOWEST_PRIORITY
 
 
-class Controllers:
+class Makers:
     """
-    What makes Pods in a cluster: of the workload `raw`, and of others; each owner is read once.
+    What makes Pods in a cluster; each owner is read once.
+
+    `revisions` are the numbers of the ReplicaSets of the workload that is simulated by itself, none without one.
+    """
+
+    def __init__(self, cluster: SimulatedCluster, kinds: Kinds, defaults: DefaultsOf, profiles: Profiles) -> None:
+        self.cluster, self.kinds, self.defaults, self.profiles = cluster, kinds, defaults, profiles
+        self.pods = [read_pod(pod) for pod in cluster.pods]
+        self.snapshot = cluster.snapshot
+        self.revisions: Mapping[ObjectKey, int] = {}
+        self._creation = read_creation(cluster.others, cluster.features)
+        self._makers: dict[ObjectKey, Maker] = {}
+        self._classes: dict[tuple[str, str], PodClass] = {}  # of Pods that nothing makes anew, by what makes them alike
+
+    def revision(self, _: PodObject) -> int:
+        """Return the number of the workload's ReplicaSet or revision that has a Pod; -1 for another workload's."""
+        return -1
+
+    def makes_anew(self, owner: Owner) -> bool:
+        """Return whether the controller of a Pod's owner is simulated, and makes another Pod in place of it."""
+        return owner.key("")[:2] in MAKING_ANEW
+
+    def _next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
+        """Return the next Pod of what makes Pods; None if it has no template."""
+        return next(iter(next_replica(raw, self.cluster.others, self.kinds, self._creation, revision)), None)
+
+    def _class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
+        profile = self.profiles.get(subject.scheduler)
+        usual = profile or USUAL_PROFILE
+        tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), usual)
+        of_class = PodClass(
+            tried.cycle.pod,
+            tuple(tried.cycle.constraints),
+            tried.cycle.system_defaults,
+            usual,
+            _waits(subject.pod, subject.scheduler if profile is None else ""),
+            read_limited_tolerations(subject.pod.spec),
+            subject.unmodelled,
+            tried.source,
+        )
+        return of_class, tried.errors
+
+    def maker(self, owner: Owner, pod: PodObject) -> Maker:
+        """Return the maker of a Pod's successor: its owner's template, or the Pod itself where that is not known."""
+        key = owner.key(pod.namespace)
+        raw = self.cluster.others.get(key)
+        if key not in self._makers:
+            subject = self._next(raw) if raw is not None else None
+            of_class = self._class(subject)[0] if subject is not None else self.as_it_is(pod)
+            volumes = self.volumes_of(pod)
+            if raw is not None and subject is not None:
+                volumes = self._volumes(subject, read_workload_object(raw))
+            job = read_job_replacement(raw) if raw is not None and key[:2] == OF_JOB else JobReplacement(False, None)
+            stateful = owner.kind == STATEFUL
+            ordered = stateful and read_stateful_set_update(as_mapping((raw or {}).get("spec"))).ordered
+            replaces = stateful or job.waits
+            self._makers[key] = Maker(of_class, replaces, volumes=volumes, retries=job.retries, ordered=ordered)
+        if owner.kind != STATEFUL and raw is not None and read_workload_object(raw).volume_claim_templates:
+            return self._makers[key]._replace(volumes=self.volumes_of(pod))  # The Pod after it keeps its claims.
+        return self._makers[key]
+
+    def _volumes(self, subject: PlacementSubject, owner: WorkloadObject) -> VolumeTemplates:
+        """Return the volumes of the Pods that a workload makes."""
+        storage = self.snapshot.storage or NO_STORAGE
+        of_set = owner if owner.ref.kind == STATEFUL else None
+        return read_volume_templates(owner.ref.namespace, subject.pod.spec, storage, of_set)
+
+    def volumes_of(self, pod: PodObject) -> VolumeTemplates:
+        """Return the volumes of Pods that are made like this one."""
+        return read_volume_templates(pod.namespace, pod.spec, self.snapshot.storage or NO_STORAGE, None)
+
+    def as_it_is(self, pod: PodObject) -> PodClass:
+        """Return the class of a Pod, read from the Pod itself and not from the Pod template of its owner."""
+        subject = of_pod(pod.raw, self.cluster.others)
+        alike = subject.scheduler, likeness(subject)
+        if alike not in self._classes:
+            self._classes[alike] = self._class(subject)[0]
+        return self._classes[alike]
+
+
+class Controllers(Makers):
+    """
+    What makes Pods in a cluster: of the workload `raw`, and of others.
 
     `sets` are the ReplicaSets of a Deployment, or the workload itself, and `revisions` their numbers;
-    `updating` are those of a StatefulSet.
+    `updating` are those of a StatefulSet.  Any other Pod is made anew, also where its owner's controller is not
+    simulated: it may take room.
     """
 
     def __init__(
@@ -72,20 +160,18 @@ class Controllers:
         defaults: DefaultsOf,
         profiles: Profiles,
     ) -> None:
-        self.workload, self.cluster, self.kinds = read_workload_object(raw), cluster, kinds
-        self.defaults, self.profiles = defaults, profiles
+        super().__init__(cluster, kinds, defaults, profiles)
+        self.workload = read_workload_object(raw)
         self.ref = self.workload.ref
-        self.pods = [read_pod(pod) for pod in cluster.pods]
-        self.snapshot = cluster.snapshot
-        self._creation = read_creation(cluster.others, cluster.features)
-        self._makers: dict[ObjectKey, Maker] = {}
-        self._classes: dict[tuple[str, str], PodClass] = {}  # of Pods that nothing makes anew, by what makes them alike
         self.errors: dict[str, None] = {}
         self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [self.workload]
         self.revisions = {replica_set.ref.key: i for i, replica_set in enumerate(self.sets)}
         stateful = self.ref.kind == STATEFUL
         own = [pod for pod in self.pods if self._set_of(pod) >= 0] if stateful else []
         self.updating = read_revisions(self.workload, own) if stateful else Revisions()
+
+    def makes_anew(self, owner: Owner) -> bool:
+        return True
 
     def _sets(self) -> Iterator[WorkloadObject]:
         """Yield the ReplicaSets of the Deployment that have Pods, and last that with its template."""
@@ -141,59 +227,6 @@ class Controllers:
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
         volumes = self._volumes(subject, owner)
         return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds, volumes, str(self.ref))
-
-    def _next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
-        """Return the next Pod of what makes Pods; None if it has no template."""
-        return next(iter(next_replica(raw, self.cluster.others, self.kinds, self._creation, revision)), None)
-
-    def _class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
-        profile = self.profiles.get(subject.scheduler)
-        usual = profile or USUAL_PROFILE
-        tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), usual)
-        of_class = PodClass(
-            tried.cycle.pod,
-            tuple(tried.cycle.constraints),
-            tried.cycle.system_defaults,
-            usual,
-            _waits(subject.pod, subject.scheduler if profile is None else ""),
-            read_limited_tolerations(subject.pod.spec),
-            subject.unmodelled,
-            tried.source,
-        )
-        return of_class, tried.errors
-
-    def maker(self, owner: Owner, pod: PodObject) -> Maker:
-        """Return the maker of a Pod's successor: its owner's template, or the Pod itself where that is not known."""
-        key = owner.key(pod.namespace)
-        raw = self.cluster.others.get(key)
-        if key not in self._makers:
-            subject = self._next(raw) if raw is not None else None
-            of_class = self._class(subject)[0] if subject is not None else self.as_it_is(pod)
-            volumes = self.volumes_of(pod)
-            if raw is not None and subject is not None:
-                volumes = self._volumes(subject, read_workload_object(raw))
-            self._makers[key] = Maker(of_class, owner.kind == STATEFUL, volumes=volumes)
-        if owner.kind != STATEFUL and raw is not None and read_workload_object(raw).volume_claim_templates:
-            return self._makers[key]._replace(volumes=self.volumes_of(pod))  # The Pod after it keeps its claims.
-        return self._makers[key]
-
-    def _volumes(self, subject: PlacementSubject, owner: WorkloadObject) -> VolumeTemplates:
-        """Return the volumes of the Pods that a workload makes."""
-        storage = self.snapshot.storage or NO_STORAGE
-        of_set = owner if owner.ref.kind == STATEFUL else None
-        return read_volume_templates(owner.ref.namespace, subject.pod.spec, storage, of_set)
-
-    def volumes_of(self, pod: PodObject) -> VolumeTemplates:
-        """Return the volumes of Pods that are made like this one."""
-        return read_volume_templates(pod.namespace, pod.spec, self.snapshot.storage or NO_STORAGE, None)
-
-    def as_it_is(self, pod: PodObject) -> PodClass:
-        """Return the class of a Pod, read from the Pod itself and not from the Pod template of its owner."""
-        subject = of_pod(pod.raw, self.cluster.others)
-        alike = subject.scheduler, likeness(subject)
-        if alike not in self._classes:
-            self._classes[alike] = self._class(subject)[0]
-        return self._classes[alike]
 
     def revision(self, pod: PodObject) -> int:
         """Return the number of the workload's ReplicaSet or revision that has a Pod; -1 for another workload's."""

@@ -22,7 +22,7 @@ from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import read_object
 from webhook.scheduler.taints import read_limited_tolerations
 from webhook.scheduler.volumes import read_mounts
-from webhook.simulation.controllers import Controllers
+from webhook.simulation.controllers import Makers
 from webhook.simulation.disruption import Budget
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.pod import InitialPod, Maker, PodClass
@@ -32,9 +32,7 @@ DAEMON_SET = "DaemonSet"
 WITHOUT_SCALE = frozenset({("apps", DAEMON_SET), ("batch", "Job"), ("", "Node")})
 
 
-def initial_pod(
-    pod: PodObject, controllers: Controllers, makers: Sequence[Maker], preempting: int
-) -> InitialPod | None:
+def initial_pod(pod: PodObject, controllers: Makers, makers: Sequence[Maker], preempting: int) -> InitialPod | None:
     """
     Return a Pod as the cluster has it, None for one that has finished.
 
@@ -49,9 +47,11 @@ def initial_pod(
     maker = makers[revision] if revision >= 0 else None
     if maker is not None and bound is None:
         maker = maker._replace(of_class=_own_class(pod, maker.of_class, controllers))
-    of_daemon_set = pod.owner is not None and pod.owner.kind == DAEMON_SET
-    if maker is None and pod.owner is not None and not of_daemon_set and not pod.static:
-        maker = controllers.maker(pod.owner, pod)
+    owner = pod.owner
+    of_daemon_set = owner is not None and owner.kind == DAEMON_SET
+    kept = of_daemon_set or pod.static
+    if maker is None and owner is not None and not kept and controllers.makes_anew(owner):
+        maker = controllers.maker(owner, pod)
     again = of_daemon_set and pod.priority < preempting
     if maker is None and (bound is None or again):
         maker = Maker(controllers.as_it_is(pod), of_daemon_set, volumes=controllers.volumes_of(pod))
@@ -85,7 +85,7 @@ def initial_pod(
     )
 
 
-def _own_class(pod: PodObject, of_template: PodClass, controllers: Controllers) -> PodClass:
+def _own_class(pod: PodObject, of_template: PodClass, controllers: Makers) -> PodClass:
     """
     Return the class of a Pod that waits: it may ask for something else than its template, as an autoscaler or admission
     has left it, or as the template was before.
@@ -126,14 +126,14 @@ def _kept_on(name: str, pod: InitialPod) -> InitialPod:
     return replace(pod, node=name, home=name, maker=maker)
 
 
-def initial_budgets(controllers: Controllers) -> Iterator[Budget]:
+def initial_budgets(controllers: Makers) -> Iterator[Budget]:
     """Yield the PodDisruptionBudgets, with what the workloads of their Pods want."""
     for _, raw in sorted(controllers.cluster.others.items()):
         if (budget := read_disruption_budget(raw)) is not None:
             yield _with_pods(budget, controllers)
 
 
-def _with_pods(budget: DisruptionBudget, controllers: Controllers) -> Budget:
+def _with_pods(budget: DisruptionBudget, controllers: Makers) -> Budget:
     selector = as_selector(read_selector(Reader(), budget.selector, ("spec", "selector")))
     owners, unready = Counter[ObjectKey](), 0
     for pod in controllers.pods:

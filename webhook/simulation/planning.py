@@ -8,6 +8,7 @@ makes Pods from.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,27 +16,31 @@ from typing import NamedTuple
 from webhook.objects.autoscalers import read_autoscaler
 from webhook.objects.fields import Raw, as_mapping, texts_at
 from webhook.objects.kinds import KINDS, Kinds
-from webhook.objects.pod_object import priority_of
+from webhook.objects.labels import labels_in
+from webhook.objects.pod_object import PodObject, priority_of
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
+from webhook.placement.subject import maker_of
 from webhook.scheduler.constraint import read_selector
+from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.volumes import read_mounts
 from webhook.simulation import ties
 from webhook.simulation.claims import unknown_topologies, with_made, with_volumes
-from webhook.simulation.controllers import DEPLOYMENT, SET, SIMULATED, STATEFUL, Controllers, SimulatedCluster
-from webhook.simulation.initial_pods import initial_budgets, initial_pod, on_added_nodes
+from webhook.simulation.controllers import DEPLOYMENT, SET, SIMULATED, STATEFUL, Controllers, Makers, SimulatedCluster
+from webhook.simulation.disruption import Budget
+from webhook.simulation.initial_pods import DAEMON_SET, initial_budgets, initial_pod, on_added_nodes
 from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
-from webhook.simulation.run import Named, Plan, Scale, SetFound
+from webhook.simulation.run import NO_WORKLOAD, FoundWorkload, Named, Plan, Scale, SetFound
 from webhook.simulation.state import Start
-from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
+from webhook.simulation.step import ADD, APPLY, DRAIN, EACH, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
 
 # Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
 LOSING_CLAIMS = frozenset({"CloneSet", "Job"})
@@ -113,6 +118,8 @@ def planned(
         raise StepError("\n".join(refused))
     if applied and ObjectRef.of(raw).kind == STATEFUL:
         raw = with_new_template(raw)
+    if each := [step for step in steps if step.which.value == EACH]:
+        raise StepError(f"{each[0].text}: takes each domain of a whole cluster; wanted a value, or no workload")
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(controllers.of_sets())
     named = replace(_named(controllers, of_sets), name=str(controllers.ref))
@@ -121,16 +128,10 @@ def planned(
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
     first = first_ground(cluster.snapshot.nodes)
     grounds, rollouts = _changes(controllers, named, first, taken)
-    changed = {name for ground in grounds for name in (*ground.touched, *dict(ground.like).values())}
     makers = (*of_sets, *rollouts.values())
-    priorities = [maker.of_class.pod.priority for maker in makers] + [pod.priority for pod in controllers.pods]
-    lowest = min([*controllers.snapshot.priorities.values(), *priorities], default=0)
-    preempting = _preempting(controllers, makers, changed, lowest)
-    pods = list(_initial_pods(controllers, of_sets, changed, preempting))
-    notes = [
-        *_notes(controllers, named, taken),
-        *_notes_on_claims(controllers, (*of_sets, *rollouts.values()), changed),
-    ]
+    situation = _situation(controllers, of_sets, makers, (first, *grounds), taken, tie_breaking)
+    start, budgets, changed = situation.start, situation.budgets, situation.changed
+    notes = [*_notes(controllers, named, taken), *_notes_on_claims(controllers, makers, changed)]
     if controllers.updating.lost:
         what = f"No Pod of revision {controllers.updating.current} is there"
         notes.append(f"{what}: what is made below the partition has the new template.")
@@ -138,11 +139,129 @@ def planned(
         notes.append("What the StatefulSet's template was is not known: applying it replaces its Pods.")
     if controllers.errors:
         raise StepError("\n".join(controllers.errors))
+    before = controllers.stored_class(stored) if stored is not None else None
+    further = controllers.next_maker(len(rollouts) + 1) if _unable_to_roll_out(controllers.ref, named) is None else None
+    scales = dict(_scales(controllers, {pod.source for pod in situation.pods})) if budgets else {}
+    daemons = situation.daemons
+    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons, before, further, scales=scales)
+    most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
+    not_judged = dict.fromkeys(
+        [*(gap for maker in makers for gap in _gaps(maker, controllers, most)), *situation.not_judged]
+    )
+    return Planned(plan, tuple(not_judged), tuple(notes), situation.preempting)
+
+
+def planned_cluster(
+    cluster: SimulatedCluster,
+    steps: Sequence[Step],
+    kinds: Kinds = KINDS,
+    *,
+    tie_breaking: str = "",
+    defaults: DefaultsOf = none_given,
+    profiles: Profiles = USUAL_PROFILES,
+) -> Planned:
+    """
+    Return all that runs need to simulate steps of all workloads of a cluster together, of which all Pods are known;
+    StepError for a step that does nothing, or that is about one workload.
+    """
+    makers = Makers(cluster, kinds, defaults, profiles)
+    grounds = [first_ground(cluster.snapshot.nodes)]
+    for step in steps:
+        if step.action in (ROLLOUT, SCALE):
+            wanted_form = "TYPE/NAME, such as deployment/web, before it, or -f FILE; of all workloads, steps of nodes"
+            raise StepError(f"{step.text}: is a step of one workload; wanted {wanted_form}")
+        grounds.append(after(grounds[-1], step))
+    situation = _situation(makers, (), (), grounds, steps, tie_breaking)
+    workloads = _workloads(makers)
+    plan = Plan(
+        situation.start,
+        NO_WORKLOAD,
+        tuple(steps),
+        tuple(grounds[1:]),
+        {},
+        situation.budgets,
+        situation.daemons,
+        workloads=workloads,
+    )
+    made_by = list({pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values())
+    not_judged = dict.fromkeys([*(gap for maker in made_by for gap in _gaps(maker, makers, 1)), *situation.not_judged])
+    notes = [*_notes_on_kinds(makers, situation), *_notes_on_claims(makers, made_by, situation.changed)]
+    return Planned(plan, tuple(not_judged), tuple(notes), situation.preempting)
+
+
+def _workloads(makers: Makers) -> dict[str, FoundWorkload]:
+    """Return all workloads that have Pods, and Pods that nothing has made, by their names; none of static Pods."""
+    numbers = dict[ObjectRef, Counter[bool]]()
+    pods = dict[ObjectRef, PodObject]()
+    for pod in makers.pods:
+        if pod.phase not in FINISHED and not pod.terminating and not pod.static:
+            ref = maker_of(pod, makers.cluster.others) or ObjectRef.of(pod.raw)
+            numbers.setdefault(ref, Counter())[pod.node != ""] += 1
+            pods.setdefault(ref, pod)
+    found_in = makers.cluster.others
+    return {
+        str(ref): FoundWorkload(
+            ref, labels_in(found_in[ref.key]) if ref.key in found_in else pods[ref].labels, number[True], number[False]
+        )
+        for ref, number in numbers.items()
+    }
+
+
+def _notes_on_kinds(makers: Makers, situation: _Situation) -> Iterator[str]:
+    """Yield a note on the Pods that may move of owners whose controllers are not simulated."""
+    kinds = Counter(
+        pod.owner.kind
+        for pod in makers.pods
+        if pod.owner is not None and pod.node in situation.changed and not pod.terminating
+        if not (pod.static or pod.owner.kind == DAEMON_SET or makers.makes_anew(pod.owner))
+    )
+    if kinds:
+        named = ", ".join(f"{kind} ({number:,})" for kind, number in sorted(kinds.items()))
+        yield f"Controllers of some kinds are not simulated: Pods that they lose are not made anew: {named}."
+
+
+class _Situation(NamedTuple):
+    """
+    What runs begin with, and the `pods` in it that may move or go.
+
+    `changed` are the names of the nodes that the steps change, and `daemons` the Pods that start on each that is added.
+    """
+
+    start: Start
+    pods: tuple[InitialPod, ...]
+    changed: frozenset[str]
+    budgets: tuple[Budget, ...]
+    daemons: Mapping[str, tuple[InitialPod, ...]]
+    preempting: int
+    not_judged: tuple[str, ...]
+
+
+def _situation(
+    controllers: Makers,
+    of_sets: Sequence[Maker],
+    makers: Sequence[Maker],
+    grounds: Sequence[Ground],
+    steps: Sequence[Step],
+    tie_breaking: str,
+) -> _Situation:
+    """
+    Return what runs begin with: `grounds` are the nodes before all steps and after each.
+
+    `of_sets` are what makes the Pods of each revision of the workload that is simulated by itself, and `makers` those,
+    and what makes the Pods of each rollout.
+    """
+    first, *later = grounds
+    cluster, snapshot = controllers.cluster, controllers.snapshot
+    changed = frozenset(name for ground in later for name in (*ground.touched, *dict(ground.like).values()))
+    priorities = [maker.of_class.pod.priority for maker in makers] + [pod.priority for pod in controllers.pods]
+    lowest = min([*snapshot.priorities.values(), *priorities], default=0)
+    preempting = _preempting(controllers, makers, changed, lowest)
+    pods = tuple(_initial_pods(controllers, of_sets, changed, preempting))
     by_node: dict[str, list[InitialPod]] = {}
     for pod in pods:
         by_node.setdefault(pod.node, []).append(pod)
     start = Start(
-        controllers.snapshot,
+        snapshot,
         first,
         {name: tuple(on_node) for name, on_node in by_node.items() if name},
         tuple(sorted((pod for pod in by_node.get("", ()) if pod.spreads), key=lambda pod: pod.created or 0.0)),
@@ -152,20 +271,11 @@ def planned(
         {},
         lowest,
     )
-    disrupting = preempting > lowest or any(step.action == DRAIN for step in taken)
+    disrupting = preempting > lowest or any(step.action == DRAIN for step in steps)
     budgets = tuple(initial_budgets(controllers)) if disrupting else ()
-    daemons = on_added_nodes(start.by_node, grounds)
-    before = controllers.stored_class(stored) if stored is not None else None
-    further = controllers.next_maker(len(rollouts) + 1) if _unable_to_roll_out(controllers.ref, named) is None else None
-    scales = dict(_scales(controllers, {pod.source for pod in pods})) if budgets else {}
-    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons, before, further, scales=scales)
-    most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
-    not_judged = dict.fromkeys(
-        gap for maker in (*of_sets, *rollouts.values()) for gap in _gaps(maker, controllers, most)
-    )
-    if disrupting and controllers.snapshot.budgets is None:
-        not_judged[DISRUPTION_BUDGETS] = None
-    return Planned(plan, tuple(not_judged), tuple(notes), preempting)
+    unknown = (DISRUPTION_BUDGETS,) if disrupting and snapshot.budgets is None else ()
+    daemons = on_added_nodes(start.by_node, later)
+    return _Situation(start, pods, changed, budgets, daemons, preempting, unknown)
 
 
 def _scales(controllers: Controllers, names: Set[str]) -> Iterator[tuple[str, Scale]]:
@@ -202,7 +312,7 @@ def _field(name: str, value: object) -> object:
     return read_selector(Reader(), value, ("spec", name)) if name == "selector" else value
 
 
-def _preempting(controllers: Controllers, makers: Iterable[Maker], changed_nodes: Set[str], lowest: int) -> int:
+def _preempting(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str], lowest: int) -> int:
     """
     Return the highest priority of a Pod that may come to preempt others; LOWEST_PRIORITY if no Pod has a lower one.
     """
@@ -214,14 +324,14 @@ def _preempting(controllers: Controllers, makers: Iterable[Maker], changed_nodes
     return highest if highest > lowest else LOWEST_PRIORITY
 
 
-def _gaps(maker: Maker, controllers: Controllers, replicas: int) -> tuple[str, ...]:
+def _gaps(maker: Maker, controllers: Makers, replicas: int) -> tuple[str, ...]:
     """Return what is not simulated of so many Pods, with the claims that they have or get."""
     cycle = maker.of_class.cycle(controllers.snapshot, controllers.cluster.features)
     return gaps_of_runs(with_volumes(cycle, maker.volumes, replicas), maker.of_class.unmodelled)
 
 
 def _initial_pods(
-    controllers: Controllers, makers: Sequence[Maker], changed_nodes: Set[str], preempting: int
+    controllers: Makers, makers: Sequence[Maker], changed_nodes: Set[str], preempting: int
 ) -> Iterator[InitialPod]:
     """
     Yield the Pods that may move or go: of the workload, on nodes that steps change, waiting or terminating, or of a
@@ -299,7 +409,7 @@ def _notes(controllers: Controllers, named: Named, steps: Iterable[Step]) -> Ite
                     yield f"{step.text}: {who} keeps it between {least} and {most}: it will scale it back to {back}."
 
 
-def _notes_on_claims(controllers: Controllers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
+def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
     """Yield what is taken for granted of new volumes, and what is not simulated of the claims of some Pods."""
     storage = controllers.snapshot.storage or NO_STORAGE
     unknown = dict.fromkeys(

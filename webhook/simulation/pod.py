@@ -64,7 +64,9 @@ class Maker(NamedTuple):
 
     One that `replaces` a Pod, as a StatefulSet and a DaemonSet do, waits until the old one is gone; the new one has its
     claims.  A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
-    `source` is the simulated workload as it is written, "" for the maker of other Pods.
+    `source` is the simulated workload as it is written, "" for the maker of other Pods.  A Job makes another Pod for so
+    many that are deleted, its `retries`; None is any number.  A StatefulSet may make Pods `ordered`: each once those
+    before it are ready.
     """
 
     of_class: PodClass
@@ -72,6 +74,8 @@ class Maker(NamedTuple):
     min_ready_seconds: int = 0
     volumes: VolumeTemplates = NO_VOLUMES
     source: str = ""
+    retries: int | None = None
+    ordered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ def results(
             of_class = plan.makers[i - 1].of_class if i - 1 in plan.makers else of_class
         text = plan.steps[i - 1].text if i else ""
         at_step = [each[i] for each in outcomes]
-        drained = _drained(
+        drained = drained_by(
             grounds[i - 1], grounds[i], [outcome.drained for outcome in at_step if outcome.drained is not None]
         )
         result = _result(text, (of_class if i else first).constraints, grounds[i].nodes, at_step)
@@ -180,14 +180,15 @@ def _waiting(outcomes: Sequence[StepOutcome]) -> WaitingPods | None:
     return WaitingPods(len(numbers) / len(outcomes), ranged(numbers)) if numbers else None
 
 
-def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrain | None:
+def drained_by(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrain | None:
+    """Return what drains of the nodes that a step touches have come to; None without any."""
     if not drains:
         return None
     cordoned = sum(name is not other and name != other for name, other in zip(before.order, after.order, strict=True))
     return OfDrain(after.touched, cordoned, ranged(drain.evicted for drain in drains))
 
 
-def _kept(drains: Sequence[Drained], runs: int) -> dict[BlockedEviction, KeptPods]:
+def kept_pods(drains: Sequence[Drained], runs: int) -> dict[BlockedEviction, KeptPods]:
     """Return the Pods that are kept, for each cause."""
     by_cause: dict[BlockedEviction, list[list[KeptPod]]] = {}
     for drained in drains:
@@ -206,7 +207,7 @@ def _kept_pods(each: Sequence[Sequence[KeptPod]], runs: int) -> KeptPods:
     for of_runs in asked:
         ranges = map(ranged, zip(*(status[3:-1] for status in of_runs), strict=True))
         budgets.append(BudgetNumbers(*of_runs[0][:3], *ranges)._replace(untold=of_runs[0].untold))
-    return KeptPods({name: share * len(each) / runs for name, share in _shares(names).items()}, tuple(budgets))
+    return KeptPods({name: share * len(each) / runs for name, share in shares(names).items()}, tuple(budgets))
 
 
 def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes: Sequence[StepOutcome]) -> StepResult:
@@ -218,21 +219,21 @@ def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes
         step,
         tuple(of_constraints),
         ranged(outcome.pending for outcome in outcomes),
-        _shares([outcome.reasons for outcome in outcomes]),
+        shares([outcome.reasons for outcome in outcomes]),
         ranged(sum(outcome.others.values()) for outcome in outcomes),
         _of_each([outcome.others for outcome in outcomes]),
         _of_each([outcome.preempted for outcome in outcomes]),
         sum(not outcome.complete for outcome in outcomes) / len(outcomes),
-        _shares([outcome.holding for outcome in outcomes]),
+        shares([outcome.holding for outcome in outcomes]),
         ranged(outcome.updated for outcome in outcomes),
         ranged(outcome.there for outcome in outcomes),
-        _shares([outcome.drained.held if outcome.drained is not None else () for outcome in outcomes]),
+        shares([outcome.drained.held if outcome.drained is not None else () for outcome in outcomes]),
         ranged(outcome.missing for outcome in outcomes),
         ranged(outcome.leaving for outcome in outcomes),
-        _shares([outcome.violated for outcome in outcomes]),
-        _shares([outcome.lost for outcome in outcomes]),
+        shares([outcome.violated for outcome in outcomes]),
+        shares([outcome.lost for outcome in outcomes]),
         _waiting(outcomes),
-        kept=_kept([outcome.drained for outcome in outcomes if outcome.drained is not None], len(outcomes)),
+        kept=kept_pods([outcome.drained for outcome in outcomes if outcome.drained is not None], len(outcomes)),
     )
 
 
@@ -249,7 +250,7 @@ def _of_constraint(
         _ranges(counted, domains),
         sum(outcome.exceeds[i] for outcome in outcomes) / len(outcomes),
         ranged(sum(of_run.values()) for of_run in counted),
-        _shares([[layout] for layout in layouts]),
+        shares([[layout] for layout in layouts]),
         outcomes[0].eligible[i],  # It depends on the nodes and the Pods' class, which are those of every run.
         UncountedPods(*map(ranged, zip(*(outcome.uncounted[i] for outcome in outcomes), strict=True))),
         {domain: lost for domain, lost in _ranges(unreachable, set().union(*unreachable)).items() if lost.most},
@@ -274,7 +275,7 @@ def _of_each(by_workload: Sequence[Mapping[str, int]]) -> dict[str, Range]:
     return dict(sorted(numbers.items(), key=lambda named: (-named[1].most, -named[1].most_likely, named[0])))
 
 
-def _shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:
+def shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:
     """Return each item with the share of the runs that have it, the most frequent first."""
     counted = Counter(item for items in each for item in items)
     most_frequent = sorted(counted.items(), key=lambda counted: (-counted[1], str(counted[0])))

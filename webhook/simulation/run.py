@@ -7,12 +7,13 @@ One run: the steps one after the other, each until nothing happens any more.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from math import inf
 from random import Random
 from typing import NamedTuple
 
+from webhook.objects.labels import Labels
 from webhook.objects.references import ObjectRef
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.constraint import Constraint
@@ -64,6 +65,18 @@ class Named:
     name: str = ""
 
 
+NO_WORKLOAD = Named(0, (), paused=True)  # in place of a workload where all of a cluster are simulated together
+
+
+class FoundWorkload(NamedTuple):
+    """A workload as the cluster has it, or a Pod that nothing has made, and its Pods: those that run, and that wait."""
+
+    ref: ObjectRef
+    labels: Labels
+    running: int
+    waiting: int
+
+
 class Scale(NamedTuple):
     """A workload that a person may scale, as nothing else does, and its replicas."""
 
@@ -78,7 +91,8 @@ class Plan:
     step that begins a rollout, `daemons` the Pods that start on each node that is added.  `stored` are Pods of the
     template that the cluster has before a file is applied, None where none is.  `next` makes the Pods of a rollout
     after all steps, None where none may begin.  `changes` are what is changed once the nodes of a drain are cordoned,
-    and `scales` the workloads that may be scaled then, as they are written.
+    and `scales` the workloads that may be scaled then, as they are written.  `workloads` are all of the cluster, where
+    none is named.
     """
 
     start: Start
@@ -92,6 +106,13 @@ class Plan:
     next: Maker | None = None
     changes: Mapping[int, DrainChange] = field(default_factory=dict)
     scales: Mapping[str, Scale] = field(default_factory=dict)
+    workloads: Mapping[str, FoundWorkload] = field(default_factory=dict)
+
+    @property
+    def touched(self) -> int:
+        """How many Pods are on nodes that the steps touch, or wait for a node."""
+        names = {name for ground in self.grounds for name in ground.touched}
+        return len(self.start.waiting) + sum(len(self.start.by_node.get(name, ())) for name in names)
 
     @property
     def first_class(self) -> PodClass:
@@ -166,7 +187,7 @@ def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tup
 
     OutOfPlacementsError if it would try to place Pods more than `most_placements` times.
     """
-    simulated = _Run(plan, Random(f"{seed}/{number}"), most_placements)
+    simulated = SimulatedRun(plan, Random(f"{seed}/{number}"), most_placements)
     outcomes = [simulated.outcome(plan.first_class)]
     for i, step in enumerate(plan.steps):
         drained = simulated.take(i, step)
@@ -177,7 +198,7 @@ def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tup
 
 def last_attempts(plan: Plan, seed: int, number: int) -> list[LastAttempt]:
     """Return the attempts to place the Pods that wait in the end of a run, in their order; alike Pods share theirs."""
-    simulated = _Run(plan, Random(f"{seed}/{number}"))
+    simulated = SimulatedRun(plan, Random(f"{seed}/{number}"))
     for i, step in enumerate(plan.steps):
         simulated.take(i, step)
         simulated.state.now += HOUR
@@ -193,9 +214,14 @@ def last_attempts(plan: Plan, seed: int, number: int) -> list[LastAttempt]:
     return attempts
 
 
-class _Run:
+class SimulatedRun:
     """
     The cluster, and the workload's controller, in the course of a run.
+
+    Of the step that was taken last, by workload, `moved` are Pods that ran before it, and that it has evicted or
+    deleted, `preempted` those that had to go for another one, and `lost` are those that no controller makes anew; it
+    has `violated` these PodDisruptionBudgets.  Of all `workloads` of the plan so many Pods are `wanted`, and `there`,
+    whether they have a node or wait for one; `classes` are what those are of which any has moved.
 
     How fast Pods end and controllers act, beside the scheduler, is much the same all the time, but is not known: it is
     drawn for each run.  Only long minReadySeconds take longer than these.
@@ -216,10 +242,16 @@ class _Run:
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
         self._waited = self._others()
-        self._violated: dict[str, None] = {}  # PodDisruptionBudgets, by preemption in this step; a set in order.
-        self._lost, self._preempted = list[str](), Counter[str]()
+        self.violated: dict[str, None] = {}  # a set that keeps its order
+        self.moved, self.preempted, self.lost = Counter[str](), Counter[str](), list[str]()
+        self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
+        self.wanted = self.there.copy()
+        self.classes: dict[str, PodClass] = {}
+        self._queued = list[Pod]()
+        self._unreached = state.ground.lost  # before the step
+        self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
-        soon = 0 < self.workload.maker.min_ready_seconds < MOST_BACKOFF
+        soon = 0 < max((of.maker.min_ready_seconds for of in named.sets[-1:]), default=0) < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
 
     def _waiting(self, initial: InitialPod) -> Pod:
@@ -231,9 +263,9 @@ class _Run:
         """Take a step, and wait until nothing changes any more; return what a drain has done, None for other steps."""
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
-        self._violated.clear()
-        self._lost.clear()
-        self._preempted.clear()
+        for of_step in (self.violated, self.lost, self.moved, self.preempted):
+            of_step.clear()
+        self._unreached = before.lost
         if action in (SCALE, APPLY) and step.number != self.workload.replicas:
             self.workload.scale(step.number)
         if i in self.plan.makers:
@@ -256,7 +288,7 @@ class _Run:
                 self._evict_from(nodes, LOST)
                 self.settle(True)
         elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:
-            self._evict_from(ground.touched, (step.taint,))
+            self._evict_from(ground.touched, (step.taint,), kept=True)
         self.settle(True)
         return drained
 
@@ -289,12 +321,19 @@ class _Run:
                 self.settle(False)
         state.move_to(ground)
 
-    def _evict_from(self, nodes: tuple[str, ...], taints: tuple[Taint, ...]) -> None:
+    def _evict_from(self, nodes: tuple[str, ...], taints: tuple[Taint, ...], *, kept: bool = False) -> None:
+        """Evict the Pods that do not tolerate the taints, with `kept` those of DaemonSets, too."""
         for node in nodes:
-            for pod in list(self.state.on(node)):
+            for pod in self._in_any_order([*self.state.on(node), *(self.state.kept_on(node) if kept else ())]):
                 if pod.active and is_evicted(pod.tolerations, taints[-1:]):
                     self.evict(pod)
             self.settle(False)
+
+    def _in_any_order(self, pods: Iterable[Pod]) -> list[Pod]:
+        """Return Pods in an order by chance: those of a node are deleted at the same time."""
+        shuffled = list(pods)
+        self.state.random.shuffle(shuffled)
+        return shuffled
 
     def _delete_waiting(self) -> None:
         """Delete the workload's Pods that wait for a node and have an old template."""
@@ -314,10 +353,15 @@ class _Run:
         state.move_to(ground)
         self._drop_homeless()
         for name in names:
-            for pod in [*state.on(name), *(kept for kept in state.kept_on(name) if kept.terminating)]:
+            kept = [pod for pod in state.kept_on(name) if pod.terminating]
+            for pod in self._in_any_order([*state.on(name), *kept]):
                 deleted = pod.terminating  # Then its controller has made another.
+                if not deleted:
+                    self._move(pod)
                 state.remove(pod)
                 self._gone(pod, made=deleted)
+            for pod in state.kept_on(name):
+                self._want(pod.source, -1)
             state.forget(name)
             self.settle(False)
 
@@ -328,6 +372,7 @@ class _Run:
         upstream: daemon_controller.go:getUnscheduledPodsWithoutNode (v1.37)
         """
         for pod in [pod for _, _, pod in self.state.waiting if self._is_homeless(pod)]:
+            self._want(pod.source, -1)
             self.state.delete(pod)
 
     def _start_daemons(self, ground: Ground) -> None:
@@ -335,28 +380,79 @@ class _Run:
         for name in ground.touched:
             for daemon in self.plan.daemons.get(name, ()):
                 self.state.start(daemon)
+                self._want(daemon.source, 1)
 
     def _make_room(self, pod: Pod, framework: Framework) -> bool:
         """Make room for a Pod that no node takes; return whether anything has changed."""
         before = pod.nominated
         room = make_room(pod, framework, self.budgets, self.workload.replicas, self.state)
-        self._violated.update(dict.fromkeys(map(str, room.violated)))
+        self.violated.update(dict.fromkeys(map(str, room.violated)))
         for victim in room.victims:
             self.evict(victim)
-            self._preempted[victim.source if victim.revision < 0 else self.plan.named.name] += 1
+            self.preempted[victim.source if victim.revision < 0 else self.plan.named.name] += 1
         return bool(room.victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
         """Delete a Pod on a node; its controller makes another: a StatefulSet and a DaemonSet once it is gone."""
+        self._move(pod)
         self.state.delete(pod)
-        self._lose(pod)
-        if pod.revision < 0 and pod.maker is not None and not pod.maker.replaces:
-            self.state.make(pod.maker, like=pod)
+        if pod.revision < 0 and (pod.maker is None or not pod.maker.replaces):
+            self._make_anew(pod)
 
-    def _lose(self, pod: Pod) -> None:
-        """Note a Pod that is deleted, if neither a controller nor the kubelet makes it anew."""
-        if pod.maker is None and not pod.home:
-            self._lost.append(pod.source)
+    def _move(self, pod: Pod) -> None:
+        """Note that a Pod leaves its node, and that it ran before this step, unless nobody reached it."""
+        self.there[pod.workload] -= 1
+        if pod.node not in self._unreached and self.is_older(pod):
+            self.moved[pod.workload] += 1
+        if pod.maker is not None:
+            self.classes.setdefault(pod.workload, pod.maker.of_class)
+
+    def is_older(self, pod: Pod) -> bool:
+        """Return whether a Pod was there before the step that was taken last."""
+        return bool(pod.name) or pod.created != self.state.now
+
+    def _make_anew(self, pod: Pod) -> None:
+        """Have the owner of a Pod that is deleted make another, or note that none does: neither it nor the kubelet."""
+        maker = pod.maker
+        if maker is not None and maker.retries is not None:
+            self._failed[maker.of_class] += 1
+        if maker is not None and maker.ordered:
+            self._queued.append(pod)
+        elif maker is not None and (maker.retries is None or self._failed[maker.of_class] <= maker.retries):
+            self.state.make(maker, like=pod)
+            self.there[pod.workload] += 1
+        elif not pod.home:
+            self.lost.append(f"Pod {pod.namespace}/{pod.name}" if pod.name else pod.source)
+
+    def _make_in_order(self) -> bool:
+        """
+        Make the Pods of other StatefulSets whose turn has come; return whether there were any.
+
+        upstream: stateful_set_control.go:defaultStatefulSetControl.processReplica (v1.37)
+        """
+        state = self.state
+        unready = [pod for _, _, pod in state.waiting] + state.terminating + self._queued
+        unready += [pod for pod in state.pods_of(sorted(state.ground.lost)) if not pod.ready]
+        first = dict[str, int]()
+        for pod in unready:
+            first[pod.source] = min(pod.ordinal, first.get(pod.source, pod.ordinal))
+        due = [pod for pod in self._queued if pod.ordinal == first[pod.source]]
+        for pod in due:
+            assert pod.maker is not None
+            self._queued.remove(pod)
+            state.make(pod.maker, ordinal=pod.ordinal, like=pod)
+            self.there[pod.source] += 1
+        return bool(due)
+
+    @property
+    def queued(self) -> Counter[str]:
+        """The Pods of other StatefulSets that are not made before those before them are ready."""
+        return Counter(pod.source for pod in self._queued)
+
+    def _want(self, workload: str, number: int) -> None:
+        """Note that a DaemonSet has so many Pods more, since it has more nodes."""
+        self.there[workload] += number
+        self.wanted[workload] += number
 
     def settle(self, whole: bool) -> None:
         """Let the cluster react: for a moment, or until nothing happens any more."""
@@ -375,6 +471,8 @@ class _Run:
         if state.fresh and state.random.random() < self._early and self._become_available():
             return True
         if state.random.random() < self._syncing and self.workload.sync(state):
+            return True
+        if self._queued and self._make_in_order():
             return True
         return state.schedule_next() or self.workload.sync(state) or self._become_available() or self._finish()
 
@@ -402,14 +500,18 @@ class _Run:
         if pod.revision >= 0:
             self.workload.gone(pod)
             self._delete_claims(pod)
-        elif pod.maker is not None and (pod.maker.replaces or not made) and not self._is_homeless(pod):
-            self.state.make(pod.maker, like=pod)
-        elif not made:
-            self._lose(pod)
+        elif (not made or (pod.maker is not None and pod.maker.replaces)) and not self._is_homeless(pod):
+            self._make_anew(pod)
 
     def _is_homeless(self, pod: Pod) -> bool:
-        """Return whether the node is deleted on which its DaemonSet keeps a Pod."""
-        return bool(pod.home) and self.state.ground.nodes.get(pod.home) is None
+        """
+        Return whether the node is deleted on which its DaemonSet keeps a Pod, or has a taint that evicts it.
+
+        upstream: daemon_controller.go:NodeShouldRunDaemonPod (v1.37)
+        """
+        node = self.state.ground.nodes.get(pod.home)
+        taints = [taint for taint in node.taints if taint.effect == NO_EXECUTE] if node is not None else []
+        return bool(pod.home) and (node is None or is_evicted(pod.tolerations, taints))
 
     def _delete_claims(self, pod: Pod) -> None:
         """
@@ -426,6 +528,12 @@ class _Run:
     def _others(self) -> Counter[str]:
         return Counter(pod.source for _, _, pod in self.state.waiting if pod.revision < 0)
 
+    @property
+    def waiting_anew(self) -> Counter[str]:
+        """The Pods of other workloads that are not there until those that they replace are gone."""
+        going = [pod for pod in self.state.terminating if pod.maker is not None and pod.maker.replaces]
+        return Counter(pod.source for pod in going if pod.revision < 0)
+
     def outcome(self, of_class: PodClass) -> StepOutcome:
         """Return where the Pods are now by the constraints of such a Pod, and why some wait."""
         state, workload = self.state, self.workload
@@ -440,7 +548,7 @@ class _Run:
             tuple(dict(counts.counts) for counts in counted),
             tuple(counts.largest_skew > counts.constraint.max_skew for counts in counted),
             len(waiting),
-            tuple(dict.fromkeys(self._why(pod) for pod in classes)),
+            tuple(dict.fromkeys(self.why(pod) for pod in classes)),
             self._others() - self._waited,
             workload.complete,
             tuple(holding),
@@ -450,15 +558,15 @@ class _Run:
             leaving=sum(pod.terminating for pod in workload.pods),
             placements=state.placements,
             unreachable=tuple([counts.counts for counts in count_each(_of_nodes(cycle, lost))]) if lost else (),
-            violated=tuple(self._violated),
+            violated=tuple(self.violated),
             old=len(workload.old),
-            lost=tuple(self._lost),
+            lost=tuple(self.lost),
             eligible=tuple(len(counts.eligible) for counts in counted),
-            preempted=dict(self._preempted),
+            preempted=dict(self.preempted),
             uncounted=tuple(_uncounted(counts, [pod for pod in there if pod.node]) for counts in counted),
         )
 
-    def _why(self, pod: Pod) -> str:
+    def why(self, pod: Pod) -> str:
         """Return why a Pod waits: before the first step perhaps only for kube-scheduler to try it again."""
         of_class = pod.of_class
         if of_class.waits:

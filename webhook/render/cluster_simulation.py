@@ -1,0 +1,366 @@
+"""A simulation of a whole cluster as text and JSON: after each step the workloads that are hurt, and sums."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.fields import IntOrPercent
+from webhook.objects.reading import printable
+from webhook.placement.room import in_words
+from webhook.render.explanation import OUTPUT_API_VERSION
+from webhook.render.simulation import (
+    MOST_REASONS,
+    but_in_all,
+    drain_json,
+    drain_line,
+    ends_text,
+    gaps_in_words,
+    held_lines,
+    keeping,
+    numbers_json,
+    ties_in_words,
+    violated_lines,
+)
+from webhook.simulation.cluster_results import ClusterStep, SkewResult, Sum, WorkloadResult
+from webhook.simulation.each_domain import NO_DOMAIN, DomainResult, LossOfWorkload, worst_first
+from webhook.simulation.results import Range
+from webhook.simulation.run import Plan
+
+MOST_IN_FULL, MOST_LOSSES = 6, 20  # the first: with more, only what they come to is shown
+USUAL_KEEP = "50%"
+MOST_WHOLE = 10  # Workloads that come back whole, each in a row of its own.
+NO_GROUP = "-"  # the name of the sum of workloads without the label
+
+
+class ClusterSimulated(NamedTuple):
+    """
+    All that is to be printed of a simulation of a whole cluster, once or for each of several `domains` in turn: the
+    steps of all of these, one after the other.
+
+    Shown are the workloads of `namespace`, "" for all, that the labels `selector` match, and `shown` is how many these
+    are; sums are by the label `by`, "" for namespaces.  What of a workload is to be kept is None if nobody has asked.
+    Runs ended `early` if further ones would change no number.
+    """
+
+    plan: Plan
+    seed: int
+    steps: Sequence[ClusterStep]
+    domains: Sequence[DomainResult]
+    not_judged: Sequence[str]
+    notes: Sequence[str]
+    namespace: str
+    selector: str
+    by: str
+    shown: int
+    keep: IntOrPercent | None = None
+    early: bool = False
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether domains are taken in turn."""
+        return self.domains[0].domain != NO_DOMAIN
+
+
+def joined(each: Sequence[ClusterSimulated]) -> ClusterSimulated:
+    """Return the simulations of domains in turn as a single one."""
+    return each[0]._replace(
+        steps=[step for of in each for step in of.steps],
+        domains=worst_first(domain for of in each for domain in of.domains),
+        not_judged=list(dict.fromkeys(gap for of in each for gap in of.not_judged)),
+        notes=list(dict.fromkeys(note for of in each for note in of.notes)),
+        early=any(of.early for of in each),
+    )
+
+
+def text(simulated: ClusterSimulated) -> str:
+    """Render a simulation for a person who is about to do it."""
+    return "\n".join(map(printable, (*_head(simulated), *numbers(simulated))))
+
+
+def _head(simulated: ClusterSimulated) -> Iterator[str]:
+    plan, runs = simulated.plan, sorted({of.runs for of in simulated.domains})
+    version = f"Kubernetes 1.{plan.start.features.minor}"
+    all_of = f"The whole cluster, {_counted(len(plan.workloads), 'workload')}"
+    yield f"{all_of}, {_runs(runs, simulated)} with seed {simulated.seed}, {version}."
+    yield f"  {ties_in_words(plan)} Pods are ready as soon as they are bound."
+    if simulated.early:
+        yield "  Runs have ended where the second half of them changed no number below."
+    if simulated.shown < len(plan.workloads):
+        yield f"  Shown: {_counted(simulated.shown, 'workload')}{_chosen(simulated)}."
+    yield from (f"  {line}" for line in (*simulated.notes, *gaps_in_words(simulated.not_judged)))
+
+
+def _runs(numbers: Sequence[int], simulated: ClusterSimulated) -> str:
+    least = f"{numbers[0]:,} to " if len(numbers) > 1 else ""
+    return f"{least}{_counted(numbers[-1], 'run')}{' of each domain' if simulated.in_turn else ''}"
+
+
+def numbers(simulated: ClusterSimulated) -> list[str]:
+    """Return the lines in which any run may change a number."""
+    lines = list[str]()
+    for step in simulated.steps if len(simulated.domains) <= MOST_IN_FULL else ():
+        lines += ["", f"  {one_line(step.step, LINE_LIMIT)}", *(f"    {line}" for line in _step(step, simulated))]
+    if simulated.in_turn:
+        lines += ["", "  each domain in turn, the worst first", *(f"    {line}" for line in _domains(simulated))]
+    if simulated.in_turn or simulated.keep is not None:
+        lines += ["", *(f"  {line}" for line in _keeping(simulated))]
+    return [line.rstrip() for line in lines]
+
+
+def _domains(simulated: ClusterSimulated) -> Iterator[str]:
+    rows = []
+    for of in simulated.domains[:MOST_LOSSES]:
+        few = f"{len(of.not_kept):,}"
+        cells = (*_cells(of.lost, of.more, of.missing, of.out), few)
+        rows.append(Row(of.domain, cells, (f"lacks {in_words(of.room)}",) if any(of.room) else ()))
+    yield from _table(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
+    if more := simulated.domains[MOST_LOSSES:]:
+        yield f"and {len(more):,} more, none worse"
+    yield "out: workloads that lose all their Pods at once, or of which none comes back"
+    if any(any(of.room) for of in simulated.domains[:MOST_LOSSES]):
+        yield "lacks: free room for the Pods that wait for want of it, the most in any run"
+
+
+def _kept(simulated: ClusterSimulated) -> str:
+    keep = USUAL_KEEP if simulated.keep is None else simulated.keep
+    return str(keep).replace("%", " %")
+
+
+def _keeping(simulated: ClusterSimulated) -> Iterator[str]:
+    """Yield the workloads that do not keep enough Pods, each with the domain in which it loses most."""
+    worst = dict[str, tuple[LossOfWorkload, str]]()
+    for of in simulated.domains:
+        for loss in of.not_kept:
+            if loss.workload not in worst or loss.kept.least < worst[loss.workload][0].kept.least:
+                worst[loss.workload] = loss, of.domain
+    keep = f"{_kept(simulated)} of {'their' if len(worst) != 1 else 'its'} Pods"
+    if isinstance(simulated.keep, int):
+        keep = _counted(simulated.keep, "Pod")
+    if not worst:
+        yield f"Every workload keeps {keep.replace('their', 'its')}, where no step moves them."
+        return
+    yield f"{_counted(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
+    losses = sorted(worst.values(), key=lambda of: of[0].by_share)
+    rows = [
+        Row(loss.workload, (f"{loss.pods:,}", ends_text(loss.kept), domain)) for loss, domain in losses[:MOST_LOSSES]
+    ]
+    titles = ("workload", "Pods", "keeps", "domain" if simulated.in_turn else "")
+    yield from (f"  {line}" for line in _table(titles, rows))
+    if len(losses) > MOST_LOSSES:
+        yield f"  and {len(losses) - MOST_LOSSES:,} more"
+
+
+def _chosen(simulated: ClusterSimulated) -> str:
+    where = f" of namespace {simulated.namespace}" if simulated.namespace else ""
+    return f"{where}{f' with {one_line(simulated.selector, LINE_LIMIT)}' if simulated.selector else ''}"
+
+
+def _step(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str]:
+    if step.drained is not None and not step.held:
+        yield drain_line(step.drained)
+    yield from held_lines(step.held, step.kept)
+    yield from violated_lines(step.violated)
+    yield _total(step.total)
+    few = len(step.whole) <= MOST_WHOLE
+    if listed := (*step.hurt, *(step.whole if few else ())):
+        yield ""
+        rows = [Row(of.workload, _cells(of.pods, of.lost, of.back, of.more), tuple(_remarks(of))) for of in listed]
+        yield from _table(("workload", "Pods", "lost", "back", "wait"), rows)
+    if not few:
+        yield ""
+        yield _whole(step)
+    if len(step.sums) > 1 or (simulated.by and step.sums):
+        yield ""
+        sums = [Row(of.name or NO_GROUP, _cells(*of[2:], of.broken)) for of in step.sums]
+        yield from _table((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
+    if step.elsewhere:
+        are = "is" if step.elsewhere == 1 else "are"
+        yield f"{_counted(step.elsewhere, 'workload')} that {are} not shown {are} hurt, too."
+
+
+def _cells(*ranges: Range) -> tuple[str, ...]:
+    return tuple(map(ends_text, ranges))
+
+
+def _total(total: Sum) -> str:
+    """Return what becomes of all Pods that are lost, such as `8 Pods are lost: 5 find room, 3 wait.`."""
+    lost, back, more, missing = map(ends_text, (total.lost, total.back, total.more, total.missing))
+    ends = [
+        *([f"{back} {'finds' if total.back == (1, 1, 1) else 'find'} room"] if total.back.most else []),
+        *([f"{more} more {'waits' if total.more == (1, 1, 1) else 'wait'} than before"] if total.more.most else []),
+        *([f"{missing} {_are(total.missing)} missing"] if total.missing.most else []),
+    ]
+    pods = "1 Pod is" if total.lost == (1, 1, 1) else f"{lost} Pods are" if total.lost.most else "No Pod is"
+    return f"{pods} lost{': ' if ends else ''}{', '.join(ends)}."
+
+
+def _whole(step: ClusterStep) -> str:
+    """Return how many workloads lose Pods and get all of them back."""
+    uneven = sum(of.uneven for of in step.whole)
+    skew = f"; of {uneven:,} the skew is then larger than maxSkew" if uneven else ""
+    lost = f"{ends_text(step.lost_by_whole)} Pods"
+    return f"{_counted(len(step.whole), 'workload')} lose {lost} and get all of them back{skew}."
+
+
+def _remarks(of: WorkloadResult) -> Iterator[str]:
+    """Yield why Pods of a workload wait, a line for each cause, and what else is wrong with it."""
+    if of.loses_all:
+        yield "loses all its Pods at once"
+    for cause, pods in list(of.causes.items())[:MOST_REASONS]:
+        yield f"{ends_text(pods)} {'waits' if pods == (1, 1, 1) else 'wait'}: {one_line(cause, 4 * LINE_LIMIT)}"
+    if len(of.causes) > MOST_REASONS:
+        yield f"and {len(of.causes) - MOST_REASONS} more reasons"
+    if of.waited and of.causes:
+        yield f"of these {of.waited:,} waited before"
+    yield from _missing(of)
+    if of.preempted.most:
+        yield f"{ends_text(of.preempted)} {_are(of.preempted)} preempted"
+    yield from (_skew(skew) for skew in of.skews if skew.exceeds)
+
+
+def _missing(of: WorkloadResult) -> Iterator[str]:
+    if of.stranded.most:
+        stay = "stays" if of.stranded == (1, 1, 1) else "stay"
+        yield f"{ends_text(of.stranded)} {stay} on nodes that nobody reaches, and {_are(of.stranded)} not made anew"
+    if of.leaving.most:
+        why = "until what it replaces is gone from nodes that nobody reaches"
+        yield f"{ends_text(of.leaving)} {_are(of.leaving)} missing {why}"
+    if of.queued.most:
+        yield f"{ends_text(of.queued)} {_are(of.queued)} missing: each is made only once those before it are ready"
+    if of.gone.most:
+        yield f"{ends_text(of.gone)} {_are(of.gone)} missing: no controller makes another"
+
+
+def _skew(of: SkewResult) -> str:
+    return f"skew {ends_text(of.skew)} by {of.topology_key}, more than maxSkew {of.max_skew}{but_in_all(of.exceeds)}"
+
+
+class Row(NamedTuple):
+    """A line of a table: the `cells` in its columns, and what is said below."""
+
+    name: str
+    cells: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def _table(titles: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a line with the titles of the columns, and for each row its cells, and what is said below."""
+    lines = [(one_line(row.name, LINE_LIMIT), *(one_line(cell, 63) for cell in row.cells)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
+
+    def aligned(cells: Sequence[str]) -> str:
+        right = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True)]
+        return "   ".join((f"{cells[0]:<{widths[0]}}", *right))
+
+    yield aligned(titles)
+    for row, line in zip(rows, lines, strict=True):
+        yield aligned(line)
+        yield from (f"  {remark}" for remark in row.remarks)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _are(number: Range) -> str:
+    return "is" if number == (1, 1, 1) else "are"
+
+
+def as_json(simulated: ClusterSimulated) -> str:
+    """Return the form `ClusterSimulation`, for programs."""
+    return json.dumps(
+        {
+            "apiVersion": OUTPUT_API_VERSION,
+            "kind": "ClusterSimulation",
+            "namespace": simulated.namespace,
+            "selector": simulated.selector,
+            "by": simulated.by,
+            "kubernetesVersion": f"1.{simulated.plan.start.features.minor}",
+            "ties": simulated.plan.start.ties,
+            "seed": simulated.seed,
+            "runs": max(of.runs for of in simulated.domains),
+            "early": simulated.early,
+            "steps": [_step_json(step, simulated.plan) for step in simulated.steps],
+            "keep": simulated.keep or USUAL_KEEP,
+            "domains": [_domain_json(of, simulated.plan) for of in simulated.domains],
+            "notJudged": list(simulated.not_judged),
+            "notes": list(simulated.notes),
+        },
+        indent=2,
+    )
+
+
+def _domain_json(of: DomainResult, plan: Plan) -> dict[str, object]:
+    return {
+        "domain": of.domain,
+        "runs": of.runs,
+        "lost": numbers_json(of.lost),
+        "more": numbers_json(of.more),
+        "missing": numbers_json(of.missing),
+        "out": numbers_json(of.out),
+        "notKept": [
+            {**_named(loss.workload, plan), "pods": loss.pods, "kept": numbers_json(loss.kept)} for loss in of.not_kept
+        ],
+        "lacks": {
+            "pods": of.room.pods,
+            "milliCpu": of.room.milli_cpu,
+            "memory": of.room.memory,
+            "ephemeralStorage": of.room.ephemeral_storage,
+            "others": dict(of.room.scalars),
+        },
+    }
+
+
+def _named(workload: str, plan: Plan) -> dict[str, object]:
+    ref = plan.workloads[workload].ref
+    return {"apiGroup": ref.group, "workload": f"{ref.kind}/{ref.name}", "namespace": ref.namespace}
+
+
+def _step_json(step: ClusterStep, plan: Plan) -> dict[str, object]:
+    return {
+        "step": step.step,
+        "total": _sum_json(step.total),
+        "sums": [{"name": of.name, **_sum_json(of)} for of in step.sums],
+        "workloads": [_workload_json(of, plan) for of in (*step.hurt, *step.whole)],
+        "elsewhere": step.elsewhere,
+        "held": {keeping(eviction, step.held, step.kept): share for eviction, share in step.held.items()},
+        **({"drained": drain_json(step.drained)} if step.drained is not None else {}),
+        "violated": dict(step.violated),
+    }
+
+
+def _sum_json(of: Sum) -> dict[str, object]:
+    return {name: numbers_json(bounds) for name, bounds in zip(of._fields[1:], of[1:], strict=True)}
+
+
+def _workload_json(of: WorkloadResult, plan: Plan) -> dict[str, object]:
+    return {
+        **_named(of.workload, plan),
+        "hurt": of.hurt,
+        "losesAll": of.loses_all,
+        "pods": numbers_json(of.pods),
+        "lost": numbers_json(of.lost),
+        "back": numbers_json(of.back),
+        "more": numbers_json(of.more),
+        "missing": numbers_json(of.missing),
+        "gone": numbers_json(of.gone),
+        "stranded": numbers_json(of.stranded),
+        "leaving": numbers_json(of.leaving),
+        "queued": numbers_json(of.queued),
+        "preempted": numbers_json(of.preempted),
+        "waitedBefore": of.waited,
+        "reasons": {cause: numbers_json(pods) for cause, pods in of.causes.items()},
+        "skews": [
+            {
+                "index": skew.position,
+                "topologyKey": skew.topology_key,
+                "maxSkew": skew.max_skew,
+                "skew": numbers_json(skew.skew),
+                "exceedsMaxSkew": skew.exceeds,
+            }
+            for skew in of.skews
+        ],
+    }

@@ -1,0 +1,224 @@
+"""
+One run of steps for all workloads of a cluster together, and what each step does to each of them.
+
+    step ──the Pods of each workload before and after──> those that move, run again, wait and why; the skew
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from random import Random
+from typing import NamedTuple
+
+from webhook.placement.room import amounts
+from webhook.scheduler.filtering import count_each
+from webhook.scheduler.framework import feasible_nodes
+from webhook.scheduler.profile import NODE_RESOURCES_FIT
+from webhook.scheduler.snapshot import Snapshot
+from webhook.simulation.disruption import Drained
+from webhook.simulation.pod import Pod, PodClass
+from webhook.simulation.run import HOUR, Plan, SimulatedRun
+from webhook.simulation.step import DELETE, LOSE
+
+PODS = "pods"  # The resource of which each Pod takes one.
+NOTHING_LACKING: Counter[str] = Counter()
+AT_ONCE = (LOSE, DELETE)  # Steps that take all Pods of their nodes at the same time.
+
+
+class ConstraintSkew(NamedTuple):
+    """The largest skew of a constraint, by the Pods that are there; `position` is its index in the list."""
+
+    position: int
+    topology_key: str
+    max_skew: int
+    skew: int
+
+    @property
+    def exceeds(self) -> bool:
+        return self.skew > self.max_skew
+
+
+class WorkloadOutcome(NamedTuple):
+    """
+    What a step does to a workload.
+
+    Of the Pods that `ran` before, so many are `lost`: evicted, deleted, or on a node that nobody reaches any more;
+    `preempted` of them for another Pod.  `running` are there with a node in the end.  Pods wait for `reasons`, all
+    where that are more than `waited` before any step; those that do so for want of room request this `room`, of each
+    resource; PODS is one.  Of those that are `missing`, `stranded` are still there on nodes that nobody reaches,
+    `leaving` are made once those that they replace are gone from such nodes, and `queued` once Pods before them are
+    ready; no controller makes the others.  It may have lost all `at_once`.
+    """
+
+    ran: int
+    running: int
+    lost: int = 0
+    preempted: int = 0
+    waited: int = 0
+    waiting: int = 0
+    missing: int = 0
+    stranded: int = 0
+    leaving: int = 0
+    queued: int = 0
+    reasons: Mapping[str, int] = {}
+    skews: tuple[ConstraintSkew, ...] = ()
+    room: Counter[str] = NOTHING_LACKING
+    at_once: bool = False
+
+    @property
+    def out(self) -> bool:
+        """Whether it loses all its Pods at once, or some and none comes back."""
+        return self.at_once or (self.lost > 0 and not self.back and not self.whole)
+
+    @property
+    def back(self) -> int:
+        """How many Pods have found a node."""
+        return max(0, self.running - self.ran + self.lost)
+
+    @property
+    def more(self) -> int:
+        """How many more Pods wait than before any step."""
+        return max(0, self.waiting - self.waited)
+
+    @property
+    def gone(self) -> int:
+        """How many of those missing no controller will make."""
+        return self.missing - self.stranded - self.leaving - self.queued
+
+    @property
+    def whole(self) -> bool:
+        """Whether no Pod is missing, and no more wait than before any step."""
+        return not self.missing and not self.more
+
+
+class ClusterOutcome(NamedTuple):
+    """
+    What a step has come to, of each of the `workloads` to which it does anything, or which is not whole.
+
+    Preemption has `violated` these PodDisruptionBudgets; `drained` is of a drain.
+    """
+
+    workloads: Mapping[str, WorkloadOutcome]
+    drained: Drained | None
+    violated: tuple[str, ...]
+
+
+def run_cluster(plan: Plan, seed: int, number: int) -> tuple[ClusterOutcome, ...]:
+    """Return the outcome after each step; `number` counts the runs of a seed."""
+    simulated = SimulatedRun(plan, Random(f"{seed}/{number}"))
+    outcomes, state = [], simulated.state
+    stranded_at_first = stranded = Counter(
+        pod.source
+        for name in state.ground.lost
+        for pod in plan.start.by_node.get(name, ())
+        if pod.spreads and not pod.home
+    )
+    for i, step in enumerate(plan.steps):
+        running, wanted = simulated.there - _waiting(simulated) - stranded, simulated.wanted.copy()
+        reached = state.ground.lost
+        drained = simulated.take(i, step)
+        for name in wanted.keys() | simulated.wanted.keys():  # A DaemonSet has as many Pods as nodes.
+            running[name] += simulated.wanted[name] - wanted[name]
+        cut_off = [pod for pod in state.pods_of(sorted(state.ground.lost)) if pod.active]
+        stranded = Counter(pod.source for pod in cut_off)
+        lost = simulated.moved + Counter(
+            pod.source for pod in cut_off if pod.node not in reached and simulated.is_older(pod)
+        )
+        step_outcomes = _Outcomes(simulated, running, lost, stranded, stranded_at_first, step.action in AT_ONCE)
+        outcomes.append(ClusterOutcome(dict(step_outcomes.of_workloads()), drained, tuple(simulated.violated)))
+        state.now += HOUR
+    return tuple(outcomes)
+
+
+def _waiting(simulated: SimulatedRun) -> Counter[str]:
+    return Counter(pod.source for _, _, pod in simulated.state.waiting)
+
+
+class _Outcomes:
+    """
+    What the last step of a run has done to the workloads of which so many Pods `ran` before and are `lost`, to all of
+    its nodes `at_once` or to one after the other; `stranded` are on nodes that nobody reaches, now and `at_first`.
+    """
+
+    def __init__(
+        self,
+        simulated: SimulatedRun,
+        ran: Counter[str],
+        lost: Counter[str],
+        stranded: Counter[str],
+        at_first: Counter[str],
+        at_once: bool,
+    ) -> None:
+        self.simulated, self.ran, self.lost, self.at_once = simulated, ran, lost, at_once
+        self.stranded, self.at_first = stranded, at_first
+        self.waiting: dict[str, list[Pod]] = {}
+        for _, _, pod in simulated.state.waiting:
+            self.waiting.setdefault(pod.source, []).append(pod)
+        self.leaving, self.queued, self.snapshot = simulated.waiting_anew, simulated.queued, simulated.state.snapshot()
+        self.whys: dict[object, tuple[str, bool]] = {}
+
+    def of_workloads(self) -> Iterator[tuple[str, WorkloadOutcome]]:
+        """Yield the outcome of each workload to which the step does anything, or which is not whole."""
+        for name in sorted(self.ran.keys() | self.simulated.there.keys() | self.waiting.keys()):
+            outcome, pods = self._outcome(name), self.waiting.get(name, [])
+            if outcome.lost or outcome.back or not outcome.whole:
+                outcome = outcome._replace(skews=self._skews(name, pods))
+                yield name, self._with_reasons(outcome, pods) if outcome.more else outcome
+
+    def _outcome(self, name: str) -> WorkloadOutcome:
+        """Return the numbers of Pods of a workload."""
+        at_first = self.simulated.plan.workloads.get(name)
+        ran, lost, there, waiting = self.ran[name], self.lost[name], self.simulated.there[name], self.waiting.get(name)
+        not_there = max(0, self.simulated.wanted[name] - there)
+        stranded = max(0, self.stranded[name] - self.at_first[name])
+        return WorkloadOutcome(
+            ran,
+            there - len(waiting or ()) - self.stranded[name],
+            lost,
+            self.simulated.preempted[name],
+            at_first.waiting if at_first is not None else 0,
+            len(waiting or ()),
+            not_there + stranded,
+            stranded,
+            leaving := min(not_there, self.leaving[name]),
+            min(not_there - leaving, self.queued[name]),
+            at_once=lost >= ran > 0 and (self.at_once or ran == 1),
+        )
+
+    def _with_reasons(self, outcome: WorkloadOutcome, pods: list[Pod]) -> WorkloadOutcome:
+        reasons, room = Counter[str](), Counter[str]()
+        for pod in pods:
+            reason, for_room = self._why(pod)
+            reasons[reason] += 1
+            if for_room:
+                room.update({PODS: 1, **dict(amounts(pod.requests))})
+        return outcome._replace(reasons=dict(reasons), room=+room)
+
+    def _why(self, pod: Pod) -> tuple[str, bool]:
+        """Return why a Pod waits, and whether it would not with more room; Pods that are alike wait for the same."""
+        alike = pod.of_class, pod.mounts, pod.nominated
+        if alike not in self.whys:
+            self.whys[alike] = self.simulated.why(pod), self._lacks_room(pod)
+        return self.whys[alike]
+
+    def _lacks_room(self, pod: Pod) -> bool:
+        of_class = pod.of_class
+        refusals = self.simulated.state.framework_of(pod).feasibility().refusals if not of_class.waits else ()
+        if not any(refusal.plugin == NODE_RESOURCES_FIT for refusal in refusals):
+            return False
+        filters = tuple(name for name in of_class.profile.filters if name != NODE_RESOURCES_FIT)
+        cycle = self.simulated.state.cycle_of(pod, self.snapshot)
+        return bool(feasible_nodes(replace(cycle, profile=replace(cycle.profile, filters=filters))))
+
+    def _skews(self, name: str, pods: list[Pod]) -> tuple[ConstraintSkew, ...]:
+        of_class = pods[-1].of_class if pods else self.simulated.classes.get(name)
+        return skews(of_class, self.snapshot, self.simulated) if of_class is not None else ()
+
+
+def skews(of_class: PodClass, snapshot: Snapshot, simulated: SimulatedRun) -> tuple[ConstraintSkew, ...]:
+    """Return the skew of each constraint of such Pods."""
+    counted = count_each(of_class.cycle(snapshot, simulated.state.features))
+    constraints = [(counts.constraint, counts.largest_skew) for counts in counted]
+    return tuple([ConstraintSkew(of.index, of.topology_key, of.max_skew, skew) for of, skew in constraints])
