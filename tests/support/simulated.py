@@ -9,15 +9,17 @@ from tests.support.placing import node, requesting
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS
 from webhook.objects.references import ObjectRef
+from webhook.placement.inferred_defaults import none_given
 from webhook.scheduler.affinity import RequiredNodeAffinity
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import features
 from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.profile import USUAL_PROFILES
 from webhook.scheduler.selectors import selecting
 from webhook.scheduler.snapshot import from_objects
 from webhook.simulation.cluster_results import cluster_results
 from webhook.simulation.cluster_run import run_cluster
-from webhook.simulation.controllers import SimulatedCluster
+from webhook.simulation.controllers import Makers, SimulatedCluster
 from webhook.simulation.node_changes import first_ground
 from webhook.simulation.planning import planned, planned_cluster
 from webhook.simulation.pod import Maker, PodClass
@@ -165,7 +167,8 @@ def simulated(objects, steps, *, runs=60, **fields):
 
 def cluster_plan(objects, steps, *, minor=33, **fields):
     """The plan to take these steps, of all workloads."""
-    return planned_cluster(cluster(*objects, minor=minor), [parse_step(one) for one in steps.split()], KINDS, **fields)
+    makers = Makers(cluster(*objects, minor=minor), KINDS, none_given, USUAL_PROFILES)
+    return planned_cluster(makers, [parse_step(one) for one in steps.split()], **fields)
 
 
 def simulated_cluster(objects, steps, *, runs=20, shown=None, **fields):

@@ -43,7 +43,7 @@ from webhook.scheduler.profile import Profiles
 from webhook.simulation import ties
 from webhook.simulation.cluster_results import WorkloadResult, cluster_results
 from webhook.simulation.cluster_run import ClusterOutcome, run_cluster
-from webhook.simulation.controllers import SIMULATED, SimulatedCluster
+from webhook.simulation.controllers import SIMULATED, Makers, SimulatedCluster
 from webhook.simulation.drain_remedies import drain_remedies
 from webhook.simulation.each_domain import domain_result, steps_of_each
 from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
@@ -157,7 +157,8 @@ def _run_cluster(
     known = clusters.read(source, args.kubernetes_version, lambda _: True, chosen.namespace)
     try:
         in_turn = steps_of_each(steps, known.snapshot.nodes)
-        made = {domain: _planned_cluster(args, known, taken, kinds, profiles) for domain, taken in in_turn.items()}
+        makers = Makers(_cluster(known), kinds, given_defaults(known.pods, known.others), profiles)
+        made = {domain: planned_cluster(makers, taken, args.ties or "") for domain, taken in in_turn.items()}
     except StepError as error:
         raise UsageError(str(error)) from error
     workloads = next(iter(made.values())).plan.workloads
@@ -202,7 +203,7 @@ def _of_domain(
     runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
 
     def of_runs(outcomes: Sequence[Sequence[ClusterOutcome]]) -> ClusterSimulated:
-        result = domain_result(domain, plan, outcomes, groups, simulated.keep or USUAL_KEEP)
+        result = domain_result(domain, plan, outcomes, groups, simulated.least_kept)
         return simulated._replace(steps=cluster_results(plan, outcomes, groups), domains=(result,))
 
     def is_unchanged(half: Sequence[Sequence[ClusterOutcome]], done: Sequence[Sequence[ClusterOutcome]]) -> bool:
@@ -225,19 +226,6 @@ def _keep(args: argparse.Namespace) -> IntOrPercent | None:
     if not keep or (isinstance(keep, str) and int(keep[:-1]) > 100):
         raise UsageError(f'--keep: found "{args.keep}", wanted a percentage such as {USUAL_KEEP}, or a number of Pods')
     return keep
-
-
-def _planned_cluster(
-    args: argparse.Namespace, known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
-) -> Planned:
-    return planned_cluster(
-        _cluster(known),
-        steps,
-        kinds,
-        tie_breaking=args.ties or "",
-        defaults=given_defaults(known.pods, known.others),
-        profiles=profiles,
-    )
 
 
 def _cluster(known: Known) -> SimulatedCluster:

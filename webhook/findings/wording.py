@@ -34,6 +34,11 @@ def one_line(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+def number_of(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 Pod` or `2,000 Pods`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def object_name(about: str) -> str:
     """Return the name of an object for a message, in one line."""
     return _shortened(one_line(about, LINE_LIMIT), OBJECT_LIMIT) or "an object"
@@ -162,3 +167,10 @@ def some(names: Iterable[str], most: int = 3) -> str:
     ordered = sorted(names)
     shown = ", ".join(one_line(name, NAME_LIMIT) for name in ordered[:most])
     return f"{shown} and {len(ordered) - most} more" if len(ordered) > most else shown
+
+
+def first_of(names: Iterable[str], most: int, limit: int = LINE_LIMIT) -> str:
+    """Return the first `most` names as they come, each cut at `limit`, and how many more there are."""
+    every = list(names)
+    shown = ", ".join(one_line(name, limit) for name in every[:most])
+    return f"{shown} and {len(every) - most:,} more" if len(every) > most else shown

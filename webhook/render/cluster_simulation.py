@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, number_of, one_line
 from webhook.objects.fields import IntOrPercent
 from webhook.objects.reading import printable
 from webhook.placement.room import in_words
@@ -59,6 +59,11 @@ class ClusterSimulated(NamedTuple):
     early: bool = False
 
     @property
+    def least_kept(self) -> IntOrPercent:
+        """How much of a workload is to be kept."""
+        return USUAL_KEEP if self.keep is None else self.keep
+
+    @property
     def in_turn(self) -> bool:
         """Whether domains are taken in turn."""
         return self.domains[0].domain != NO_DOMAIN
@@ -83,19 +88,19 @@ def text(simulated: ClusterSimulated) -> str:
 def _head(simulated: ClusterSimulated) -> Iterator[str]:
     plan, runs = simulated.plan, sorted({of.runs for of in simulated.domains})
     version = f"Kubernetes 1.{plan.start.features.minor}"
-    all_of = f"The whole cluster, {_counted(len(plan.workloads), 'workload')}"
+    all_of = f"The whole cluster, {number_of(len(plan.workloads), 'workload')}"
     yield f"{all_of}, {_runs(runs, simulated)} with seed {simulated.seed}, {version}."
     yield f"  {ties_in_words(plan)} Pods are ready as soon as they are bound."
     if simulated.early:
         yield "  Runs have ended where the second half of them changed no number below."
     if simulated.shown < len(plan.workloads):
-        yield f"  Shown: {_counted(simulated.shown, 'workload')}{_chosen(simulated)}."
+        yield f"  Shown: {number_of(simulated.shown, 'workload')}{_chosen(simulated)}."
     yield from (f"  {line}" for line in (*simulated.notes, *gaps_in_words(simulated.not_judged)))
 
 
 def _runs(numbers: Sequence[int], simulated: ClusterSimulated) -> str:
     least = f"{numbers[0]:,} to " if len(numbers) > 1 else ""
-    return f"{least}{_counted(numbers[-1], 'run')}{' of each domain' if simulated.in_turn else ''}"
+    return f"{least}{number_of(numbers[-1], 'run')}{' of each domain' if simulated.in_turn else ''}"
 
 
 def numbers(simulated: ClusterSimulated) -> list[str]:
@@ -125,8 +130,7 @@ def _domains(simulated: ClusterSimulated) -> Iterator[str]:
 
 
 def _kept(simulated: ClusterSimulated) -> str:
-    keep = USUAL_KEEP if simulated.keep is None else simulated.keep
-    return str(keep).replace("%", " %")
+    return str(simulated.least_kept).replace("%", " %")
 
 
 def _keeping(simulated: ClusterSimulated) -> Iterator[str]:
@@ -138,11 +142,11 @@ def _keeping(simulated: ClusterSimulated) -> Iterator[str]:
                 worst[loss.workload] = loss, of.domain
     keep = f"{_kept(simulated)} of {'their' if len(worst) != 1 else 'its'} Pods"
     if isinstance(simulated.keep, int):
-        keep = _counted(simulated.keep, "Pod")
+        keep = number_of(simulated.keep, "Pod")
     if not worst:
         yield f"Every workload keeps {keep.replace('their', 'its')}, where no step moves them."
         return
-    yield f"{_counted(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
+    yield f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
     losses = sorted(worst.values(), key=lambda of: of[0].by_share)
     rows = [
         Row(loss.workload, (f"{loss.pods:,}", ends_text(loss.kept), domain)) for loss, domain in losses[:MOST_LOSSES]
@@ -178,7 +182,7 @@ def _step(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str]:
         yield from _table((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
     if step.elsewhere:
         are = "is" if step.elsewhere == 1 else "are"
-        yield f"{_counted(step.elsewhere, 'workload')} that {are} not shown {are} hurt, too."
+        yield f"{number_of(step.elsewhere, 'workload')} that {are} not shown {are} hurt, too."
 
 
 def _cells(*ranges: Range) -> tuple[str, ...]:
@@ -202,7 +206,7 @@ def _whole(step: ClusterStep) -> str:
     uneven = sum(of.uneven for of in step.whole)
     skew = f"; of {uneven:,} the skew is then larger than maxSkew" if uneven else ""
     lost = f"{ends_text(step.lost_by_whole)} Pods"
-    return f"{_counted(len(step.whole), 'workload')} lose {lost} and get all of them back{skew}."
+    return f"{number_of(len(step.whole), 'workload')} lose {lost} and get all of them back{skew}."
 
 
 def _remarks(of: WorkloadResult) -> Iterator[str]:
@@ -248,7 +252,7 @@ class Row(NamedTuple):
 
 def _table(titles: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
     """Yield a line with the titles of the columns, and for each row its cells, and what is said below."""
-    lines = [(one_line(row.name, LINE_LIMIT), *(one_line(cell, 63) for cell in row.cells)) for row in rows]
+    lines = [(one_line(row.name, LINE_LIMIT), *(one_line(cell, NAME_LIMIT) for cell in row.cells)) for row in rows]
     widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
 
     def aligned(cells: Sequence[str]) -> str:
@@ -259,10 +263,6 @@ def _table(titles: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
     for row, line in zip(rows, lines, strict=True):
         yield aligned(line)
         yield from (f"  {remark}" for remark in row.remarks)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _are(number: Range) -> str:
@@ -284,7 +284,7 @@ def as_json(simulated: ClusterSimulated) -> str:
             "runs": max(of.runs for of in simulated.domains),
             "early": simulated.early,
             "steps": [_step_json(step, simulated.plan) for step in simulated.steps],
-            "keep": simulated.keep or USUAL_KEEP,
+            "keep": simulated.least_kept,
             "domains": [_domain_json(of, simulated.plan) for of in simulated.domains],
             "notJudged": list(simulated.not_judged),
             "notes": list(simulated.notes),
@@ -297,10 +297,7 @@ def _domain_json(of: DomainResult, plan: Plan) -> dict[str, object]:
     return {
         "domain": of.domain,
         "runs": of.runs,
-        "lost": numbers_json(of.lost),
-        "more": numbers_json(of.more),
-        "missing": numbers_json(of.missing),
-        "out": numbers_json(of.out),
+        **_ranges_json(of),
         "notKept": [
             {**_named(loss.workload, plan), "pods": loss.pods, "kept": numbers_json(loss.kept)} for loss in of.not_kept
         ],
@@ -322,8 +319,8 @@ def _named(workload: str, plan: Plan) -> dict[str, object]:
 def _step_json(step: ClusterStep, plan: Plan) -> dict[str, object]:
     return {
         "step": step.step,
-        "total": _sum_json(step.total),
-        "sums": [{"name": of.name, **_sum_json(of)} for of in step.sums],
+        "total": _ranges_json(step.total),
+        "sums": [{"name": of.name, **_ranges_json(of)} for of in step.sums],
         "workloads": [_workload_json(of, plan) for of in (*step.hurt, *step.whole)],
         "elsewhere": step.elsewhere,
         "held": {keeping(eviction, step.held, step.kept): share for eviction, share in step.held.items()},
@@ -332,8 +329,9 @@ def _step_json(step: ClusterStep, plan: Plan) -> dict[str, object]:
     }
 
 
-def _sum_json(of: Sum) -> dict[str, object]:
-    return {name: numbers_json(bounds) for name, bounds in zip(of._fields[1:], of[1:], strict=True)}
+def _ranges_json(of: DomainResult | Sum | WorkloadResult) -> dict[str, object]:
+    """Return the ranges among the fields, by the names of these."""
+    return {name: numbers_json(value) for name, value in of._asdict().items() if isinstance(value, Range)}
 
 
 def _workload_json(of: WorkloadResult, plan: Plan) -> dict[str, object]:
@@ -341,16 +339,7 @@ def _workload_json(of: WorkloadResult, plan: Plan) -> dict[str, object]:
         **_named(of.workload, plan),
         "hurt": of.hurt,
         "losesAll": of.loses_all,
-        "pods": numbers_json(of.pods),
-        "lost": numbers_json(of.lost),
-        "back": numbers_json(of.back),
-        "more": numbers_json(of.more),
-        "missing": numbers_json(of.missing),
-        "gone": numbers_json(of.gone),
-        "stranded": numbers_json(of.stranded),
-        "leaving": numbers_json(of.leaving),
-        "queued": numbers_json(of.queued),
-        "preempted": numbers_json(of.preempted),
+        **_ranges_json(of),
         "waitedBefore": of.waited,
         "reasons": {cause: numbers_json(pods) for cause, pods in of.causes.items()},
         "skews": [

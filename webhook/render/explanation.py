@@ -11,7 +11,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 from webhook.objects.names import HOSTNAME
 from webhook.objects.reading import printable
 from webhook.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
@@ -120,7 +120,7 @@ def _lines(explained: Explained, now: datetime) -> Iterator[str]:
     subject, explanation = explained.subject, explained.explanation
     if explained.waiting:
         number = len(explained.waiting)
-        wait = f"{number:,} of {_many(explained.pods, 'Pod')} {'waits' if number == 1 else 'wait'}"
+        wait = f"{number:,} of {number_of(explained.pods, 'Pod')} {'waits' if number == 1 else 'wait'}"
         command = asking(subject.ref.namespace, explained.waiting[0])
         yield f"{wait}: {one_line(_some(explained.waiting), LINE_LIMIT)}; {command} says why"
     yield headline(explained)
@@ -191,7 +191,7 @@ def headline(explained: Explained) -> str:
     preemption = explanation.preemption
     helped = preemption is not None and preemption.helps and not (subject.node or subject.pod.terminating)
     none = "no node passes, but preemption helps" if helped else "no node passes"
-    nodes = f"{passing:,} of {_many(number, 'node')} {_pass(passing)}" if passing else none
+    nodes = f"{passing:,} of {number_of(number, 'node')} {_pass(passing)}" if passing else none
     nodes += "".join(f"; {meaning}" for meaning in meant(misspelt_keys(explanation.cycle)))
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
     if unknown and passing:
@@ -222,7 +222,7 @@ def _causes(explanation: Explanation) -> Iterator[str]:
     for (plugin, reason), nodes in sorted(refused.items(), key=lambda cause: -cause[1].bit_count())[:MOST_ROWS]:
         many = nodes.bit_count()
         words = " or ".join(_words(plugin, (reason,), nodes, explanation, many == 1))
-        yield one_line(f"{many:,} of {_many(number, 'node')} {words}", 2 * LINE_LIMIT)
+        yield one_line(f"{many:,} of {number_of(number, 'node')} {words}", 2 * LINE_LIMIT)
 
 
 def meant(misspelt: Mapping[str, str]) -> Iterator[str]:
@@ -317,10 +317,6 @@ def _some(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - MOST_NODES_SHOWN:,} more" if len(names) > MOST_NODES_SHOWN else shown
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _pass(number: int) -> str:
     return "passes" if number == 1 else "pass"
 
@@ -348,7 +344,9 @@ def _nodes_alike(explained: ConstraintExplained, explanation: Explanation) -> st
         return ""
     counts, outcome = [domain.match_num for domain in domains], outcomes.pop()
     least, most = min(counts), max(counts)
-    pods = f"{least:,} to {most:,} Pods each" if least < most else f"{_many(most, 'Pod')} each" if most else "no Pods"
+    pods = (
+        f"{least:,} to {most:,} Pods each" if least < most else f"{number_of(most, 'Pod')} each" if most else "no Pods"
+    )
     return f"{len(domains):,} nodes, {pods}: {'all pass' if outcome == 'passes' else f'each {outcome}'}"
 
 
@@ -375,13 +373,13 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
         yield "the selector does not match the Pod itself"
     if unlabelled := explained.unlabelled.bit_count():
         outcome = "refused (missing required label)" if constraint.hard else "least preferred"
-        yield f"{_many(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
+        yield f"{number_of(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
 
 
 def too_few_domains(constraint: Constraint, eligible: int) -> Iterator[str]:
     """Yield that the minimum is 0, if there are fewer eligible domains than minDomains."""
     if constraint.hard and eligible < constraint.min_domains:
-        few = f"{_many(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
+        few = f"{number_of(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
         yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
 
 
@@ -429,7 +427,7 @@ def _row(domain: Domain, explained: ConstraintExplained, explanation: Explanatio
 def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explanation) -> str:
     number = domain.nodes.bit_count()
     shut = (
-        f"{domain.shut.bit_count():,} of {_many(number, 'node')} {_why(domain.shut, explanation)}"
+        f"{domain.shut.bit_count():,} of {number_of(number, 'node')} {_why(domain.shut, explanation)}"
         if domain.shut
         else ""
     )
@@ -563,7 +561,7 @@ def preferred(explanation: Explanation) -> str:
     shown = [
         f"{name} ({explanation.total[name]})" if name in explanation.total else name for name in best[:MOST_NODES_SHOWN]
     ]
-    more = f" and {_many(len(best) - MOST_NODES_SHOWN, 'more node')}" if len(best) > MOST_NODES_SHOWN else ""
+    more = f" and {number_of(len(best) - MOST_NODES_SHOWN, 'more node')}" if len(best) > MOST_NODES_SHOWN else ""
     scored = ", the best scores first" if explanation.total else ""
     return f"Nodes that pass{scored}: {', '.join(shown)}{more}."
 

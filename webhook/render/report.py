@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import one_line
+from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import Scaling
 from webhook.placement.subject import FROM_POD
@@ -209,21 +209,15 @@ def spread_remarks(spread: Spread) -> Iterator[str]:
         return
     key = spread.constraint.topology_key
     if shared := spread.shared:
-        yield f"{key}: also counts {some([f'{name} ({number:,})' for name, number in shared.items()])}"
+        named = [f"{name} ({number:,})" for name, number in shared.items()]
+        yield f"{key}: also counts {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
     if spread.closed and spread.constraint.hard:
-        yield f"{key}: counts {some(spread.closed)}, where no node takes these Pods"
+        yield f"{key}: counts {first_of(spread.closed, SHOWN_OTHERS, NAME_LIMIT)}, where no node takes these Pods"
     if spread.unlabelled:
-        yield f"{key}: {_many(spread.unlabelled, 'node')} without the label"
+        yield f"{key}: {number_of(spread.unlabelled, 'node')} without the label"
     eligible, wanted = len(spread.counted.eligible), spread.constraint.min_domains
     if spread.constraint.hard and eligible < wanted:
-        yield f"{key}: {_many(eligible, 'domain')}, fewer than minDomains {wanted}"
-
-
-def some(names: Iterable[str], limit: int = 63) -> str:
-    """Return the first of some names, each cut at `limit`, and how many more there are."""
-    every = [one_line(name, limit) for name in names]
-    more = f" and {len(every) - SHOWN_OTHERS:,} more" if len(every) > SHOWN_OTHERS else ""
-    return f"{', '.join(every[:SHOWN_OTHERS])}{more}"
+        yield f"{key}: {number_of(eligible, 'domain')}, fewer than minDomains {wanted}"
 
 
 def _findings(workload: ReportedWorkload) -> Iterator[str]:
@@ -241,7 +235,7 @@ def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
     by_place = Counter(places(reach) for reach in workload.pinned.values())
     if by_place:
         named = [f"{place} ({number:,} claim{'s' * (number > 1)})" for place, number in sorted(by_place.items())]
-        yield f"its claims pin Pods to {some(named)}"
+        yield f"its claims pin Pods to {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
 
 
 def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
@@ -273,10 +267,10 @@ def size_words(report: Report) -> str:
     """Return how many workloads, Pods, nodes and zones there are."""
     summary = report.summary
     waiting = f", {summary.waiting:,} of them waiting," if summary.waiting else ""
-    what = f"{_many(summary.workloads, 'workload')} with {_many(summary.pods, 'Pod')}{waiting}"
+    what = f"{number_of(summary.workloads, 'workload')} with {number_of(summary.pods, 'Pod')}{waiting}"
     if report.nodes is None or report.zones is None:
         return f"{what.rstrip(',')}; their nodes and zones are {NOT_KNOWN}."
-    return f"{what} on {_many(report.nodes, 'node')} in {_many(report.zones, 'zone')}."
+    return f"{what} on {number_of(report.nodes, 'node')} in {number_of(report.zones, 'zone')}."
 
 
 def _sums(report: Report, titles: Titles) -> Iterator[str]:
@@ -293,7 +287,7 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
             f"of those with two Pods or more, {summary.lost:,} would lose every Pod with one zone."
         )
     if summary.idle:
-        yield f"{_many(summary.idle, 'constraint')} {'spreads' if summary.idle == 1 else 'spread'} nothing."
+        yield f"{number_of(summary.idle, 'constraint')} {'spreads' if summary.idle == 1 else 'spread'} nothing."
     if titles.policy:
         yield from policy_sums(report, titles)
 
@@ -307,24 +301,20 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     at_update = f"{summary.denied_updates:,} denied at the next update, its Pods included"
     yield f"{at_update}; {summary.denied_creates:,} if created anew."
     if summary.assumed:
-        beyond = f"{_many(summary.assumed, 'workload')} {'is' if summary.assumed == 1 else 'are'} beyond maxSkew"
+        beyond = f"{number_of(summary.assumed, 'workload')} {'is' if summary.assumed == 1 else 'are'} beyond maxSkew"
         in_force = titles.compare or titles.policy
         yield f"{beyond} only by default constraints of {in_force}, which is taken to be in force."
     if not titles.compare:
-        yield f"{_many(summary.defaulted, 'Pod')} would be given default constraints."
+        yield f"{number_of(summary.defaulted, 'Pod')} would be given default constraints."
         return
     change = ", ".join(
-        f"{_many(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(summary.defaults_change.items())
+        f"{number_of(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(summary.defaults_change.items())
     )
-    yield f"{_many(summary.changed, 'workload')} fared otherwise under {titles.compare}."
+    yield f"{number_of(summary.changed, 'workload')} fared otherwise under {titles.compare}."
     yield f"Default constraints: {change}." if change else "No Pod would be given other default constraints."
 
 
 DEFAULTS = {"new": "would be given some at all", "other": "would be given others", "no more": "would be given none"}
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 # For programs

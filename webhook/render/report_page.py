@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, first_of, number_of, one_line
 from webhook.objects.fields import path_text
 from webhook.objects.references import ObjectKey
 from webhook.placement.commands import asking
@@ -35,6 +35,7 @@ from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
 from webhook.render.report import (
     NOT_KNOWN,
+    SHOWN_OTHERS,
     Titles,
     answer_word,
     autoscaled,
@@ -45,7 +46,6 @@ from webhook.render.report import (
     policy_sums,
     size_words,
     skew_words,
-    some,
     spread_remarks,
 )
 from webhook.report.impact import GRAVITY
@@ -185,7 +185,7 @@ def _curve(report: Report) -> Curve | None:
     points.append(f"{width},{height}")
     every, half = sum(share == 1 for share in shares), sum(HALF <= share < 1 for share in shares)
     words = (
-        f"Of {_many(len(shares), 'workload')} with two Pods or more, {every:,} would lose every Pod with one zone, "
+        f"Of {number_of(len(shares), 'workload')} with two Pods or more, {every:,} would lose every Pod with one zone, "
         f"{half:,} half of them or more. The one in the middle would lose {share_text(shares[len(shares) // 2])}."
     )
     return Curve(" ".join(points), len(shares), words)
@@ -206,8 +206,8 @@ def _causes(
     return [
         {
             "cause": one_line(cause, 4 * LINE_LIMIT),
-            "pods": _many(numbers[cause], "Pod"),
-            "workloads": some(dict.fromkeys(_name(workload) for workload, _ in groups), LINE_LIMIT),
+            "pods": number_of(numbers[cause], "Pod"),
+            "workloads": first_of(dict.fromkeys(_name(workload) for workload, _ in groups), SHOWN_OTHERS),
             "groups": [_waiting(workload, group, now) for workload, group in groups],
         }
         for cause, groups in sorted(by_cause.items(), key=lambda entry: -numbers[entry[0]])
@@ -216,10 +216,11 @@ def _causes(
 
 def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -> dict[str, object]:
     others = [name for name in group.names if name != group.subject.ref.name]
+    wait = "waits" if len(others) == 1 else "wait"
     row: dict[str, object] = {
         "workload": _name(workload),
-        "pods": _many(len(group.names), "Pod"),
-        "like": f"{_many(len(others), 'more Pod')} wait{'s' * (len(others) == 1)} alike: {some(others, LINE_LIMIT)}."
+        "pods": number_of(len(group.names), "Pod"),
+        "like": f"{number_of(len(others), 'more Pod')} {wait} alike: {first_of(others, SHOWN_OTHERS)}."
         if others
         else "",
         "explained": None,
@@ -408,7 +409,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
         "key": constraint.topology_key.rpartition("/")[2],
         "many": many,
         "bars": [
-            Bar(name, _many(number, "domain") if many else f"{number:,}", scaled(number, widest, length), remark)
+            Bar(name, number_of(number, "domain") if many else f"{number:,}", scaled(number, widest, length), remark)
             for name, number, remark in bars
         ],
         "no_bars": "No domain counts." if counted is not None else "Not known without nodes.",
@@ -432,10 +433,6 @@ def _by_number(counted: DomainCounts) -> Iterator[tuple[str, int, str]]:
         numbers[0] += without
     order = sorted(numbers, reverse=True)
     for number in order[:MOST_BARS]:
-        yield f"{_many(number, 'Pod')}", numbers[number], ""
+        yield f"{number_of(number, 'Pod')}", numbers[number], ""
     if rest := order[MOST_BARS:]:
         yield f"{rest[0]} or fewer", sum(numbers[number] for number in rest), ""
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, first_of, one_line
 from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import Command
@@ -315,10 +315,10 @@ def waiting_lines(result: StepResult) -> Iterator[str]:
             yield f"  and {len(result.reasons) - MOST_REASONS} more reasons"
     if result.others.most > 0:
         pods, wait = ("Pod", "waits") if result.others == (1, 1, 1) else ("Pods", "wait")
-        which = some(map(_of_workload, result.waiting_others.items()))
+        which = first_of(map(_of_workload, result.waiting_others.items()), MOST_REASONS)
         yield f"{ends_text(result.others)} more {pods} of other workloads {wait} than before: {which}."
     if result.preempted:
-        yield f"kube-scheduler preempts {some(map(_of_workload, result.preempted.items()))}."
+        yield f"kube-scheduler preempts {first_of(map(_of_workload, result.preempted.items()), MOST_REASONS)}."
 
 
 def _of_workload(of: tuple[str, Range]) -> str:
@@ -339,13 +339,6 @@ def _lost(named: tuple[str, float]) -> str:
     """Return the name of a Pod that is lost, and in how many runs if not in all."""
     name, share = named
     return f"{name.removeprefix('Pod ')}{but_in_all(share)}"
-
-
-def some(names: Iterable[str]) -> str:
-    """Return a few names, and how many there are more."""
-    shown = [one_line(name, LINE_LIMIT) for name in names]
-    more = f" and {len(shown) - MOST_REASONS:,} more" if len(shown) > MOST_REASONS else ""
-    return f"{', '.join(shown[:MOST_REASONS])}{more}"
 
 
 def drain_line(drained: OfDrain) -> str:
@@ -387,7 +380,7 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         yield f"{range_text(result.missing)} {pods} missing: {_why_missing(result)}."
     if result.lost:
         pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
-        yield f"{pods} deleted that no controller replaces: {some(map(_lost, result.lost.items()))}."
+        yield f"{pods} deleted that no controller replaces: {first_of(map(_lost, result.lost.items()), MOST_REASONS)}."
     yield from held_lines(result.held, result.kept)
     yield from _drain_remedy_lines(result.drain_remedies)
     yield from violated_lines(result.violated)
@@ -442,7 +435,8 @@ def keeping(
 ) -> str:
     """Return which budgets keep which Pods on a node."""
     share, pods_by_share = held[eviction], kept_pods[eviction].pods.items()
-    pods = some(f"{name}{but_in_all(of)}" if of < share else name for name, of in pods_by_share)
+    named = (f"{name}{but_in_all(of)}" if of < share else name for name, of in pods_by_share)
+    pods = first_of(named, MOST_REASONS)
     *others, last = (one_line(name, LINE_LIMIT) for name in eviction.budgets)
     if not others:
         return f"PodDisruptionBudget {last} keeps {pods} on {eviction.node}"

@@ -16,13 +16,12 @@ from webhook.placement.room import amounts
 from webhook.scheduler.filtering import count_each
 from webhook.scheduler.framework import feasible_nodes
 from webhook.scheduler.profile import NODE_RESOURCES_FIT
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.resources import PODS
 from webhook.simulation.disruption import Drained
-from webhook.simulation.pod import Pod, PodClass
+from webhook.simulation.pod import Pod
 from webhook.simulation.run import HOUR, Plan, SimulatedRun
 from webhook.simulation.step import DELETE, LOSE
 
-PODS = "pods"  # The resource of which each Pod takes one.
 NOTHING_LACKING: Counter[str] = Counter()
 AT_ONCE = (LOSE, DELETE)  # Steps that take all Pods of their nodes at the same time.
 
@@ -116,7 +115,7 @@ def run_cluster(plan: Plan, seed: int, number: int) -> tuple[ClusterOutcome, ...
         if pod.spreads and not pod.home
     )
     for i, step in enumerate(plan.steps):
-        running, wanted = simulated.there - _waiting(simulated) - stranded, simulated.wanted.copy()
+        running, wanted = simulated.there - simulated.waiting - stranded, simulated.wanted.copy()
         reached = state.ground.lost
         drained = simulated.take(i, step)
         for name in wanted.keys() | simulated.wanted.keys():  # A DaemonSet has as many Pods as nodes.
@@ -130,10 +129,6 @@ def run_cluster(plan: Plan, seed: int, number: int) -> tuple[ClusterOutcome, ...
         outcomes.append(ClusterOutcome(dict(step_outcomes.of_workloads()), drained, tuple(simulated.violated)))
         state.now += HOUR
     return tuple(outcomes)
-
-
-def _waiting(simulated: SimulatedRun) -> Counter[str]:
-    return Counter(pod.source for _, _, pod in simulated.state.waiting)
 
 
 class _Outcomes:
@@ -213,12 +208,10 @@ class _Outcomes:
         return bool(feasible_nodes(replace(cycle, profile=replace(cycle.profile, filters=filters))))
 
     def _skews(self, name: str, pods: list[Pod]) -> tuple[ConstraintSkew, ...]:
+        """Return the skew of each constraint of the Pods that wait, or that were moved."""
         of_class = pods[-1].of_class if pods else self.simulated.classes.get(name)
-        return skews(of_class, self.snapshot, self.simulated) if of_class is not None else ()
-
-
-def skews(of_class: PodClass, snapshot: Snapshot, simulated: SimulatedRun) -> tuple[ConstraintSkew, ...]:
-    """Return the skew of each constraint of such Pods."""
-    counted = count_each(of_class.cycle(snapshot, simulated.state.features))
-    constraints = [(counts.constraint, counts.largest_skew) for counts in counted]
-    return tuple([ConstraintSkew(of.index, of.topology_key, of.max_skew, skew) for of, skew in constraints])
+        if of_class is None:
+            return ()
+        counted = count_each(of_class.cycle(self.snapshot, self.simulated.state.features))
+        constraints = [(counts.constraint, counts.largest_skew) for counts in counted]
+        return tuple([ConstraintSkew(of.index, of.topology_key, of.max_skew, skew) for of, skew in constraints])

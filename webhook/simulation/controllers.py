@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.objects.fields import Raw, as_mapping
+from webhook.objects.fields import Raw
 from webhook.objects.jobs import JobReplacement, read_job_replacement
 from webhook.objects.kinds import APPS, CORE, Kinds
 from webhook.objects.pod_object import PodObject, read_pod
@@ -21,7 +21,6 @@ from webhook.objects.pod_templates import (
 )
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, Owner
-from webhook.objects.update_strategies import read_stateful_set_update
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.created_pods import read_creation
 from webhook.placement.inferred_defaults import DefaultsOf
@@ -83,7 +82,8 @@ class Makers:
 
     def makes_anew(self, owner: Owner) -> bool:
         """Return whether the controller of a Pod's owner is simulated, and makes another Pod in place of it."""
-        return owner.key("")[:2] in MAKING_ANEW
+        key = owner.key("")
+        return (key.group, key.kind) in MAKING_ANEW
 
     def _next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
         """Return the next Pod of what makes Pods; None if it has no template."""
@@ -112,12 +112,15 @@ class Makers:
         if key not in self._makers:
             subject = self._next(raw) if raw is not None else None
             of_class = self._class(subject)[0] if subject is not None else self.as_it_is(pod)
+            workload = read_workload_object(raw) if raw is not None else None
             volumes = self.volumes_of(pod)
-            if raw is not None and subject is not None:
-                volumes = self._volumes(subject, read_workload_object(raw))
-            job = read_job_replacement(raw) if raw is not None and key[:2] == OF_JOB else JobReplacement(False, None)
+            if workload is not None and subject is not None:
+                volumes = self._volumes(subject, workload)
+            job = JobReplacement(False, None)
+            if raw is not None and (key.group, key.kind) == OF_JOB:
+                job = read_job_replacement(raw)
             stateful = owner.kind == STATEFUL
-            ordered = stateful and read_stateful_set_update(as_mapping((raw or {}).get("spec"))).ordered
+            ordered = stateful and (workload is None or workload.stateful_set_update.ordered)
             replaces = stateful or job.waits
             self._makers[key] = Maker(of_class, replaces, volumes=volumes, retries=job.retries, ordered=ordered)
         if owner.kind != STATEFUL and raw is not None and read_workload_object(raw).volume_claim_templates:

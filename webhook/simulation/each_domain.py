@@ -15,7 +15,8 @@ from typing import NamedTuple
 from webhook.objects.fields import IntOrPercent, scaled
 from webhook.scheduler.fit import CPU, MEMORY, STORAGE, Lack
 from webhook.scheduler.nodes import Nodes
-from webhook.simulation.cluster_run import PODS, ClusterOutcome, WorkloadOutcome
+from webhook.scheduler.resources import PODS
+from webhook.simulation.cluster_run import ClusterOutcome, WorkloadOutcome
 from webhook.simulation.results import Range, ranged
 from webhook.simulation.run import Plan
 from webhook.simulation.step import EACH, Step, StepError

@@ -22,14 +22,14 @@ from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import read_object
 from webhook.scheduler.taints import read_limited_tolerations
 from webhook.scheduler.volumes import read_mounts
-from webhook.simulation.controllers import Makers
+from webhook.simulation.controllers import OF_JOB, Makers
 from webhook.simulation.disruption import Budget
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.pod import InitialPod, Maker, PodClass
 
 DAEMON_SET = "DaemonSet"
 # Owners of Pods that have no subresource scale.
-WITHOUT_SCALE = frozenset({("apps", DAEMON_SET), ("batch", "Job"), ("", "Node")})
+WITHOUT_SCALE = frozenset({("apps", DAEMON_SET), OF_JOB, ("", "Node")})
 
 
 def initial_pod(pod: PodObject, controllers: Makers, makers: Sequence[Maker], preempting: int) -> InitialPod | None:

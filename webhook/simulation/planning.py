@@ -151,28 +151,18 @@ def planned(
     return Planned(plan, tuple(not_judged), tuple(notes), situation.preempting)
 
 
-def planned_cluster(
-    cluster: SimulatedCluster,
-    steps: Sequence[Step],
-    kinds: Kinds = KINDS,
-    *,
-    tie_breaking: str = "",
-    defaults: DefaultsOf = none_given,
-    profiles: Profiles = USUAL_PROFILES,
-) -> Planned:
+def planned_cluster(makers: Makers, steps: Sequence[Step], tie_breaking: str = "") -> Planned:
     """
     Return all that runs need to simulate steps of all workloads of a cluster together, of which all Pods are known;
     StepError for a step that does nothing, or that is about one workload.
     """
-    makers = Makers(cluster, kinds, defaults, profiles)
-    grounds = [first_ground(cluster.snapshot.nodes)]
+    grounds = [first_ground(makers.snapshot.nodes)]
     for step in steps:
         if step.action in (ROLLOUT, SCALE):
             wanted_form = "TYPE/NAME, such as deployment/web, before it, or -f FILE; of all workloads, steps of nodes"
             raise StepError(f"{step.text}: is a step of one workload; wanted {wanted_form}")
         grounds.append(after(grounds[-1], step))
     situation = _situation(makers, (), (), grounds, steps, tie_breaking)
-    workloads = _workloads(makers)
     plan = Plan(
         situation.start,
         NO_WORKLOAD,
@@ -181,7 +171,7 @@ def planned_cluster(
         {},
         situation.budgets,
         situation.daemons,
-        workloads=workloads,
+        workloads=_workloads(makers),
     )
     made_by = list({pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values())
     not_judged = dict.fromkeys([*(gap for maker in made_by for gap in _gaps(maker, makers, 1)), *situation.not_judged])

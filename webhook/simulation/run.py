@@ -64,6 +64,11 @@ class Named:
     paused: bool = False
     name: str = ""
 
+    @property
+    def min_ready_seconds(self) -> int:
+        """For how many seconds its newest Pods must be ready to be available."""
+        return self.sets[-1].maker.min_ready_seconds if self.sets else 0
+
 
 NO_WORKLOAD = Named(0, (), paused=True)  # in place of a workload where all of a cluster are simulated together
 
@@ -218,10 +223,12 @@ class SimulatedRun:
     """
     The cluster, and the workload's controller, in the course of a run.
 
-    Of the step that was taken last, by workload, `moved` are Pods that ran before it, and that it has evicted or
-    deleted, `preempted` those that had to go for another one, and `lost` are those that no controller makes anew; it
-    has `violated` these PodDisruptionBudgets.  Of all `workloads` of the plan so many Pods are `wanted`, and `there`,
-    whether they have a node or wait for one; `classes` are what those are of which any has moved.
+    These are of the last step: `moved` are the Pods that ran before it and that it has evicted or deleted, `preempted`
+    those that had to go for another Pod, both by workload; `lost` are Pods that no controller makes anew, `violated`
+    the PodDisruptionBudgets that preemption has violated.
+
+    The others are of all steps so far, by workload: how many Pods are `wanted`; how many are `there`, with a node or
+    waiting for one; and the class of its Pods in `classes`, if any has moved.
 
     How fast Pods end and controllers act, beside the scheduler, is much the same all the time, but is not known: it is
     drawn for each run.  Only long minReadySeconds take longer than these.
@@ -241,7 +248,7 @@ class SimulatedRun:
             there += [pod] if pod.revision >= 0 else []
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
-        self._waited = self._others()
+        self._waited = self.waiting
         self.violated: dict[str, None] = {}  # a set that keeps its order
         self.moved, self.preempted, self.lost = Counter[str](), Counter[str](), list[str]()
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
@@ -251,7 +258,7 @@ class SimulatedRun:
         self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
-        soon = 0 < max((of.maker.min_ready_seconds for of in named.sets[-1:]), default=0) < MOST_BACKOFF
+        soon = 0 < named.min_ready_seconds < MOST_BACKOFF
         self._early = state.random.random() if soon else 0.0
 
     def _waiting(self, initial: InitialPod) -> Pod:
@@ -509,9 +516,12 @@ class SimulatedRun:
 
         upstream: daemon_controller.go:NodeShouldRunDaemonPod (v1.37)
         """
+        if not pod.home:
+            return False
         node = self.state.ground.nodes.get(pod.home)
-        taints = [taint for taint in node.taints if taint.effect == NO_EXECUTE] if node is not None else []
-        return bool(pod.home) and (node is None or is_evicted(pod.tolerations, taints))
+        return node is None or is_evicted(
+            pod.tolerations, [taint for taint in node.taints if taint.effect == NO_EXECUTE]
+        )
 
     def _delete_claims(self, pod: Pod) -> None:
         """
@@ -525,7 +535,9 @@ class SimulatedRun:
         if pod.ordinal not in range(update.first, update.first + self.workload.replicas):
             state.storage = without_claims(state.storage, pod.maker.volumes.of_set(pod.ordinal))
 
-    def _others(self) -> Counter[str]:
+    @property
+    def waiting(self) -> Counter[str]:
+        """The Pods of other workloads that wait for a node."""
         return Counter(pod.source for _, _, pod in self.state.waiting if pod.revision < 0)
 
     @property
@@ -549,7 +561,7 @@ class SimulatedRun:
             tuple(counts.largest_skew > counts.constraint.max_skew for counts in counted),
             len(waiting),
             tuple(dict.fromkeys(self.why(pod) for pod in classes)),
-            self._others() - self._waited,
+            self.waiting - self._waited,
             workload.complete,
             tuple(holding),
             sum(pod.revision == workload.revision for pod in there),
