@@ -103,8 +103,10 @@ simulation.deployment
 simulation.replicas
 simulation.waiting
 simulation.state
-simulation.ties
-simulation.node_changes · simulation.pod
+simulation.frameworks · simulation.scheduling_queue · simulation.ties
+simulation.node_changes
+simulation.frameworks_at_start
+simulation.pod
 simulation.claims · simulation.sampling · simulation.step
 simulation
 placement.successors
@@ -118,7 +120,8 @@ scheduler.capacity
 scheduler.preemption
 scheduler.configured_profiles · scheduler.framework
 scheduler.plugins
-scheduler.filtering · scheduler.plugins.nodes_by_usage · scheduler.plugins.plugin · scheduler.scoring
+scheduler.filtering · scheduler.plugins.plugin · scheduler.scoring
+scheduler.plugins.nodes_by_usage
 scheduler.profile
 scheduler.default_constraints · scheduler.default_selector · scheduler.domain_counts · scheduler.fit
 scheduler.domains · scheduler.snapshot
@@ -174,7 +177,18 @@ DISCOVERY = ("importlib", "pkgutil")
 # All that the pure half uses of the standard library; a name stands for what is below it, too.
 PURE_NAMES = {
     *("__future__", "bisect", "collections", "collections.abc", "copy.copy", "dataclasses", "difflib", "enum"),
-    *("functools", "hashlib", "inspect.cleandoc", "itertools", "json", "marshal", "math", "random.Random", "re"),
+    *(
+        "functools",
+        "hashlib",
+        "heapq",
+        "inspect.cleandoc",
+        "itertools",
+        "json",
+        "marshal",
+        "math",
+        "random.Random",
+        "re",
+    ),
     *("shlex.join", "sys.intern", "typing", "zlib"),
 }
 IMPURE_BUILTINS = {

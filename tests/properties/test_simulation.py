@@ -60,7 +60,7 @@ def begun(case, known, *, movable=False):
     constraints = tuple(one for one in in_force(case, known)[1] if profile.heeds(one))
     of_class = PodClass(pod, constraints, system_defaults(case), profile)
     there = recorded_pods(case, known) if movable else {}
-    start = Start(snapshot, first_ground(snapshot.nodes), there, (), known, UNIFORM, 0.0, {})
+    start = Start(snapshot, first_ground(snapshot.nodes), there, (), known, UNIFORM, 0.0)
     return State(start, random.Random(case["id"])), Maker(of_class)
 
 
@@ -148,7 +148,7 @@ def test_nodes_in_another_order_are_the_same_nodes():
         shuffled = list(nodes)
         random.Random(1).shuffle(shuffled)
         other = State(
-            state.begun._replace(snapshot=replace(state.begun.snapshot, nodes=Nodes(shuffled)), frameworks={}),
+            state.begun._replace(snapshot=replace(state.begun.snapshot, nodes=Nodes(shuffled))),
             random.Random(1),
         )
 

@@ -100,7 +100,7 @@ def test_old_pods_that_are_not_available_go_first():
     rest(found, run)
 
     assert found.complete
-    assert [] == run.waiting
+    assert [] == [*run.waiting]
 
 
 def test_a_scale_concerns_the_one_active_set():

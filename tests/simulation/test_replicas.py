@@ -80,4 +80,4 @@ def test_a_pod_that_waits_goes_first_and_is_gone_at_once():
     sync(of, [of], run)
 
     assert ["a1"] == [pod.node for pod in of.pods]
-    assert [] == run.waiting
+    assert [] == [*run.waiting]

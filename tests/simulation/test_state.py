@@ -31,7 +31,7 @@ def test_a_pod_that_is_bound_is_ready_counts_and_takes_room():
     assert ("a1", True, NOW) == (pod.node, pod.ready, pod.ready_at)
     assert {WEB: {"a1": 1}} == run.groups("shop")
     assert (1, 100) == (run.usage["a1"].pods, run.usage["a1"].milli_cpu)
-    assert [] == run.waiting
+    assert [] == [*run.waiting]
     assert [pod] == run.on("a1")
 
 
@@ -51,7 +51,7 @@ def test_a_pod_without_a_node_is_gone_at_once():
     pod = run.make(maker())
     run.delete(pod)
 
-    assert ([], []) == (run.waiting, run.terminating)
+    assert ([], []) == ([*run.waiting], [*run.terminating])
 
 
 def test_on_a_lost_node_nothing_ends():
@@ -61,9 +61,9 @@ def test_on_a_lost_node_nothing_ends():
     run.delete(pod)
 
     assert [] == run.finish()
-    assert [pod] == run.terminating
+    assert [pod] == [*run.terminating]
     run.remove(pod)
-    assert [] == run.terminating
+    assert [] == [*run.terminating]
 
 
 def test_what_is_left_on_a_deleted_node_is_forgotten():
@@ -81,11 +81,11 @@ def test_pods_wait_by_priority_and_then_by_time():
 
     assert run.schedule_next()
     assert ["", "a1", ""] == [first.node, second.node, third.node]
-    assert [third, first] == [pod for _, _, pod in run.waiting]
+    assert [third, first] == [*run.waiting]
     assert not run.schedule_next()
 
 
-def test_a_class_that_has_failed_is_tried_again_after_any_change():
+def test_a_class_that_has_failed_is_tried_again_once_there_is_room():
     run = state(node("a1", "a", pods="1"))
     blocked = placed(run)
     pod = run.make(maker())

@@ -214,7 +214,7 @@ def state(*objects, found=None, waiting=(), minor=33, ties=UNIFORM, seed=1):
     """A run in a cluster of these objects."""
     known = features(minor)
     snapshot = from_objects(objects, known)
-    start = Start(snapshot, first_ground(snapshot.nodes), found or {}, waiting, known, ties, NOW, {})
+    start = Start(snapshot, first_ground(snapshot.nodes), found or {}, waiting, known, ties, NOW)
     return State(start, Random(seed))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import TypeVar, cast
 
 from webhook.loading.processes import cpus
@@ -35,7 +34,6 @@ def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[O
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    plan = replace(plan, start=plan.start._replace(frameworks={}))  # Each process makes its own.
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(run, plan, seed)) as pool:
         try:
             for batch in pool.map(_some, left):

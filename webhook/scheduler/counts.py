@@ -43,6 +43,11 @@ class PodInfo(NamedTuple):
     terminating: bool = False
     mounts: Mounts | None = None
 
+    @property
+    def demands(self) -> bool:
+        """Whether Pods of any namespace may have to heed it, and not only their constraints and affinity."""
+        return self.affinity is not None or bool(self.ports) or self.mounts is not None
+
 
 class Requests(NamedTuple):
     """

@@ -111,7 +111,10 @@ def shortages(requests: Requests, allocatable: Allocatable, usage: Usage) -> tup
 
     upstream: fit.go:fitsRequest (v1.37)
     """
-    *lack, scalars = lacking(requests, allocatable, usage)
+    lacks = lacking(requests, allocatable, usage)
+    if not any(lacks):
+        return ()
+    *lack, scalars = lacks
     reasons = [reason for reason, amount in zip(_SHORTAGE_REASONS, lack, strict=True) if amount]
     return (*reasons, *[f"Insufficient {name}" for name, _ in scalars])
 

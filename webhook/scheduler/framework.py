@@ -28,7 +28,7 @@ from webhook.scheduler.plugins.node_ports import NodePorts
 from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from webhook.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from webhook.scheduler.plugins.node_volume_limits import NodeVolumeLimits
-from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
+from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage, NodesByUsage
 from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
 from webhook.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from webhook.scheduler.plugins.taint_toleration import TaintToleration
@@ -79,22 +79,26 @@ class Feasibility(NamedTuple):
 class Framework:
     """The plugins of a profile for one attempt to place a Pod; each is made when it is first asked."""
 
-    def __init__(self, cycle: Cycle) -> None:
+    def __init__(self, cycle: Cycle, usage: ChangingUsage | None = None) -> None:
         self.cycle = cycle
+        self._usage = usage or ChangingUsage(cycle.snapshot.nodes, cycle.snapshot.usage)
         self._plugins: dict[str, Plugin] = {}
-        self._scores_of_usage: NodesByUsage[int] = NodesByUsage(cycle.snapshot, self._score_usage)
         self._following: list[Plugin] = []  # Those that count Pods; made when the first Pod comes or goes.
-        self._usage: dict[str, Usage] = {}  # By the name of the node, where it is no longer that of the snapshot.
         self.nominated: Mapping[str, Sequence[TriedPod]] = nominated_for(cycle)
         self.own_node = cycle.pod.nominated_node
 
-    def copy(self) -> Framework:
-        """Return an independent copy; it shares what does not depend on the Pods."""
+    def copy(self, usage: ChangingUsage | None = None) -> Framework:
+        """
+        Return an independent copy, which shares what does not depend on the Pods; `usage` is what it goes on with, the
+        same as now.
+        """
         new = copy(self)
+        new._usage = usage or self._usage.copy(self._usage.by_node)
         new._plugins = {name: plugin.copy() for name, plugin in self._plugins.items()}
+        for plugin in new._plugins.values():
+            plugin.follow_usage(new._usage)
         new._following = []
-        # Its scores are asked of the plugins of the original: what is made of a usage does not depend on the Pods.
-        new._scores_of_usage, new._usage = self._scores_of_usage.copy(), dict(self._usage)
+        new.__dict__.pop("_scores_of_usage", None)
         return new
 
     def plugin(self, name: str) -> Plugin:
@@ -102,6 +106,7 @@ class Framework:
         plugin = self._plugins.get(name)
         if plugin is None:
             plugin = self._plugins[name] = _PLUGINS_BY_NAME[name](self.cycle)
+            plugin.follow_usage(self._usage)
             self._following = []
         return plugin
 
@@ -147,21 +152,19 @@ class Framework:
         """Let the filters take this as what is used of a node; it is to be taken back."""
         if (node := self.cycle.snapshot.nodes.get(name)) is not None:
             for plugin in self.cycle.profile.filters:
-                self.plugin(plugin).set_usage(node, usage)
+                self.plugin(plugin).try_usage(node, usage)
 
     def set_usage(self, name: str, usage: Usage) -> None:
         """Set what is used of the node with this name; a name that no node has is passed over."""
-        node = self.cycle.snapshot.nodes.get(name)
-        if node is None:
-            return
-        self._usage[name] = usage
-        for plugin in self._counting_pods():
-            plugin.set_usage(node, usage)
-        self._scores_of_usage.set_usage(node, usage)
+        self._usage.set(name, usage)
 
     def usage_of(self, name: str) -> Usage:
         """Return what is used of the node with this name now."""
-        return self._usage.get(name) or self.cycle.snapshot.usage.get(name, UNUSED)
+        return self._usage.by_node.get(name, UNUSED)
+
+    def heeding(self, info: PodInfo) -> list[Plugin]:
+        """Return the plugins for which such Pods may matter, whatever their labels are."""
+        return [plugin for plugin in self._counting_pods() if plugin.heeds(info)]
 
     def nominated_on(self, name: str) -> Sequence[TriedPod]:
         """Return the Pods for which room is kept on the node with this name."""
@@ -303,7 +306,7 @@ class Framework:
         """
         if candidates.bit_count() < 2:
             return {}
-        nodes, usage = self.cycle.snapshot.nodes, {**self.cycle.snapshot.usage, **self._usage}
+        nodes, usage = self.cycle.snapshot.nodes, self._usage.by_node
         scores: dict[str, dict[str, int]] = {}
         for kind in PLUGINS:
             if kind.name not in self.cycle.profile.weights:
@@ -344,6 +347,13 @@ class Framework:
     def _score_usage(self, allocatable: Allocatable, usage: Usage) -> int:
         """Return the weighted sum of what the plugins make of the usage of a node."""
         return sum([weight * (plugin.score_usage(allocatable, usage) or 0) for weight, plugin in self._scoring_usage])
+
+    @cached_property
+    def _scores_of_usage(self) -> NodesByUsage[int]:
+        """The nodes by what the plugins make of their usage; Pods that are scored alike share it."""
+        weights = tuple([(weight, plugin.name) for weight, plugin in self._scoring_usage])
+        asked = "score", self.cycle.pod.requests, self.cycle.profile.strategy, self.cycle.profile.balanced, weights
+        return self._usage.grouped(asked, self._score_usage)
 
     @cached_property
     def _scoring_usage(self) -> list[tuple[int, Plugin]]:

@@ -149,7 +149,7 @@ class _Outcomes:
         self.simulated, self.ran, self.lost, self.at_once = simulated, ran, lost, at_once
         self.stranded, self.at_first = stranded, at_first
         self.waiting: dict[str, list[Pod]] = {}
-        for _, _, pod in simulated.state.waiting:
+        for pod in simulated.state.waiting:
             self.waiting.setdefault(pod.source, []).append(pod)
         self.leaving, self.queued, self.snapshot = simulated.waiting_anew, simulated.queued, simulated.state.snapshot()
         self.whys: dict[object, tuple[str, bool]] = {}

@@ -107,7 +107,7 @@ class Budget(NamedTuple):
         """
         expected = self._expected(replicas)
         if self._is_number:
-            waiting = [pod.on("") for _, _, pod in state.waiting if pod.namespace == self.namespace]
+            waiting = [pod.on("") for pod in state.waiting if pod.namespace == self.namespace]
             expected = self._bound(state) + sum(self.selector.matches(dict(pod.labels)) for pod in waiting)
         healthy, desired, allowed = self.healthy(state), self.desired(replicas), self.allowed(replicas, state)
         untold = self.untold and not self._is_number

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from webhook.scheduler.nodes import Node, Nodes, NodeSet, another
 from webhook.scheduler.taints import CORDONED, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE_KEY, Taint
+from webhook.simulation.frameworks_at_start import FrameworksAtStart
 from webhook.simulation.sampling import in_tree_order
 from webhook.simulation.step import ADD, CORDON, DELETE, DRAIN, LOSE, OF_NODES, TAINT, Step, StepError
 
@@ -36,6 +37,11 @@ class Ground:
     @cached_property
     def nodes(self) -> Nodes:
         return Nodes(in_tree_order(self.order))
+
+    @cached_property
+    def frameworks(self) -> FrameworksAtStart:
+        """The frameworks on these nodes."""
+        return FrameworksAtStart()
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -258,7 +258,6 @@ def _situation(
         cluster.features,
         tie_breaking or ties.usual(cluster.features),
         cluster.time if cluster.time is not None else _latest(pods),
-        {},
         lowest,
     )
     disrupting = preempting > lowest or any(step.action == DRAIN for step in steps)

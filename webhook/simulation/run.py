@@ -210,7 +210,7 @@ def last_attempts(plan: Plan, seed: int, number: int) -> list[LastAttempt]:
     state, workload, snapshot = simulated.state, simulated.workload, simulated.state.snapshot()
     cycles: dict[object, Cycle] = {}
     attempts: list[LastAttempt] = []
-    for _, _, pod in state.waiting:
+    for pod in state.waiting:
         alike = pod.maker and pod.maker.of_class, pod.mounts, pod.nominated
         if pod.maker is not None and not pod.maker.of_class.waits:
             cycle = cycles[alike] if alike in cycles else cycles.setdefault(alike, state.cycle_of(pod, snapshot))
@@ -344,7 +344,7 @@ class SimulatedRun:
 
     def _delete_waiting(self) -> None:
         """Delete the workload's Pods that wait for a node and have an old template."""
-        waiting = [pod for _, _, pod in self.state.waiting if pod.revision >= 0]
+        waiting = [pod for pod in self.state.waiting if pod.revision >= 0]
         for pod in filter(self.workload.is_outdated, waiting):
             self.state.delete(pod)
             self.workload.gone(pod)
@@ -378,7 +378,7 @@ class SimulatedRun:
 
         upstream: daemon_controller.go:getUnscheduledPodsWithoutNode (v1.37)
         """
-        for pod in [pod for _, _, pod in self.state.waiting if self._is_homeless(pod)]:
+        for pod in [pod for pod in self.state.waiting if self._is_homeless(pod)]:
             self._want(pod.source, -1)
             self.state.delete(pod)
 
@@ -438,7 +438,7 @@ class SimulatedRun:
         upstream: stateful_set_control.go:defaultStatefulSetControl.processReplica (v1.37)
         """
         state = self.state
-        unready = [pod for _, _, pod in state.waiting] + state.terminating + self._queued
+        unready = [*state.waiting, *state.terminating, *self._queued]
         unready += [pod for pod in state.pods_of(sorted(state.ground.lost)) if not pod.ready]
         first = dict[str, int]()
         for pod in unready:
@@ -538,7 +538,7 @@ class SimulatedRun:
     @property
     def waiting(self) -> Counter[str]:
         """The Pods of other workloads that wait for a node."""
-        return Counter(pod.source for _, _, pod in self.state.waiting if pod.revision < 0)
+        return Counter(pod.source for pod in self.state.waiting if pod.revision < 0)
 
     @property
     def waiting_anew(self) -> Counter[str]:
@@ -551,7 +551,7 @@ class SimulatedRun:
         state, workload = self.state, self.workload
         cycle, lost = state.cycle(of_class), state.ground.lost
         counted = count_each(cycle)
-        waiting = [pod for _, _, pod in state.waiting if pod.revision >= 0]
+        waiting = [pod for pod in state.waiting if pod.revision >= 0]
         alike = {(pod.maker.of_class, pod.mounts): pod for pod in reversed(waiting) if pod.maker is not None}
         classes = list(reversed(alike.values()))
         there = [pod for pod in workload.pods if pod.active]

@@ -7,7 +7,6 @@ The cluster in the course of one run: the only thing in a simulation that change
 
 from __future__ import annotations
 
-from bisect import insort
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,32 +15,26 @@ from random import Random
 from typing import NamedTuple
 
 from webhook.objects.names import TOPOLOGY_LABELS
-from webhook.scheduler.counts import UNUSED, Demands, LabelSet, PodGroup, PodInfo, Usage, label_set
+from webhook.scheduler.counts import UNUSED, Demands, LabelSet, PodGroup, Usage, label_set
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework, TriedPod
 from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.profile import VOLUME_BINDING, Cycle
 from webhook.scheduler.snapshot import NominatedPod, Snapshot
 from webhook.scheduler.storage import NO_STORAGE
-from webhook.scheduler.volumes import NO_MOUNTS, Mounts
+from webhook.scheduler.volumes import NO_MOUNTS
 from webhook.simulation import ties
 from webhook.simulation.claims import bound_on, with_made
+from webhook.simulation.frameworks import Frameworks
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.sampling import sample
-
-
-class Event(NamedTuple):
-    """`number` more Pods that are alike on a node, fewer if negative; `info` is None if only its usage changed."""
-
-    node: str
-    info: PodInfo | None = None
-    number: int = 0
+from webhook.simulation.scheduling_queue import SchedulingQueue
 
 
 class Start(NamedTuple):
     """
-    What every run begins with; `frameworks` keeps those of its classes, which a run copies.
+    What every run begins with.
 
     No Pod has a `lowest` priority less than this.
     """
@@ -53,7 +46,6 @@ class Start(NamedTuple):
     features: Features
     ties: str
     now: float
-    frameworks: dict[PodClass, Framework]
     lowest: int = 0
 
 
@@ -71,14 +63,13 @@ class State:
     """
     One run, in which Pods are tried to be placed `most_placements` times at most: OutOfPlacementsError beyond.
 
-    An attempt counts once more for each EVENTS_LIKE_A_PLACEMENT that came since the last one for Pods of its class, and
-    for each node on which preemption is tried.
+    An attempt counts once more for each EVENTS_LIKE_A_PLACEMENT that its class has to follow, and for each node on
+    which preemption is tried.
 
-    `waiting` are the Pods without a node in the order in which they are tried, `fresh` those of the workload that are
+    `waiting` are the Pods without a node, `fresh` those of the workload that are
     ready and not yet available, in the order in which they will be.  `unready` are how many Pods of a namespace and
     label set more than at the start are not ready, less than 0 for fewer.
-    `version` grows with whatever may let a Pod in; a class that has `failed` is not tried again before.  `make_room` is
-    called for each Pod that no node takes.
+    `make_room` is called for each Pod that no node takes.
     """
 
     def __init__(
@@ -92,18 +83,15 @@ class State:
         self._pods: dict[str, list[Pod]] = {}
         self._kept: dict[str, list[Pod]] = {}
         self._nominated: dict[Pod, None] = {}  # Those that wait for a node of their own, a set that keeps its order.
-        self.waiting: list[tuple[int, int, Pod]] = []
-        self.terminating: list[Pod] = []
+        self.waiting = SchedulingQueue()
+        self.terminating: dict[Pod, None] = {}  # a set that keeps its order, as is that of those that will be gone
+        self._ending: dict[Pod, None] = {}
         self.fresh: deque[Pod] = deque()
         self.unready: Counter[tuple[str, LabelSet]] = Counter()
-        self.version, self._failed = 0, dict[tuple[PodClass, Mounts | None, str], int]()
         self.storage = start.snapshot.storage or NO_STORAGE
-        self._frameworks: dict[PodClass, tuple[Framework, int]] = {}  # with the number of events that each has seen
-        self._events: list[Event] = []
-        self._demanding: list[Event] = []  # Those of the events that not only constraints heed.
+        self._frameworks = Frameworks(start.snapshot, start.features, self.usage, start.ground)
         self._search_from, self._serial = 0, 0
         self._bound_labels: dict[tuple[PodClass, str], LabelSet] = {}
-        self._anew = False  # The nodes are no longer those of the start, and so are the views.
 
     def pod(self, initial: InitialPod, revision: int = -1) -> Pod:
         """Return a Pod of this run."""
@@ -125,7 +113,9 @@ class State:
         if node not in self._pods:
             there = self.begun.by_node.get(node, ())
             self._pods[node] = [self.pod(pod, pod.revision) for pod in there if not pod.home]
-            self.terminating += [pod for pod in self._pods[node] if pod.terminating]
+            for pod in self._pods[node]:
+                if pod.terminating:
+                    self._end(pod)
         return self._pods[node]
 
     def kept_on(self, node: str) -> list[Pod]:
@@ -169,13 +159,13 @@ class State:
 
     def wait(self, pod: Pod) -> None:
         """Let a Pod of the cluster wait for a node from the start."""
-        insort(self.waiting, (-pod.priority, pod.serial, pod))
+        self.waiting.add(pod)
         self.nominate(pod, "" if pod.of_class.waits else pod.nominated)
 
     def nominate(self, pod: Pod, node: str) -> None:
         """Keep room for a Pod that waits on a node; on none if its name is ""."""
         if pod.nominated and not node:
-            self.version += 1  # Others may have the room.
+            self.waiting.activate()  # Others may have the room.
         pod.nominated = node
         self._nominated.pop(pod, None)
         if node:
@@ -215,14 +205,19 @@ class State:
         """
         if pod.terminating:
             return
-        self.version += 1
         if not pod.node:
             pod.terminating = True
-            self.waiting.remove((-pod.priority, pod.serial, pod))
+            self.waiting.remove(pod)
             self.nominate(pod, "")
             return
         self._leave(pod)
-        self.terminating.append(pod)
+        self._end(pod)
+
+    def _end(self, pod: Pod) -> None:
+        """Let a Pod end that terminates, if its node is reached."""
+        self.terminating[pod] = None
+        if pod.node not in self.ground.lost:
+            self._ending[pod] = None
 
     def _leave(self, pod: Pod) -> None:
         """Let a Pod on a node terminate: no constraint counts it any more."""
@@ -246,20 +241,19 @@ class State:
         """Take away a Pod on a node, and its object."""
         if not pod.terminating:
             self._leave(pod)
-        elif pod in self.terminating:
-            self.terminating.remove(pod)
         self._go(pod)
 
     def _go(self, pod: Pod) -> None:
         """Take away a Pod that has terminated."""
+        for ending in (self.terminating, self._ending):
+            ending.pop(pod, None)
         self._meet(pod, -1)
         self._use(pod, -1)
         self._beside(pod, pod.node).remove(pod)
 
     def finish(self) -> list[Pod]:
         """Remove the Pods that terminate, those on nodes that are reached, and return them."""
-        done = [pod for pod in self.terminating if pod.node not in self.ground.lost]
-        self.terminating = [pod for pod in self.terminating if pod.node in self.ground.lost]
+        done = list(self._ending)
         for pod in done:
             self._go(pod)
         return done
@@ -268,25 +262,28 @@ class State:
         """
         Bind the first of the waiting Pods for which there is a node, or make room for it; False if neither is possible.
         """
-        return any(self._try(entry) for entry in self.waiting)
+        return any(self._schedule(pod) for pod in iter(self.waiting.pop, None))
 
     def schedule_each(self) -> bool:
         """Try each of the waiting Pods once, in their order; return whether anything came of it."""
-        bound = [self._try(entry) for entry in list(self.waiting)]
-        return any(bound)
+        tried = [self._schedule(pod) for pod in list(iter(self.waiting.pop, None))]
+        return any(tried)
 
-    def _try(self, entry: tuple[int, int, Pod]) -> bool:
+    def _schedule(self, pod: Pod) -> bool:
         """Bind a waiting Pod, or make room for it; False if neither is possible, or nothing new may let it in."""
-        pod, of_class = entry[2], entry[2].of_class
-        alike = of_class, pod.mounts, pod.nominated
-        if of_class.waits or self._failed.get(alike) == self.version:
+        queue, of_class = self.waiting, pod.of_class
+        if queue.is_unschedulable(pod):
+            queue.set_aside(pod)
             return False
-        framework = self._counted_framework(pod, of_class)
+        framework = self._counted_framework(pod)
         if self._place(pod, of_class, framework):
-            self.waiting.remove(entry)
+            queue.remove(pod)
             return True
-        self._failed[alike] = self.version
-        return self._make_room is not None and self._make_room(pod, framework)
+        if self._make_room is not None and self._make_room(pod, framework):
+            queue.try_again(pod)
+            return True
+        queue.set_aside(pod)
+        return False
 
     def _place(self, pod: Pod, of_class: PodClass, framework: Framework) -> bool:
         """
@@ -322,15 +319,16 @@ class State:
         node = self.ground.nodes.get(self.ground.names[position])
         self.storage = bound_on(self.storage, chosen, node)
 
-    def _counted_framework(self, pod: Pod, of_class: PodClass) -> Framework:
+    def _counted_framework(self, pod: Pod) -> Framework:
         """
-        Return the framework for a Pod, with all events so far, and count the work of that.
+        Return the framework for a Pod, with all that has happened so far, and count the work of that.
 
         OutOfPlacementsError if it may not be tried.
         """
-        _, seen = self._frameworks.get(of_class, (None, 0))
-        self.spend(1 + max(0, len(self._events) - seen) // EVENTS_LIKE_A_PLACEMENT)
-        return self.framework_of(pod)
+        before = self._frameworks.followed
+        framework = self.framework_of(pod)
+        self.spend(1 + (self._frameworks.followed - before) // EVENTS_LIKE_A_PLACEMENT)
+        return framework
 
     def spend(self, placements: int) -> None:
         """Count as much work as so many placements are; OutOfPlacementsError beyond what the run may do."""
@@ -372,16 +370,14 @@ class State:
 
     def _meet(self, pod: Pod, number: int) -> None:
         """Let Pods that are to be placed heed so many more Pods like this one on its node."""
-        event = Event(pod.node, pod.info, number)
-        self._events.append(event)
-        if pod.terminating or pod.affinity is not None or pod.ports or pod.mounts is not None:
-            self._demanding.append(event)
-        self.version += 1
+        self._frameworks.add_pods(pod.info, pod.node, number)
+        self.waiting.activate_heeding(pod)
 
     def _use(self, pod: Pod, number: int) -> None:
         self.usage[pod.node] = self.usage.get(pod.node, UNUSED).plus(pod.requests, number)
-        self._events.append(Event(pod.node))
-        self.version += 1
+        self._frameworks.change_usage(pod.node)
+        if number < 0:
+            self.waiting.activate()
 
     def groups(self, namespace: str) -> dict[LabelSet, dict[str, int]]:
         """Return the Pods of a namespace that constraints count, by label set and node; this run's own."""
@@ -409,12 +405,9 @@ class State:
             storage=self.storage,
             nominated=self.nominated,
         )
-        if not self._demanding:
-            return now
         demands = Demands(now.terminating, now.affine, now.ports, now.mounts)
-        for node, info, number in self._demanding:
-            if info is not None:
-                demands.add(info, node, number)
+        for event in self._frameworks.events:
+            demands.add(*event)
         return replace(
             now,
             terminating=demands.terminating,
@@ -450,40 +443,20 @@ class State:
         return framework
 
     def framework(self, of_class: PodClass) -> Framework:
-        """Return the framework for a class of Pods, with all events so far."""
-        if of_class not in self._frameworks:
-            self._frameworks[of_class] = self._new_framework(of_class)
-        framework, seen = self._frameworks[of_class]
-        framework.set_storage(self.storage)
-        for node, info, number in self._events[seen:]:
-            if info is not None:
-                framework.add_pods(info, node, number)
-            elif node in self.usage:
-                framework.set_usage(node, self.usage[node])
-        self._frameworks[of_class] = framework, len(self._events)
-        return framework
-
-    def _new_framework(self, of_class: PodClass) -> tuple[Framework, int]:
-        """Return a new framework, of now or of the start, and the number of events that it has seen."""
-        if self._anew:
-            return Framework(self.cycle(of_class)), len(self._events)
-        kept = self.begun.frameworks
-        if of_class not in kept:
-            kept[of_class] = framework = Framework(self._cycle(of_class, self.begun.snapshot))
-            unbound = framework.for_volumes(NO_MOUNTS, self.storage) if of_class.pod.mounts else framework
-            unbound.best(unbound.feasible())  # Look at all nodes once, and not in each run.
-        return kept[of_class].copy(), 0
+        """Return the framework for a class of Pods, with all that has happened so far."""
+        return self._frameworks.of(of_class, self.storage)
 
     def move_to(self, ground: Ground) -> None:
         """Continue with the nodes after a step, in the order from which kube-scheduler goes on."""
         if ground.order == self.ground.order:
             return
-        self.ground, self._anew = ground, True
+        self.ground = ground
         self.storage = self.storage.with_csi_nodes(dict(ground.like))
-        self._frameworks.clear()
+        self._frameworks.move_to(ground)
         self._search_from = self._search_from % max(1, len(ground.order))
         self._bound_labels.clear()
-        self.version += 1
+        self._ending = {pod: None for pod in self.terminating if pod.node not in ground.lost}
+        self.waiting.activate()
 
     def pods_of(self, nodes: Iterable[str]) -> Iterator[Pod]:
         """Yield the Pods on these nodes that may run elsewhere, too."""

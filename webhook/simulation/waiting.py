@@ -33,9 +33,7 @@ def placed_in(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: in
     if not attempts:
         return [], snapshot
     features = attempts[0].features
-    start = Start(
-        snapshot, first_ground(snapshot.nodes), {}, (), features, ties.usual(features), 0.0, {}, LOWEST_PRIORITY
-    )
+    start = Start(snapshot, first_ground(snapshot.nodes), {}, (), features, ties.usual(features), 0.0, LOWEST_PRIORITY)
     state = State(start, Random(0), most_placements)
     for nominated in _others(snapshot.nominated, attempts):
         state.start(_nominated_pod(nominated))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from webhook.scheduler.counts import Usage
 from webhook.scheduler.fit import balanced_allocation, is_best_effort
 from webhook.scheduler.nodes import Allocatable
@@ -19,7 +21,14 @@ class BalancedAllocation(Plugin):
 
         upstream: balanced_allocation.go:BalancedAllocation.Score (v1.37)
         """
-        requests, features, resources = self.cycle.pod.requests, self.cycle.features, self.cycle.profile.balanced
-        if features.skips_best_effort and is_best_effort(requests, resources):
+        if self._skips:
             return None
-        return balanced_allocation(requests, allocatable, usage, features, resources)
+        cycle = self.cycle
+        return balanced_allocation(cycle.pod.requests, allocatable, usage, cycle.features, cycle.profile.balanced)
+
+    @cached_property
+    def _skips(self) -> bool:
+        """Whether the Pod is not scored, on any node."""
+        return self.cycle.features.skips_best_effort and is_best_effort(
+            self.cycle.pod.requests, self.cycle.profile.balanced
+        )

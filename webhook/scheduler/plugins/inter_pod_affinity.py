@@ -230,11 +230,20 @@ class InterPodAffinity(Plugin):
             self._require(selected, pods)
             self._weigh(selected.weights, pods)
         if info.affinity is not None:
-            selecting = self._selecting.get(info.affinity)
-            if selecting is None:
-                selecting = self._selecting[info.affinity] = self._select_it(info.affinity)
+            selecting = self._selecting_it(info.affinity)
             self._heed(selecting, pods)
             self._weigh(selecting.weights, pods)
+
+    def _selecting_it(self, affinity: PodAffinity) -> _Selecting:
+        selecting = self._selecting.get(affinity)
+        if selecting is None:
+            selecting = self._selecting[affinity] = self._select_it(affinity)
+        return selecting
+
+    def heeds(self, info: PodInfo) -> bool:
+        if self._own != NO_TERMS and self._looking_at(info.namespace) != NO_TERMS:
+            return True
+        return info.affinity is not None and any(self._selecting_it(info.affinity))
 
     def copy(self) -> InterPodAffinity:
         new = InterPodAffinity.__new__(InterPodAffinity)

@@ -46,6 +46,9 @@ class NodePorts(Plugin):
         for port in info.ports:
             self._count(port, node, number)
 
+    def heeds(self, info: PodInfo) -> bool:
+        return bool(info.ports and self.cycle.pod.ports)
+
     def _count(self, port: HostPort, node: str, number: int) -> None:
         if self.nodes.get(node) is None or not any(port.conflicts(wanted) for wanted in self.cycle.pod.ports):
             return

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property, partial
 
 from webhook.scheduler.counts import UNUSED, Usage
 from webhook.scheduler.fit import allocation, asked_of_node, shortages
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet
-from webhook.scheduler.plugins.nodes_by_usage import NodesByUsage
+from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage, NodesByUsage, OfUsage
 from webhook.scheduler.plugins.plugin import Plugin, Refusal
 from webhook.scheduler.profile import NODE_RESOURCES_FIT, Cycle
 
@@ -22,9 +22,13 @@ class NodeResourcesFit(Plugin):
 
     def __init__(self, cycle: Cycle) -> None:
         super().__init__(cycle)
-        self._by_reasons: NodesByUsage[tuple[str, ...]] = NodesByUsage(cycle.snapshot, self._shortages())
+        self.follow_usage(ChangingUsage(cycle.snapshot.nodes, cycle.snapshot.usage))
 
-    def _shortages(self) -> Callable[[Allocatable, Usage], tuple[str, ...]]:
+    def follow_usage(self, usage: ChangingUsage) -> None:
+        asked = "shortages", self.cycle.requests, self.cycle.of_devices
+        self._by_reasons: NodesByUsage[tuple[str, ...]] = usage.grouped(asked, self._shortages())
+
+    def _shortages(self) -> OfUsage[tuple[str, ...]]:
         """Return what says why a node has no room; it is asked of each node."""
         requests, of_devices = self.cycle.requests, self.cycle.of_devices
         if not of_devices:
@@ -73,10 +77,8 @@ class NodeResourcesFit(Plugin):
         """
         return allocation(self.cycle.profile.strategy, self.cycle.pod.requests, allocatable, usage)
 
-    def set_usage(self, node: Node, usage: Usage) -> None:
-        self._by_reasons.set_usage(node, usage)
+    def try_usage(self, node: Node, usage: Usage) -> None:
+        self._by_reasons.try_usage(node, usage)
 
     def copy(self) -> NodeResourcesFit:
-        new = NodeResourcesFit(self.cycle)
-        new._by_reasons = self._by_reasons.copy()
-        return new
+        return NodeResourcesFit(self.cycle)

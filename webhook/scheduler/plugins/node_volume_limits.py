@@ -95,6 +95,9 @@ class NodeVolumeLimits(Plugin):
             self._attached, self._is_own = self._attached.copy(), True
         self._attached.add(info.mounts, node, number)
 
+    def heeds(self, info: PodInfo) -> bool:
+        return info.mounts is not None and self._attached is not None
+
     def set_storage(self, storage: Storage) -> None:
         if self._attached is not None and self._attached.attacher.storage is not storage:
             if not self._is_own:

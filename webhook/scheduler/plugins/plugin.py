@@ -8,6 +8,7 @@ from typing import NamedTuple
 from webhook.scheduler.counts import PodInfo, Usage
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet, union
+from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.storage import Storage
 
@@ -89,8 +90,15 @@ class Plugin:
         """Count Pods of a node that are only tried, as AddPod and RemovePod of upstream's PreFilterExtensions do."""
         self.add_pods(info, node, number)
 
-    def set_usage(self, node: Node, usage: Usage) -> None:
-        """Set what is used of a node."""
+    def follow_usage(self, usage: ChangingUsage) -> None:
+        """Answer by what is used of the nodes from now on."""
+
+    def try_usage(self, node: Node, usage: Usage) -> None:
+        """Answer for a node by a usage that is only tried."""
+
+    def heeds(self, info: PodInfo) -> bool:
+        """Return whether such Pods may matter, whatever their labels are."""
+        return False
 
     def of(self, cycle: Cycle) -> Plugin:
         """Return the plugin for a Pod that differs in its volumes alone; it follows no Pods."""
@@ -100,7 +108,10 @@ class Plugin:
         """Set what there is of volumes, by which the Pods that follow are counted."""
 
     def copy(self) -> Plugin:
-        """Return an independent copy; a plugin that counts no Pods never changes, and is its own."""
+        """
+        Return an independent copy, but for the usage that it is to follow; a plugin that counts no Pods never changes,
+        and is its own.
+        """
         if self.counts_pods:
             raise NotImplementedError(f"{self.name}.copy")
         return self

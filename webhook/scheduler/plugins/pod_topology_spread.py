@@ -75,6 +75,9 @@ class PodTopologySpread(Plugin):
             for counts in (*self.hard.counts, *self.soft.counts):
                 counts.add(info.labels, node, number)
 
+    def heeds(self, info: PodInfo) -> bool:
+        return info.namespace == self.cycle.pod.namespace
+
     def try_pods(self, info: PodInfo, node: str, number: int) -> None:
         """
         Count Pods that are only tried, also those that are being deleted, which were not counted before.

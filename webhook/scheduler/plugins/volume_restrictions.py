@@ -91,6 +91,9 @@ class VolumeRestrictions(Plugin):
             self._changes[key] = self._changes.get(key, 0) + number
         self._count_disks(info.mounts, {node: number})
 
+    def heeds(self, info: PodInfo) -> bool:
+        return info.mounts is not None and bool(self.cycle.pod.mounts.volumes)
+
     def try_pods(self, info: PodInfo, node: str, number: int) -> None:
         """
         Count Pods that are only tried: by the names of their claims, whatever their namespace.

@@ -1,0 +1,130 @@
+"""What the frameworks of a run know of the Pods that come and go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.build import HOSTNAME, constraint
+from tests.support.placement import bound
+from tests.support.simulated import nodes, pod_class
+from webhook.scheduler.counts import PodInfo, Usage, label_set
+from webhook.scheduler.features import features
+from webhook.scheduler.host_ports import HostPort
+from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
+from webhook.scheduler.selectors import EVERYTHING, NOTHING
+from webhook.scheduler.snapshot import from_objects
+from webhook.scheduler.storage import NO_STORAGE
+from webhook.simulation.frameworks import Frameworks
+from webhook.simulation.node_changes import after, first_ground
+from webhook.simulation.step import parse_step
+
+PORT = {"ports": (("0.0.0.0", "TCP", 80),)}
+
+
+def hard():
+    return pod_class(constraint(topologyKey=HOSTNAME))
+
+
+def web(namespace="shop", app="web", apart="", ports=()):
+    """A Pod that keeps all Pods of the namespace `apart` off its node."""
+    labels, found = label_set({"app": app}), tuple(HostPort(*port) for port in ports)
+    return PodInfo(namespace, labels, apart_from(apart) if apart else None, found)
+
+
+def apart_from(namespace):
+    return PodAffinity(anti_affinity=(PodTerm(HOSTNAME, EVERYTHING, frozenset({namespace}), NOTHING),))
+
+
+def begun(*objects):
+    """The frameworks of a run in a cluster of two nodes, and what is used of these."""
+    snapshot, used = from_objects([*nodes("a=1 b=1"), *objects], features(33)), {}
+    ground = first_ground(snapshot.nodes)
+    return Frameworks(snapshot, features(33), used, ground), used, ground
+
+
+def feasible(frameworks, of_class):
+    """The names of the nodes that pass, of those that the frameworks have now."""
+    framework = frameworks.of(of_class, NO_STORAGE)
+    return [*framework.cycle.snapshot.nodes.names(framework.feasible())]
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "left"),
+    [
+        ("hard", {}, ["b1"]),
+        ("hard", {"app": "api"}, ["a1", "b1"]),
+        ("hard", {"namespace": "pay"}, ["a1", "b1"]),
+        ("free", {"namespace": "pay", "apart": "shop"}, ["b1"]),
+        ("free", {"namespace": "pay", "apart": "pay"}, ["a1", "b1"]),
+        ("apart from pay", {"namespace": "pay"}, ["b1"]),
+        ("apart from shop", {"namespace": "pay"}, ["a1", "b1"]),
+        ("with a port", {"namespace": "pay", **PORT}, ["b1"]),
+        ("free", {"namespace": "pay", **PORT}, ["a1", "b1"]),
+    ],
+)
+def test_a_class_follows_the_pods_that_matter_for_it(asked, there, left):
+    """Also if it is asked only once they are there, or before any is."""
+    of_class = {
+        "hard": hard(),
+        "free": pod_class(),
+        "apart from pay": pod_class(pod_affinity=apart_from("pay")),
+        "apart from shop": pod_class(pod_affinity=apart_from("shop")),
+        "with a port": pod_class(ports=web(**PORT).ports),
+    }[asked]
+    for asked_first in (False, True):
+        frameworks, _, _ = begun()
+        if asked_first:
+            assert ["a1", "b1"] == feasible(frameworks, of_class)
+        frameworks.add_pods(web(**there), "a1", 1)
+        assert left == feasible(frameworks, of_class)
+        frameworks.add_pods(web(**there), "a1", -1)
+        assert ["a1", "b1"] == feasible(frameworks, of_class)
+
+
+def test_only_what_is_heeded_is_followed_and_only_once():
+    frameworks, _, _ = begun()
+    spread, of_pay = hard(), pod_class()
+    frameworks.add_pods(web(), "a1", 2)
+    frameworks.add_pods(web("pay"), "a1", 1)
+    followed = []
+    for of_class in (spread, spread, replace(of_pay, pod=replace(of_pay.pod, namespace="pay"))):
+        frameworks.of(of_class, NO_STORAGE)
+        followed.append(frameworks.followed)
+
+    assert ([1, 1, 2], 2) == (followed, len(frameworks.events))
+
+
+def test_usage_that_has_changed_is_looked_at_again():
+    frameworks, used, _ = begun()
+    of_class = pod_class()
+    assert ["a1", "b1"] == feasible(frameworks, of_class)
+    used["b1"] = Usage(pods=1_000)
+    frameworks.change_usage("b1")
+
+    assert ["a1"] == feasible(frameworks, of_class)
+
+
+def test_after_a_step_all_that_has_happened_is_counted_on_the_new_nodes():
+    frameworks, used, ground = begun(*nodes("c=1"), bound("a1"))
+    spread = hard()
+    frameworks.add_pods(web(), "b1", 1)
+    used["c1"] = Usage(pods=1_000)
+    frameworks.change_usage("c1")
+    assert [] == feasible(frameworks, spread)
+
+    frameworks.move_to(after(ground, parse_step("add=1")))
+    assert ["new-1"] == feasible(frameworks, spread)
+    frameworks.move_to(after(ground, parse_step("delete=a1")))
+    frameworks.add_pods(web(), "b1", -1)
+    assert ["b1"] == feasible(frameworks, spread)
+
+
+def test_runs_do_not_see_each_other():
+    snapshot = from_objects(nodes("a=1 b=1"), features(33))
+    ground, spread = first_ground(snapshot.nodes), hard()
+    first, second = (Frameworks(snapshot, features(33), {}, ground) for _ in range(2))
+    first.add_pods(web(), "a1", 1)
+
+    assert (["b1"], ["a1", "b1"]) == (feasible(first, spread), feasible(second, spread))
