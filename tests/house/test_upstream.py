@@ -18,7 +18,7 @@ configured_profiles.parse_profiles configured_profiles.read_profiles constraint.
 constraint.Reading.parsed constraint.Reading.topology_keys constraint.Reading.unmerged constraint.Reading.words
 constraint.read_constraints constraint.read_selector constraint.same counts.BoundPod.info counts.BoundPod.prioritized
 counts.Demands.add counts.Demands.terminating counts.NodeUsage.add counts.NodeUsage.by_node counts.NodeUsage.remove
-counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove counts.PodInfo.demands counts.in_order
+counts.PodCounts.add counts.PodCounts.groups counts.PodCounts.remove counts.PodInfo.reach counts.in_order
 counts.label_set domain_counts.DomainCounts.add domain_counts.DomainCounts.copy domain_counts.DomainCounts.largest_skew
 domain_counts.DomainCounts.match_num domain_counts.DomainCounts.nodes_by_number domain_counts.DomainCounts.refused
 domain_counts.DomainCounts.refused_nodes domain_counts.DomainCounts.selects domain_counts.DomainCounts.skew
@@ -42,9 +42,9 @@ node_resources_fit.NodeResourcesFit.copy node_resources_fit.NodeResourcesFit.fol
 node_resources_fit.NodeResourcesFit.passing node_resources_fit.NodeResourcesFit.try_usage
 node_volume_limits.NodeVolumeLimits.add_pods node_volume_limits.NodeVolumeLimits.copy
 node_volume_limits.NodeVolumeLimits.heeds node_volume_limits.NodeVolumeLimits.of
-node_volume_limits.NodeVolumeLimits.set_storage node_volume_limits.NodeVolumeLimits.skipped nodes.Nodes.by_taints
-nodes.Nodes.carrying nodes.Nodes.closed_to_some nodes.Nodes.common_label_keys nodes.Nodes.domains nodes.Nodes.get
-nodes.Nodes.grouped nodes.Nodes.integers nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named
+node_volume_limits.NodeVolumeLimits.set_storage node_volume_limits.NodeVolumeLimits.skipped nodes.Nodes.by_allocatable
+nodes.Nodes.by_taints nodes.Nodes.carrying nodes.Nodes.closed_to_some nodes.Nodes.common_label_keys nodes.Nodes.domains
+nodes.Nodes.get nodes.Nodes.grouped nodes.Nodes.integers nodes.Nodes.label_keys nodes.Nodes.members nodes.Nodes.named
 nodes.Nodes.named_one nodes.Nodes.names nodes.Nodes.number_of_domains nodes.Nodes.placed nodes.Nodes.replaced_by
 nodes.Nodes.tolerated nodes.Nodes.unschedulable nodes.Nodes.untolerated nodes.another nodes.integer nodes.positions
 nodes.union nodes_by_usage.ChangingUsage.change nodes_by_usage.ChangingUsage.changed_since
@@ -53,8 +53,8 @@ nodes_by_usage.NodesByUsage.catch_up nodes_by_usage.NodesByUsage.copy nodes_by_u
 nodes_by_usage.NodesByUsage.try_usage plugin.Plugin.add_pods plugin.Plugin.copy plugin.Plugin.follow_usage
 plugin.Plugin.heeds plugin.Plugin.kept_off plugin.Plugin.of plugin.Plugin.passing plugin.Plugin.pre_filter
 plugin.Plugin.refusals plugin.Plugin.score_usage plugin.Plugin.scores plugin.Plugin.set_storage plugin.Plugin.skipped
-plugin.Plugin.try_pods plugin.Plugin.try_usage pod_affinity.PodAffinity.terms pod_affinity.preferring
-pod_topology_spread.PodTopologySpread.add_pods pod_topology_spread.PodTopologySpread.copy
+plugin.Plugin.try_pods plugin.Plugin.try_usage pod_affinity.PodAffinity.namespaces pod_affinity.PodAffinity.terms
+pod_affinity.preferring pod_topology_spread.PodTopologySpread.add_pods pod_topology_spread.PodTopologySpread.copy
 pod_topology_spread.PodTopologySpread.hard pod_topology_spread.PodTopologySpread.heeds
 pod_topology_spread.PodTopologySpread.passing pod_topology_spread.PodTopologySpread.skipped
 pod_topology_spread.PodTopologySpread.soft pod_topology_spread.PodTopologySpread.verdicts preemption.Alike.priority

@@ -44,9 +44,14 @@ class PodInfo(NamedTuple):
     mounts: Mounts | None = None
 
     @property
-    def demands(self) -> bool:
-        """Whether Pods of any namespace may have to heed it, and not only their constraints and affinity."""
-        return self.affinity is not None or bool(self.ports) or self.mounts is not None
+    def reach(self) -> frozenset[str] | None:
+        """The namespaces of the Pods that may have to heed it, but for Pods that look at its own; None for all."""
+        if self.ports or self.mounts is not None:
+            return None
+        own = frozenset({self.namespace})
+        if self.affinity is None:
+            return own
+        return None if self.affinity.namespaces is None else own | self.affinity.namespaces
 
 
 class Requests(NamedTuple):

@@ -90,19 +90,16 @@ def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
     scalars: Scalars = ()
     if requests.scalars:
         there, used = dict(allocatable.scalars), dict(usage.scalars)
-        amounts = [(name, _more(amount, there.get(name, 0) - used.get(name, 0))) for name, amount in requests.scalars]
+        amounts = [(name, max(0, amount - there.get(name, 0) + used.get(name, 0))) for name, amount in requests.scalars]
         scalars = tuple([(name, amount) for name, amount in amounts if amount])
+    cpu, memory, storage = requests.milli_cpu, requests.memory, requests.ephemeral_storage
     return Lack(
         max(0, usage.pods + 1 - allocatable.pods),
-        _more(requests.milli_cpu, allocatable.milli_cpu - usage.milli_cpu),
-        _more(requests.memory, allocatable.memory - usage.memory),
-        _more(requests.ephemeral_storage, allocatable.ephemeral_storage - usage.ephemeral_storage),
+        cpu and max(0, cpu - allocatable.milli_cpu + usage.milli_cpu),
+        memory and max(0, memory - allocatable.memory + usage.memory),
+        storage and max(0, storage - allocatable.ephemeral_storage + usage.ephemeral_storage),
         scalars,
     )
-
-
-def _more(requested: int, free: int) -> int:
-    return max(0, requested - free) if requested else 0
 
 
 def shortages(requests: Requests, allocatable: Allocatable, usage: Usage) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ class Framework:
         return self._usage.by_node.get(name, UNUSED)
 
     def heeding(self, info: PodInfo) -> list[Plugin]:
-        """Return the plugins for which such Pods may matter, whatever their labels are."""
+        """Return the plugins for which Pods like this one matter where they are, or may matter."""
         return [plugin for plugin in self._counting_pods() if plugin.heeds(info)]
 
     def nominated_on(self, name: str) -> Sequence[TriedPod]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # A server that reads no images has no use for it.
 GroupT = TypeVar("GroupT", bound=Hashable)
 NodeSet = int  # Bit i is set for the node at position i.
 _PLACEMENTS_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
+_FEW = 12  # Of so many nodes one: then it takes less time to take out one bit after the other.
 _GO_INTEGER = re.compile(r"[+-]?[0-9]+")
 _INT64 = 1 << 63
 _LONGEST_VALUE = 63  # Characters of a label's value.
@@ -154,6 +155,8 @@ class Nodes:
     def grouped(self, chosen: NodeSet, key: Callable[[Node], GroupT]) -> dict[GroupT, NodeSet]:
         """Return the nodes of a set by what `key` returns for each."""
         length = chosen.bit_length()
+        if chosen.bit_count() * _FEW < length:
+            return self._few_grouped(chosen, key)
         digits: dict[GroupT, bytearray] = {}
         for place, node in zip(
             compress(range(length - 1, -1, -1), _as_selectors(chosen)), self.members(chosen), strict=True
@@ -163,6 +166,16 @@ class Nodes:
                 digits[group] = bytearray(b"0" * length)
             digits[group][place] = _ONE
         return {group: int(binary, 2) for group, binary in digits.items()}
+
+    def _few_grouped(self, chosen: NodeSet, key: Callable[[Node], GroupT]) -> dict[GroupT, NodeSet]:
+        """Return the same without a look at each bit."""
+        groups: dict[GroupT, NodeSet] = {}
+        while chosen:
+            bit = chosen & -chosen
+            chosen ^= bit
+            group = key(self._nodes[bit.bit_length() - 1])
+            groups[group] = groups.get(group, 0) | bit
+        return groups
 
     def carrying(self, key: str) -> NodeSet:
         """Return the nodes that have the label `key`."""
@@ -252,6 +265,11 @@ class Nodes:
     def unschedulable(self) -> NodeSet:
         """The nodes that `kubectl cordon` has closed."""
         return union(1 << position for position, node in enumerate(self._nodes) if node.unschedulable)
+
+    @cached_property
+    def by_allocatable(self) -> Mapping[Allocatable, NodeSet]:
+        """The nodes by what of them is allocatable."""
+        return self.grouped(self.all, lambda node: node.allocatable)
 
     @cached_property
     def by_taints(self) -> Mapping[tuple[Taint, ...], NodeSet]:

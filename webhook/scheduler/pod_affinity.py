@@ -14,7 +14,7 @@ from webhook.objects.labels import Labels
 from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY, PREFERRED_TERMS, REQUIRED_TERMS
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import read_selector
-from webhook.scheduler.selectors import Selector, as_selector
+from webhook.scheduler.selectors import NOTHING, Selector, as_selector
 
 
 class PodTerm(NamedTuple):
@@ -57,6 +57,13 @@ class PodAffinity(NamedTuple):
     def terms(self) -> tuple[PodTerm, ...]:
         """All of them, without their weights."""
         return (*self.affinity, *self.anti_affinity, *[preference.term for preference in self.preferred])
+
+    @property
+    def namespaces(self) -> frozenset[str] | None:
+        """The namespaces in which they select Pods; None if a selector says so of any."""
+        if any(term.namespace_selector != NOTHING for term in self.terms):
+            return None
+        return frozenset[str]().union(*[term.namespaces for term in self.terms])
 
 
 MOST_WEIGHT = 100

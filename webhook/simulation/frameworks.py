@@ -7,15 +7,15 @@ The frameworks of a run, one for each class of Pods; each follows the Pods that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.scheduler.counts import PodInfo, Usage
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework
+from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.plugins.plugin import Plugin
-from webhook.scheduler.pod_affinity import PodAffinity
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.storage import NO_STORAGE, Storage
 from webhook.simulation.node_changes import Ground
@@ -30,7 +30,7 @@ class Event(NamedTuple):
     number: int
 
 
-Demand = tuple[str, PodAffinity | None, bool, bool]  # a namespace, terms, and whether there are ports, and volumes
+Events = list[Event]  # of Pods that differ only in their nodes, and in whether they terminate
 
 
 class _Heeded:
@@ -38,7 +38,7 @@ class _Heeded:
 
     __slots__ = ("events", "followed", "plugins")
 
-    def __init__(self, events: list[Event], plugins: list[Plugin]) -> None:
+    def __init__(self, events: Events, plugins: list[Plugin]) -> None:
         self.events, self.plugins, self.followed = events, plugins, 0
 
     def catch_up(self) -> int:
@@ -52,23 +52,21 @@ class _Heeded:
 
 
 class _Following:
-    """The framework of a class, and the events that it heeds."""
+    """The framework of a class, and the events that it heeds, of those that `may_matter`."""
 
-    __slots__ = ("_asked", "_heeded", "framework")
+    __slots__ = ("_asked", "_heeded", "_may_matter", "framework")
 
-    def __init__(self, framework: Framework) -> None:
-        self.framework, self._asked = framework, 0
+    def __init__(self, framework: Framework, may_matter: Sequence[list[Events]]) -> None:
+        self.framework, self._may_matter, self._asked = framework, may_matter, [0] * len(may_matter)
         self._heeded: list[_Heeded] = []
 
-    def catch_up(self, lists: list[list[Event]]) -> int:
-        """Follow the events that are new, of those lists that matter, and return how many there are."""
-        pod = self.framework.cycle.pod
-        for events in lists[self._asked :]:
-            info = events[0].info
-            may_matter = info.demands or info.namespace == pod.namespace or pod.pod_affinity is not None
-            if may_matter and (plugins := self.framework.heeding(info)):
-                self._heeded.append(_Heeded(events, plugins))
-        self._asked = len(lists)
+    def catch_up(self) -> int:
+        """Follow the events that are new, and return how many there are."""
+        for i, lists in enumerate(self._may_matter):
+            for events in lists[self._asked[i] :]:
+                if plugins := self.framework.heeding(events[0].info):
+                    self._heeded.append(_Heeded(events, plugins))
+            self._asked[i] = len(lists)
         return sum([heeded.catch_up() for heeded in self._heeded])
 
 
@@ -82,9 +80,11 @@ class Frameworks:
     def __init__(self, snapshot: Snapshot, features: Features, used: Mapping[str, Usage], ground: Ground) -> None:
         self._snapshot, self._features, self._used, self.followed = snapshot, features, used, 0
         self._changed: dict[str, None] = {}  # a set of the names of nodes
-        self.events: list[Event] = []
-        self._by_demand: dict[Demand, list[Event]] = {}
-        self._lists: list[list[Event]] = []  # the same, in the order in which they came
+        self.events: Events = []
+        self._alike: dict[Hashable, Events] = {}
+        self._all: list[Events] = []
+        self._reaching_all: list[Events] = []
+        self._reaching: dict[str, list[Events]] = {}  # by namespace
         self.move_to(ground)
 
     def move_to(self, ground: Ground) -> None:
@@ -101,12 +101,25 @@ class Frameworks:
         """Let Pods that are alike come to a node, or go if the number is negative."""
         event = Event(info, node, number)
         self.events.append(event)
-        demand = info.namespace, info.affinity, bool(info.ports), info.mounts is not None
-        events = self._by_demand.get(demand)
+        alike = info.namespace, info.labels, info.affinity, info.ports, info.mounts
+        events = self._alike.get(alike)
         if events is None:
-            events = self._by_demand[demand] = []
-            self._lists.append(events)
+            events = self._alike[alike] = []
+            self._all.append(events)
+            reached = info.reach
+            for lists in [self._reaching_all] if reached is None else map(self._reaching_namespace, reached):
+                lists.append(events)
         events.append(event)
+
+    def _reaching_namespace(self, namespace: str) -> list[Events]:
+        return self._reaching.setdefault(namespace, [])
+
+    def _that_may_matter(self, pod: IncomingPod) -> list[list[Events]]:
+        """Return the events that Pods of a class may have to heed."""
+        affinity = pod.pod_affinity
+        if affinity is not None and affinity.namespaces != frozenset({pod.namespace}):
+            return [self._all]
+        return [self._reaching_namespace(pod.namespace), self._reaching_all]
 
     def change_usage(self, node: str) -> None:
         """Note that what is used of a node has changed."""
@@ -118,7 +131,8 @@ class Frameworks:
         following = self._following.get(of_class)
         if following is None:
             framework = self._at_start.of(of_class, self._features).copy(self._usage)
-            following = self._following[of_class] = _Following(framework)
+            following = _Following(framework, self._that_may_matter(of_class.pod))
+            self._following[of_class] = following
         following.framework.set_storage(storage)
-        self.followed += following.catch_up(self._lists)
+        self.followed += following.catch_up()
         return following.framework

@@ -223,16 +223,20 @@ class InterPodAffinity(Plugin):
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:
         pods = {node: number}
         if self._own != NO_TERMS:
-            selected = self._selected.get((info.namespace, info.labels))
-            if selected is None:
-                selected = self._by_labels(self._looking_at(info.namespace), dict(info.labels))
-                self._selected[info.namespace, info.labels] = selected
+            selected = self._selected_of(info)
             self._require(selected, pods)
             self._weigh(selected.weights, pods)
         if info.affinity is not None:
             selecting = self._selecting_it(info.affinity)
             self._heed(selecting, pods)
             self._weigh(selecting.weights, pods)
+
+    def _selected_of(self, info: PodInfo) -> _Selected:
+        selected = self._selected.get((info.namespace, info.labels))
+        if selected is None:
+            selected = self._by_labels(self._looking_at(info.namespace), dict(info.labels))
+            self._selected[info.namespace, info.labels] = selected
+        return selected
 
     def _selecting_it(self, affinity: PodAffinity) -> _Selecting:
         selecting = self._selecting.get(affinity)
@@ -241,7 +245,7 @@ class InterPodAffinity(Plugin):
         return selecting
 
     def heeds(self, info: PodInfo) -> bool:
-        if self._own != NO_TERMS and self._looking_at(info.namespace) != NO_TERMS:
+        if self._own != NO_TERMS and any(self._selected_of(info)):
             return True
         return info.affinity is not None and any(self._selecting_it(info.affinity))
 

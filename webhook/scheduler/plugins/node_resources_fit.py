@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 from webhook.scheduler.counts import UNUSED, Usage
 from webhook.scheduler.fit import allocation, asked_of_node, shortages
-from webhook.scheduler.nodes import Allocatable, Node, NodeSet
+from webhook.scheduler.nodes import Allocatable, Node, NodeSet, union
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage, NodesByUsage, OfUsage
 from webhook.scheduler.plugins.plugin import Plugin, Refusal
 from webhook.scheduler.profile import NODE_RESOURCES_FIT, Cycle
@@ -59,11 +59,11 @@ class NodeResourcesFit(Plugin):
         """The nodes that have less than the Pod requests, even without other Pods."""
         requests, of_devices = self.cycle.requests, self.cycle.of_devices
 
-        def is_too_small(node: Node) -> bool:
-            alone = asked_of_node(requests, of_devices, node.allocatable)
-            return bool(shortages(alone, node.allocatable._replace(pods=1), UNUSED))
+        def is_too_small(allocatable: Allocatable) -> bool:
+            alone = asked_of_node(requests, of_devices, allocatable)
+            return bool(shortages(alone, allocatable._replace(pods=1), UNUSED))
 
-        return self.nodes.grouped(self.nodes.all, is_too_small).get(True, 0)
+        return union(nodes for allocatable, nodes in self.nodes.by_allocatable.items() if is_too_small(allocatable))
 
     def passing(self, remaining: NodeSet) -> NodeSet:
         self._by_reasons.look_at(remaining)

@@ -97,7 +97,7 @@ class Plugin:
         """Answer for a node by a usage that is only tried."""
 
     def heeds(self, info: PodInfo) -> bool:
-        """Return whether such Pods may matter, whatever their labels are."""
+        """Return whether Pods like this one matter where they are, or may matter."""
         return False
 
     def of(self, cycle: Cycle) -> Plugin:

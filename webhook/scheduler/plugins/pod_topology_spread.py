@@ -76,7 +76,8 @@ class PodTopologySpread(Plugin):
                 counts.add(info.labels, node, number)
 
     def heeds(self, info: PodInfo) -> bool:
-        return info.namespace == self.cycle.pod.namespace
+        counts = (*self.hard.counts, *self.soft.counts)
+        return info.namespace == self.cycle.pod.namespace and any(of.selects(info.labels) for of in counts)
 
     def try_pods(self, info: PodInfo, node: str, number: int) -> None:
         """
