@@ -128,8 +128,13 @@ def command(size: Size, folder: Path) -> tuple[float, float]:
     objects += [*nodes, *pods, deployment(0)]
     file.write_bytes(gzip.compress("".join(json.dumps(one) + "\n" for one in objects).encode()))
     words = ("simulate", f"deployment/{NAME}", f"scale={size.replicas}", "-n", NAMESPACE, "--runs", str(RUNS))
+    return seconds_of(*words, "--cluster", file)
+
+
+def seconds_of(*words: str | Path) -> tuple[float, float]:
+    """Seconds that a command takes, and those of all CPUs."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run([sys.executable, "-m", "webhook", *words, "--cluster", file], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-m", "webhook", *words], check=True, stdout=subprocess.DEVNULL)
     seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar, cast
@@ -24,6 +25,7 @@ def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[O
 
     UsageError if a process was killed.
     """
+    gc.freeze()  # What was read stays: no collection looks at it in each run, in no process.
     for i in range(min(runs, ALONE)):
         yield run(plan, seed, i)
     left = [range(i, min(i + TOGETHER, runs)) for i in range(ALONE, runs, TOGETHER)]
