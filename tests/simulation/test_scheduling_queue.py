@@ -10,15 +10,14 @@ from tests.support.build import HOSTNAME, constraint
 from tests.support.simulated import SOFT, maker, pod_class
 from webhook.scheduler.counts import label_set
 from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
-from webhook.scheduler.selectors import EVERYTHING, NOTHING
-from webhook.scheduler.volumes import Mounts, PodVolume
+from webhook.scheduler.selectors import NOTHING, selecting
 from webhook.simulation.pod import InitialPod, Maker, Pod
 from webhook.simulation.scheduling_queue import SchedulingQueue
 
 
 def making():
     """What makes Pods that wait; those of a kind are alike."""
-    term = PodTerm(HOSTNAME, EVERYTHING, frozenset({"pay"}), NOTHING)
+    term = PodTerm(HOSTNAME, selecting({"app": "web"}), frozenset({"pay"}), NOTHING)
     makers = {
         "free": maker(),
         "hard": maker(constraint()),
@@ -151,6 +150,7 @@ def test_a_pod_may_be_tried_again_at_once():
         ("free", {}, False),
         ("apart", {"namespace": "pay"}, False),
         ("near", {"namespace": "pay"}, True),
+        ("near", {"namespace": "pay", "app": "api"}, False),
     ],
 )
 def test_pods_that_come_or_go_let_those_be_tried_again_that_count_them(kind, other, tried):
@@ -159,11 +159,3 @@ def test_pods_that_come_or_go_let_those_be_tried_again_that_count_them(kind, oth
     waiting.activate_heeding(running(**other))
 
     assert tried == bool(all_tried(waiting))
-
-
-def test_a_pod_with_volumes_is_tried_again_after_any_other():
-    waiting = queue(making()(1, mounts=Mounts("shop", (PodVolume("data"),))))
-    all_tried(waiting)
-    waiting.activate_heeding(running("pay"))
-
-    assert 1 == len(all_tried(waiting))

@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import LabelSet
+from webhook.scheduler.pod_affinity import PodTerm
 from webhook.simulation.pod import Pod, PodClass
 
 QueueEntry = tuple[int, int, Pod]
@@ -37,7 +38,7 @@ class SchedulingQueue:
         self._active: list[QueueEntry] = []  # a heap, with some that wait no longer
         self._behind: dict[Pod, deque[QueueEntry]] = {}  # Pods that are active once the one before them is bound
         self._unschedulable: dict[str, dict[Hashable, deque[QueueEntry]]] = {}  # by the namespace that they heed
-        self._counted: dict[tuple[PodClass, LabelSet], bool] = {}
+        self._heeded: dict[tuple[PodClass, LabelSet], bool] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -79,25 +80,26 @@ class SchedulingQueue:
         entries.extend(self._behind.pop(pod, ()))
 
     def activate(self) -> None:
-        """Let all Pods be tried again: there may be room."""
+        """Let all Pods be tried again: there may be room, or a volume."""
         for namespace in list(self._unschedulable):
             self._activate(namespace)
 
     def activate_heeding(self, other: Pod) -> None:
         """Let those Pods be tried again that heed how many there are of Pods like another."""
-        self._activate(ALL_NAMESPACES)
-        of_namespace = self._unschedulable.get(other.namespace, {})
-        for alike, entries in list(of_namespace.items()):
-            if self._is_counted(other, entries[0][2].of_class):
-                self._lead(of_namespace.pop(alike))
+        for namespace in (other.namespace, ALL_NAMESPACES):
+            unschedulable = self._unschedulable.get(namespace, {})
+            for alike, entries in list(unschedulable.items()):
+                if self._is_heeded(other.labels, entries[0][2].of_class):
+                    self._lead(unschedulable.pop(alike))
 
-    def _is_counted(self, other: Pod, of_class: PodClass) -> bool:
-        """Return whether hard constraints count another Pod of the namespace."""
-        pair = of_class, other.labels
-        if pair not in self._counted:
-            labels = dict(other.labels)
-            self._counted[pair] = any(constraint.selector.matches(labels) for constraint in _hard(of_class))
-        return self._counted[pair]
+    def _is_heeded(self, labels: LabelSet, of_class: PodClass) -> bool:
+        """Return whether hard constraints or required affinity select Pods with these labels, in some namespace."""
+        pair = of_class, labels
+        if pair not in self._heeded:
+            selectors = [constraint.selector for constraint in _hard(of_class)]
+            selectors += [term.selector for term in _required(of_class)]
+            self._heeded[pair] = any(selector.matches(dict(labels)) for selector in selectors)
+        return self._heeded[pair]
 
     def _activate(self, namespace: str) -> None:
         for entries in self._unschedulable.pop(namespace, {}).values():
@@ -133,10 +135,15 @@ def _heeded_namespace(pod: Pod) -> str:
     Any others only take room, or keep it off by their anti-affinity: they let it in no earlier than they are gone.
     Preemption of Pods that come changes nothing either: without them all is as it was.
     """
-    if pod.mounts is not None or (pod.affinity is not None and pod.affinity.affinity):
+    if _required(pod.of_class):
         return ALL_NAMESPACES
     return pod.namespace if _hard(pod.of_class) else ROOM_ALONE
 
 
 def _hard(of_class: PodClass) -> list[Constraint]:
     return [constraint for constraint in of_class.constraints if constraint.hard]
+
+
+def _required(of_class: PodClass) -> tuple[PodTerm, ...]:
+    affinity = of_class.pod.pod_affinity
+    return affinity.affinity if affinity is not None else ()

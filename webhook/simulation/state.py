@@ -66,10 +66,9 @@ class State:
     An attempt counts once more for each EVENTS_LIKE_A_PLACEMENT that its class has to follow, and for each node on
     which preemption is tried.
 
-    `waiting` are the Pods without a node, `fresh` those of the workload that are
-    ready and not yet available, in the order in which they will be.  `unready` are how many Pods of a namespace and
-    label set more than at the start are not ready, less than 0 for fewer.
-    `make_room` is called for each Pod that no node takes.
+    `waiting` are the Pods without a node, `fresh` those of the workload that are ready and not yet available, in the
+    order in which they will be.  `unready` are how many Pods of a namespace and label set more than at the start are
+    not ready, less than 0 for fewer.  `make_room` is called for each Pod that no node takes.
     """
 
     def __init__(
@@ -317,7 +316,10 @@ class State:
         assert isinstance(binding, VolumeBinding)
         chosen = next(iter(binding.bindings(1 << position)), None)
         node = self.ground.nodes.get(self.ground.names[position])
-        self.storage = bound_on(self.storage, chosen, node)
+        storage = bound_on(self.storage, chosen, node)
+        if storage is not self.storage:
+            self.storage = storage
+            self.waiting.activate()  # Others may share the claim.
 
     def _counted_framework(self, pod: Pod) -> Framework:
         """
