@@ -246,6 +246,9 @@ class SimulatedRun:
         for initial in sorted(waiting, key=lambda initial: initial.created or 0.0):
             pod = self._waiting(initial)
             there += [pod] if pod.revision >= 0 else []
+        for pod in state.pods_of(sorted(state.ground.lost)):
+            if not pod.ready:
+                state.hold_back(pod)
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
         self._waited = self.waiting
@@ -254,7 +257,7 @@ class SimulatedRun:
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
         self.wanted = self.there.copy()
         self.classes: dict[str, PodClass] = {}
-        self._queued = list[Pod]()
+        self._queued: dict[str, dict[Pod, None]] = {}  # by StatefulSet, a set that keeps its order
         self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
@@ -424,7 +427,8 @@ class SimulatedRun:
         if maker is not None and maker.retries is not None:
             self._failed[maker.of_class] += 1
         if maker is not None and maker.ordered:
-            self._queued.append(pod)
+            self._queued.setdefault(pod.source, {})[pod] = None
+            self.state.readier[pod.source] = None
         elif maker is not None and (maker.retries is None or self._failed[maker.of_class] <= maker.retries):
             self.state.make(maker, like=pod)
             self.there[pod.workload] += 1
@@ -437,16 +441,15 @@ class SimulatedRun:
 
         upstream: stateful_set_control.go:defaultStatefulSetControl.processReplica (v1.37)
         """
-        state = self.state
-        unready = [*state.waiting, *state.terminating, *self._queued]
-        unready += [pod for pod in state.pods_of(sorted(state.ground.lost)) if not pod.ready]
-        first = dict[str, int]()
-        for pod in unready:
-            first[pod.source] = min(pod.ordinal, first.get(pod.source, pod.ordinal))
-        due = [pod for pod in self._queued if pod.ordinal == first[pod.source]]
+        state, due = self.state, list[Pod]()
+        for source in state.readier:
+            queued = self._queued.get(source, {})
+            first = min([pod.ordinal for pod in (*queued, *state.unready_in_order.get(source, ()))], default=0)
+            due += [pod for pod in queued if pod.ordinal == first]
+        state.readier.clear()
         for pod in due:
             assert pod.maker is not None
-            self._queued.remove(pod)
+            del self._queued[pod.source][pod]
             state.make(pod.maker, ordinal=pod.ordinal, like=pod)
             self.there[pod.source] += 1
         return bool(due)
@@ -454,7 +457,7 @@ class SimulatedRun:
     @property
     def queued(self) -> Counter[str]:
         """The Pods of other StatefulSets that are not made before those before them are ready."""
-        return Counter(pod.source for pod in self._queued)
+        return +Counter({source: len(pods) for source, pods in self._queued.items()})
 
     def _want(self, workload: str, number: int) -> None:
         """Note that a DaemonSet has so many Pods more, since it has more nodes."""
@@ -479,7 +482,7 @@ class SimulatedRun:
             return True
         if state.random.random() < self._syncing and self.workload.sync(state):
             return True
-        if self._queued and self._make_in_order():
+        if state.readier and self._make_in_order():
             return True
         return state.schedule_next() or self.workload.sync(state) or self._become_available() or self._finish()
 

@@ -69,6 +69,9 @@ class State:
     `waiting` are the Pods without a node, `fresh` those of the workload that are ready and not yet available, in the
     order in which they will be.  `unready` are how many Pods of a namespace and label set more than at the start are
     not ready, less than 0 for fewer.  `make_room` is called for each Pod that no node takes.
+
+    `unready_in_order` are the Pods after which a StatefulSet that makes them in order makes no other; `readier` are the
+    names of those that have fewer of them since somebody has looked.
     """
 
     def __init__(
@@ -87,6 +90,8 @@ class State:
         self._ending: dict[Pod, None] = {}
         self.fresh: deque[Pod] = deque()
         self.unready: Counter[tuple[str, LabelSet]] = Counter()
+        self.unready_in_order: dict[str, dict[Pod, None]] = {}  # By StatefulSet, a set that keeps its order.
+        self.readier: dict[str, None] = {}
         self.storage = start.snapshot.storage or NO_STORAGE
         self._frameworks = Frameworks(start.snapshot, start.features, self.usage, start.ground)
         self._search_from, self._serial = 0, 0
@@ -159,7 +164,18 @@ class State:
     def wait(self, pod: Pod) -> None:
         """Let a Pod of the cluster wait for a node from the start."""
         self.waiting.add(pod)
+        self.hold_back(pod)
         self.nominate(pod, "" if pod.of_class.waits else pod.nominated)
+
+    def hold_back(self, pod: Pod) -> None:
+        """Let a StatefulSet that makes its Pods in order make none after this one, which is not ready."""
+        if pod.maker is not None and pod.maker.ordered:
+            self.unready_in_order.setdefault(pod.source, {})[pod] = None
+
+    def _hold_back_no_longer(self, pod: Pod) -> None:
+        if pod.source in self.unready_in_order:
+            self.unready_in_order[pod.source].pop(pod, None)
+            self.readier[pod.source] = None
 
     def nominate(self, pod: Pod, node: str) -> None:
         """Keep room for a Pod that waits on a node; on none if its name is ""."""
@@ -215,6 +231,7 @@ class State:
     def _end(self, pod: Pod) -> None:
         """Let a Pod end that terminates, if its node is reached."""
         self.terminating[pod] = None
+        self.hold_back(pod)
         if pod.node not in self.ground.lost:
             self._ending[pod] = None
 
@@ -232,6 +249,7 @@ class State:
 
         upstream: controller_utils.go:MarkPodsNotReady (v1.37)
         """
+        self.hold_back(pod)
         if pod.ready and pod.active:
             pod.ready = False
             self.unready[pod.namespace, pod.labels] += 1
@@ -246,6 +264,7 @@ class State:
         """Take away a Pod that has terminated."""
         for ending in (self.terminating, self._ending):
             ending.pop(pod, None)
+        self._hold_back_no_longer(pod)
         self._meet(pod, -1)
         self._use(pod, -1)
         self._beside(pod, pod.node).remove(pod)
@@ -343,6 +362,7 @@ class State:
         self._beside(pod, node).append(pod)
         pod.node, pod.ready, pod.ready_at, pod.started = node, True, self.now, self.now
         self.nominate(pod, "")
+        self._hold_back_no_longer(pod)
         self._freshen(pod)
         pod.labels = self._labels(of_class, node)
         self._count(pod, 1)
