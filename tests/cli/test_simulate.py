@@ -146,12 +146,15 @@ def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(s
     assert 1 == out.count("No PriorityClass is in the file: high is taken for one of value 0.")
 
 
-def test_runs_of_a_whole_cluster_end_when_nothing_changes(run):
+@pytest.mark.parametrize(
+    ("words", "title"), [("-A", "The whole cluster, 1 workload"), ("deployment/web -n shop", "Deployment shop/web")]
+)
+def test_runs_end_when_nothing_changes(run, words, title):
     items = {"apiVersion": "v1", "kind": "List", "items": CLUSTER}
-    asked = "simulate --cluster dump -A --kubernetes-version 1.33"
+    asked = f"simulate --cluster dump {words} --kubernetes-version 1.33"
     out = run(f"{asked} lose=a1", dump=items).out.splitlines()
 
-    assert "The whole cluster, 1 workload, 100 runs with seed 1, Kubernetes 1.33." == out[0]
+    assert f"{title}, 100 runs with seed 1, Kubernetes 1.33." == out[0]
     assert "  Runs have ended where the second half of them changed no number below." in out
     printed = json.loads(run(f"{asked} lose=a1 -o json --runs 120", dump=items).out)
     assert (120, False) == (printed["runs"], printed["early"])

@@ -525,6 +525,7 @@ def test_the_json_is_the_form_of_a_simulation():
         "ties": "uniform",
         "seed": 1,
         "runs": 20,
+        "early": False,
         "remedies": [],
         "stuck": 0,
         "notJudged": [],

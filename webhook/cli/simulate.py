@@ -49,6 +49,7 @@ from webhook.simulation.each_domain import domain_result, steps_of_each
 from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
+from webhook.simulation.run import StepOutcome
 from webhook.simulation.run import run as run_steps
 from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
@@ -125,20 +126,25 @@ def run(args: argparse.Namespace) -> int:
         raw, known = _workload(args, source, namespace, names, steps, kinds, objects, made.preempting)
         made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
+
+    def is_unchanged(half: Sequence[Sequence[StepOutcome]], done: Sequence[Sequence[StepOutcome]]) -> bool:
+        return args.runs is None and results(made.plan, half) == results(made.plan, done)
+
     of_runs = all_runs(run_steps, made.plan, args.seed, runs)
-    outcomes = list(progress.with_bar(of_runs, runs, "runs", timed=True))
+    outcomes = until_unchanged(progress.with_bar(of_runs, runs, "runs", timed=True), is_unchanged)
     outcome = results(made.plan, outcomes, drain_remedies(made.plan, args.seed, outcomes))
     helps = helping(made.plan, args.seed, outcomes, ref)
     shown = render.Simulated(
         ref,
         made.plan,
         args.seed,
-        runs,
+        len(outcomes),
         outcome,
         made.not_judged,
         (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
         helps,
         [_commands(each.remedy, raw, kinds, applied=bool(args.filename)) for each in helps.changes],
+        len(outcomes) < runs,
     )
     if args.output == selection.HTML:
         print(simulation_page.html(shown, clusters.origin(source, known)))

@@ -12,6 +12,7 @@ from webhook.objects.reading import printable
 from webhook.placement.room import in_words
 from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.simulation import (
+    ENDED_EARLY,
     MOST_REASONS,
     but_in_all,
     drain_json,
@@ -92,7 +93,7 @@ def _head(simulated: ClusterSimulated) -> Iterator[str]:
     yield f"{all_of}, {_runs(runs, simulated)} with seed {simulated.seed}, {version}."
     yield f"  {ties_in_words(plan)} Pods are ready as soon as they are bound."
     if simulated.early:
-        yield "  Runs have ended where the second half of them changed no number below."
+        yield f"  {ENDED_EARLY}"
     if simulated.shown < len(plan.workloads):
         yield f"  Shown: {number_of(simulated.shown, 'workload')}{_chosen(simulated)}."
     yield from (f"  {line}" for line in (*simulated.notes, *gaps_in_words(simulated.not_judged)))

@@ -36,6 +36,7 @@ MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
 NONE = Range(0, 0, 0)
 BEFORE = "now"
+ENDED_EARLY = "Runs have ended where the second half of them changed no number below."
 ASKED_AGAIN = "kubectl asks again every 5 seconds, and does so for ever."
 NOT_EVICTED = (
     f'kube-apiserver says "{MORE_THAN_ONE}" (500), whatever they allow: '
@@ -49,7 +50,8 @@ class Simulated(NamedTuple):
     """
     All that is to be printed of a simulation of one workload.
 
-    `helping` is for its Pods that wait in the end, with the `commands` of each of the changes.
+    `helping` is for its Pods that wait in the end, with the `commands` of each of the changes.  Runs ended `early` if
+    further ones would change no number.
     """
 
     ref: ObjectRef
@@ -61,6 +63,7 @@ class Simulated(NamedTuple):
     notes: Sequence[str]
     helping: Helping = NOTHING_HELPS
     commands: Sequence[Sequence[Command]] = ()
+    early: bool = False
 
 
 class DomainRow(NamedTuple):
@@ -139,6 +142,8 @@ def widest_of(shown: Simulated) -> int:
 def assumptions(shown: Simulated) -> Iterator[str]:
     """Yield what holds in every run, and what is not simulated."""
     yield f"{ties_in_words(shown.plan)} Pods are ready as soon as they are bound{_available(shown)}."
+    if shown.early:
+        yield ENDED_EARLY
     of_class = _newest(shown)
     if of_class.constraints:
         yield from unwritten(of_class.source, named=False)
@@ -481,6 +486,7 @@ def as_json(shown: Simulated) -> str:
             "ties": shown.plan.start.ties,
             "seed": shown.seed,
             "runs": shown.runs,
+            "early": shown.early,
             "now": _result(start, shown.plan.first_class.source),
             "steps": [{"step": step.step, **_result(step, source)} for step in steps],
             "remedies": [
