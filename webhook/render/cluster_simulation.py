@@ -126,13 +126,13 @@ def numbers(simulated: ClusterSimulated) -> list[str]:
     """Return the lines in which any run may change a number."""
     lines = list[str]()
     for step in steps_in_full(simulated):
-        parts = _lines(step_parts(step, simulated))
-        lines += ["", f"  {one_line(step.step.text, LINE_LIMIT)}", *(f"    {line}" for line in parts)]
+        lines += ["", f"  {one_line(step.step.text, LINE_LIMIT)}"]
+        lines += [f"    {line}" for line in _lines(step_parts(step, simulated))]
     if simulated.in_turn:
         lines += ["", f"  {IN_TURN}", *(f"    {line}" for line in _lines(domain_parts(simulated)))]
     if simulated.in_turn or simulated.keep is not None:
-        title, *parts = _lines(kept_parts(simulated))
-        lines += ["", f"  {title}", *(f"    {line}" for line in parts)]
+        title, *below = _lines(kept_parts(simulated))
+        lines += ["", f"  {title}", *(f"    {line}" for line in below)]
     return [line.rstrip() for line in lines]
 
 

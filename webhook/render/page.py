@@ -56,6 +56,14 @@ class Bar(NamedTuple):
     remark: str = ""
 
 
+class Tile(NamedTuple):
+    """A number, "" if it is not known; what it counts, and whether it is bad news."""
+
+    number: str
+    what: str
+    bad: bool = False
+
+
 def page(template: str, script: str = "", **values: object) -> str:
     """Return the page that a template makes of values, which it escapes; `script` is the file of its script."""
     style, script = _text(STYLE), _text(script) if script else ""
