@@ -32,7 +32,7 @@ from webhook.simulation.cluster_results import WorkloadResult
 from webhook.simulation.run import FoundWorkload
 from webhook.simulation.step import EACH, Step
 
-MOST_TABLE_ROWS = 100
+MOST_TABLE_ROWS = 200
 WHOLE_BAR = 100
 KEPT, BACK, UNSURE, BAD = "bar", "fewer", "most", "every"  # How Pods are drawn, by classes of the style.
 
