@@ -80,7 +80,7 @@ class Row(NamedTuple):
     result: WorkloadResult | None = None
 
 
-class Table(NamedTuple):
+class ResultTable(NamedTuple):
     """The titles of the columns, and the rows."""
 
     titles: tuple[str, ...]
@@ -141,14 +141,14 @@ def steps_in_full(simulated: ClusterSimulated) -> Sequence[ClusterStep]:
     return simulated.steps if len(simulated.domains) <= MOST_IN_FULL else ()
 
 
-def domain_parts(simulated: ClusterSimulated) -> Iterator[str | Table]:
+def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     """Yield what the steps of each domain come to."""
     rows = []
     for of in simulated.domains[:MOST_LOSSES]:
         few = f"{len(of.not_kept):,}"
         cells = (*_cells(of.lost, of.more, of.missing, of.out), few)
         rows.append(Row(of.domain, cells, (f"lacks {in_words(of.room)}",) if any(of.room) else ()))
-    yield Table(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
+    yield ResultTable(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
     if more := simulated.domains[MOST_LOSSES:]:
         yield f"and {len(more):,} more, none worse"
     yield f"out: {OUT}"
@@ -160,7 +160,7 @@ def _kept(simulated: ClusterSimulated) -> str:
     return str(simulated.least_kept).replace("%", " %")
 
 
-def kept_parts(simulated: ClusterSimulated) -> Iterator[str | Table]:
+def kept_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     """Yield how many workloads do not keep enough Pods, and these, each with the domain in which it loses most."""
     worst = dict[str, tuple[LossOfWorkload, str]]()
     for of in simulated.domains:
@@ -175,11 +175,9 @@ def kept_parts(simulated: ClusterSimulated) -> Iterator[str | Table]:
         return
     yield f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
     losses = sorted(worst.values(), key=lambda of: of[0].by_share)
-    rows = [
-        Row(loss.workload, (f"{loss.pods:,}", ends_text(loss.kept), domain)) for loss, domain in losses[:MOST_LOSSES]
-    ]
-    titles = ("workload", "Pods", "keeps", "domain" if simulated.in_turn else "")
-    yield Table(titles, rows)
+    titles = ("workload", "Pods", "keeps", *(["domain"] if simulated.in_turn else []))
+    cells = [(loss.workload, f"{loss.pods:,}", ends_text(loss.kept), domain) for loss, domain in losses[:MOST_LOSSES]]
+    yield ResultTable(titles, [Row(name, tuple(others[: len(titles) - 1])) for name, *others in cells])
     if len(losses) > MOST_LOSSES:
         yield f"and {len(losses) - MOST_LOSSES:,} more"
 
@@ -189,7 +187,7 @@ def _chosen(simulated: ClusterSimulated) -> str:
     return f"{where}{f' with {one_line(simulated.selector, LINE_LIMIT)}' if simulated.selector else ''}"
 
 
-def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str | Table]:
+def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     """Yield what a step comes to, in all, for each workload, and in sums."""
     if step.drained is not None and not step.held:
         yield drain_line(step.drained)
@@ -200,14 +198,14 @@ def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str |
     if listed := (*step.hurt, *(step.whole if few else ())):
         yield ""
         rows = [Row(of.workload, _cells(of.pods, of.lost, of.back, of.more), tuple(_remarks(of)), of) for of in listed]
-        yield Table(("workload", "Pods", "lost", "back", "wait"), rows)
+        yield ResultTable(("workload", "Pods", "lost", "back", "wait"), rows)
     if not few:
         yield ""
         yield _whole(step)
     if len(step.sums) > 1 or (simulated.by and step.sums):
         yield ""
         sums = [Row(of.name or NO_GROUP, _cells(*of[2:], of.broken)) for of in step.sums]
-        yield Table((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
+        yield ResultTable((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
     if step.elsewhere:
         are = "is" if step.elsewhere == 1 else "are"
         yield f"{number_of(step.elsewhere, 'workload')} that {are} not shown {are} hurt, too."
@@ -273,7 +271,7 @@ def _skew(of: SkewResult) -> str:
     return f"skew {ends_text(of.skew)} by {of.topology_key}, more than maxSkew {of.max_skew}{but_in_all(of.exceeds)}"
 
 
-def _lines(parts: Iterable[str | Table]) -> Iterator[str]:
+def _lines(parts: Iterable[str | ResultTable]) -> Iterator[str]:
     for part in parts:
         if isinstance(part, str):
             yield part

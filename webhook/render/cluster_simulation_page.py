@@ -17,7 +17,7 @@ from webhook.render.cluster_simulation import (
     MOST_WHOLE,
     OUT,
     ClusterSimulated,
-    Table,
+    ResultTable,
     domain_parts,
     head,
     kept_parts,
@@ -25,7 +25,7 @@ from webhook.render.cluster_simulation import (
     steps_in_full,
     total_words,
 )
-from webhook.render.page import Origin, Tile, lines, page, scaled
+from webhook.render.page import Origin, Tile, begun, lines, page, scaled
 from webhook.render.simulation import NONE, ends_text
 from webhook.render.simulation_page import place, step_words
 from webhook.simulation.cluster_results import WorkloadResult
@@ -93,32 +93,27 @@ def _out(simulated: ClusterSimulated) -> str:
     """Return the names of the workloads that are out, "" if none is; of domains in turn the tables have them."""
     steps = () if simulated.in_turn else simulated.steps
     names = dict.fromkeys(of.workload for step in steps for of in step.hurt if of.out)
-    return f"{_begun(OUT)}: {first_of(names, MOST_WHOLE)}." if names else ""
-
-
-def _begun(words: str) -> str:
-    """Return words as a sentence begins."""
-    return words[:1].upper() + words[1:]
+    return f"{begun(OUT)}: {first_of(names, MOST_WHOLE)}." if names else ""
 
 
 def _sections(simulated: ClusterSimulated) -> Iterator[Section]:
     if simulated.in_turn:
-        yield Section(_begun(IN_TURN), "", list(_shown(domain_parts(simulated), {})))
+        yield Section(begun(IN_TURN), "", list(_shown(domain_parts(simulated), {})))
     if simulated.in_turn or simulated.keep is not None:
         title, *parts = _shown(kept_parts(simulated), {})
         yield Section(str(title).rstrip(".:"), "", parts)
     workloads = simulated.plan.workloads
     for step in steps_in_full(simulated):
-        title, code = (one_line(words, LINE_LIMIT) for words in (_begun(step_words(step.step)), step.step.text))
+        title, code = (one_line(words, LINE_LIMIT) for words in (begun(step_words(step.step)), step.step.text))
         yield Section(title, code, list(_shown(step_parts(step, simulated), workloads)))
 
 
 def _shown(
-    parts: Iterable[str | Table], workloads: Mapping[str, FoundWorkload]
+    parts: Iterable[str | ResultTable], workloads: Mapping[str, FoundWorkload]
 ) -> Iterator[str | Mapping[str, object]]:
     """Yield each line that says anything, and of each table the first rows."""
     for part in parts:
-        if isinstance(part, Table):
+        if isinstance(part, ResultTable):
             first, more = part.rows[:MOST_TABLE_ROWS], len(part.rows[MOST_TABLE_ROWS:])
             yield {
                 "titles": part.titles,

@@ -85,6 +85,11 @@ def scaled(number: float, widest: float, length: int) -> float:
     return int(scaled_length) if scaled_length == int(scaled_length) else scaled_length
 
 
+def begun(words: str) -> str:
+    """Return words as a sentence begins with them."""
+    return words[:1].upper() + words[1:]
+
+
 def lines(texts: Iterable[str]) -> list[str]:
     """Return each of the texts as one printable line."""
     return [one_line(text.strip(), 4 * LINE_LIMIT) for text in texts]

@@ -47,8 +47,12 @@ from webhook.simulation.step import (
 )
 
 WIDE_SIMULATION = 170  # The length of the longest bar.
-NODE = "node"
-PLACES: Mapping[str, str] = {ZONE: "zone", REGION: "region", HOSTNAME: NODE}  # What nodes with a label are together.
+SINGLE_NODE = "node"
+NOUNS: Mapping[str, str] = {
+    ZONE: "zone",
+    REGION: "region",
+    HOSTNAME: SINGLE_NODE,
+}  # What nodes with a label are together.
 
 
 class RangeBar(NamedTuple):
@@ -85,13 +89,13 @@ def html(shown: Simulated, origin: Origin) -> str:
 def step_words(step: Step) -> str:
     """Return what happens in a step, such as `zone a goes down`."""
     if step.action not in OF_NODES:
-        number = number_of(step.number, "replica" if step.action == SCALE else NODE)
+        number = number_of(step.number, "replica" if step.action == SCALE else SINGLE_NODE)
         labels = ", ".join(f"{key}={value}" for key, value in step.labels.items())
         join = f"{number} {'joins' if step.number == 1 else 'join'}{' with ' if labels else ''}{labels}"
         others = {ROLLOUT: "rolled out", APPLY: "applied", SCALE: f"scaled to {number}"}
         return join if step.action == ADD else f"the workload is {others[step.action]}"
     noun, named = _noun(step.which), place(step.which)
-    single = noun == NODE or (noun and step.action == LOSE)
+    single = noun == SINGLE_NODE or (noun and step.action == LOSE)
     nodes = named if single else f"the nodes {'of' if noun else 'with'} {named}"
     in_turn = " in turn" if step.which.value == EACH else ""
     if step.action == LOSE:
@@ -111,7 +115,7 @@ def place(which: Which) -> str:
 
 
 def _noun(which: Which) -> str:
-    return NODE if which.name else PLACES.get(which.key, "")
+    return SINGLE_NODE if which.name else NOUNS.get(which.key, "")
 
 
 def _step(result: StepResult, step: Step | None, widest: int) -> dict[str, object]:
