@@ -113,3 +113,11 @@ def test_nothing_of_a_cluster_is_taken_for_html():
 
     assert [] == found.all("script") == found.all("img")
     assert found.text.count("<script>alert(1)</script>") > 3
+
+
+def test_a_step_that_hurts_nobody_has_no_picture_and_nothing_that_explains_one():
+    found = page([*ZONES, *application("api", ["a1"])], "cordon=b1", runs=1)
+
+    assert "Pods are lost 0 more wait than before 0 are missing 0" in found.text
+    assert found.text.endswith("Node b1 is cordoned cordon=b1 No Pod is lost.")
+    assert "in every run" not in found.text

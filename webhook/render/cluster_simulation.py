@@ -219,12 +219,13 @@ def _total(total: Sum) -> str:
     """Return what becomes of all Pods that are lost, such as `8 Pods are lost: 5 find room, 3 wait.`."""
     (lost, pods), *ends = total_words(total.lost, total.back, total.more, total.missing)
     words = [f"{ends_text(number)} {what}" for number, what in ends if number.most]
-    return f"{ends_text(lost) if lost.most else 'No'} {pods}{': ' if words else ''}{', '.join(words)}."
+    said = f"{ends_text(lost)} {pods}" if lost.most else "No Pod is lost"
+    return f"{said}{': ' if words else ''}{', '.join(words)}."
 
 
 def total_words(lost: Range, back: Range, more: Range, missing: Range) -> Iterator[tuple[Range, str]]:
     """Yield each number, and what becomes of so many Pods."""
-    yield lost, "Pod is lost" if lost == (1, 1, 1) or not lost.most else "Pods are lost"
+    yield lost, "Pod is lost" if lost == (1, 1, 1) else "Pods are lost"
     yield back, f"{'finds' if back == (1, 1, 1) else 'find'} room"
     yield more, f"more {'waits' if more == (1, 1, 1) else 'wait'} than before"
     yield missing, f"{_are(missing)} missing"

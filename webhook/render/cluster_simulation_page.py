@@ -56,6 +56,7 @@ class Section(NamedTuple):
 def html(simulated: ClusterSimulated, asked: Sequence[Step], origin: Origin) -> str:
     """Render the page as one file, for a browser; steps are `asked` for once for all domains that are taken in turn."""
     size, *notes = lines(head(simulated))
+    sections = list(_sections(simulated))
     return page(
         "cluster_simulation.html",
         title=f"What happens to the cluster if {one_line(', then '.join(map(step_words, asked)), LINE_LIMIT)}",
@@ -65,7 +66,8 @@ def html(simulated: ClusterSimulated, asked: Sequence[Step], origin: Origin) -> 
         worst=_worst(simulated, asked),
         tiles=list(_tiles(simulated)),
         out=_out(simulated),
-        sections=list(_sections(simulated)),
+        drawn=any(part["drawn"] for section in sections for part in section.parts if not isinstance(part, str)),
+        sections=sections,
     )
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 from webhook.objects.names import HOSTNAME, REGION, ZONE
 from webhook.render.explanation import constraint_words
-from webhook.render.page import Origin, lines, page, scaled
+from webhook.render.page import Origin, begun, lines, page, scaled
 from webhook.render.simulation import (
     BEFORE,
     DomainRow,
@@ -48,11 +48,7 @@ from webhook.simulation.step import (
 
 WIDE_SIMULATION = 170  # The length of the longest bar.
 SINGLE_NODE = "node"
-NOUNS: Mapping[str, str] = {
-    ZONE: "zone",
-    REGION: "region",
-    HOSTNAME: SINGLE_NODE,
-}  # What nodes with a label are together.
+NOUNS: Mapping[str, str] = {ZONE: "zone", REGION: "region", HOSTNAME: SINGLE_NODE}
 
 
 class RangeBar(NamedTuple):
@@ -121,7 +117,7 @@ def _noun(which: Which) -> str:
 def _step(result: StepResult, step: Step | None, widest: int) -> dict[str, object]:
     title, code = (step_words(step), step.text) if step is not None else (BEFORE, "")
     return {
-        "title": one_line(title[:1].upper() + title[1:], LINE_LIMIT),
+        "title": one_line(begun(title), LINE_LIMIT),
         "code": one_line(code, LINE_LIMIT),
         "constraints": [_constraint(of, widest) for of in result.constraints],
         "waiting": lines(waiting_lines(result)),
