@@ -61,6 +61,14 @@ def test_as_a_page(simulate):
     assert "<h1>What happens to Deployment shop/web</h1>" in out
 
 
+def test_the_whole_cluster_as_a_page(simulate):
+    code, out, err = simulate(f"lose={ZONE}=* cordon=c1 -A -o html --kubernetes-version 1.33 --fail-on pending")
+
+    assert (1, "") == (code, err)
+    assert "<h1>What happens to the cluster if each zone goes down in turn, then node c1 is cordoned</h1>" in out
+    assert "The worst of 3 is zone a:" in out
+
+
 def test_as_json(simulate):
     found = json.loads(simulate("deployment/web -n shop --seed 7 -o json --ties first scale=4").out)
 
@@ -201,7 +209,6 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("", "found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, or steps of the nodes"),
         ("scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
         ("scale=3 -A", "scale=3: is a step of one workload; wanted TYPE/NAME, such as deployment/web, before it"),
-        ("drain=a1 -o html -A", "-o html: is for one workload; wanted -o text or -o json"),
         ("drain=a1 -n bank", "found no Pod of a workload that -n and -l choose; -A shows all: shop"),
         ("drain=a1 -A -l app", "found no Pod of a workload that -n and -l choose"),
         ("drain=x -A", 'drain=x: no node is called "x"; there are a1, b1, c1'),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.render.test_report_page import HOSTILE, ORIGIN, Page
 from tests.render.test_simulation import EVEN, LOST, shown
-from tests.support.build import constraint
+from tests.support.build import ZONE, constraint
 from tests.support.placing import node
 from tests.support.simulated import deployment, nodes
 from webhook.objects.references import ObjectRef
-from webhook.render.simulation_page import html
+from webhook.render.simulation_page import html, step_words
+from webhook.simulation.step import APPLY, Step, parse_step
 
 
 def page(*args, **fields):
@@ -27,6 +30,41 @@ def test_a_picture_for_each_constraint_before_and_after_each_step():
     assert "20 runs with seed 1." in found.text
     assert "Ties between nodes are broken at random." in found.text
     assert [] == found.all("script")
+
+
+def test_each_step_has_a_heading_in_words_and_is_there_as_it_was_written():
+    found = page(EVEN, "scale=4 cordon=a1")
+
+    assert "Now constraint 0" in found.text
+    assert "The workload is scaled to 4 replicas scale=4 constraint 0" in found.text
+    assert "Node a1 is cordoned cordon=a1 constraint 0" in found.text
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("rollout", "the workload is rolled out"),
+        ("scale=1", "the workload is scaled to 1 replica"),
+        ("add=1", "1 node joins"),
+        (f"add=3,pool=new,{ZONE}=a", f"3 nodes join with pool=new, {ZONE}=a"),
+        (f"lose={ZONE}=a", "zone a goes down"),
+        (f"lose={ZONE}=*", "each zone goes down in turn"),
+        ("lose=a1", "node a1 goes down"),
+        ("delete=kubernetes.io/hostname=a1", "node a1 is deleted"),
+        ("delete=topology.kubernetes.io/region=eu", "the nodes of region eu are deleted"),
+        (f"drain={ZONE}=*", "the nodes of each zone are drained in turn"),
+        ("cordon=pool=old", "the nodes with pool=old are cordoned"),
+        ("lose=rack=*", "the nodes with each value of rack go down in turn"),
+        ("taint=a1,gpu=yes:NoExecute", "node a1 gets the taint gpu=yes:NoExecute"),
+        ("taint=rack=1,gpu=:NoSchedule", "the nodes with rack=1 get the taint gpu=:NoSchedule"),
+    ],
+)
+def test_steps_in_words(step, words):
+    assert words == step_words(parse_step(step))
+
+
+def test_a_file_in_words():
+    assert "the workload is applied" == step_words(Step(APPLY, APPLY))
 
 
 def test_the_parts_of_a_bar_are_those_of_the_runs():

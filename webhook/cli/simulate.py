@@ -35,7 +35,7 @@ from webhook.placement.commands import Command, commands, read_template
 from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.remedies import Remedy
 from webhook.placement.subject import next_replica
-from webhook.render import cluster_simulation, simulation_page
+from webhook.render import cluster_simulation, cluster_simulation_page, simulation_page
 from webhook.render import simulation as render
 from webhook.render.cluster_simulation import USUAL_KEEP, ClusterSimulated
 from webhook.scheduler.preemption import LOWEST_PRIORITY
@@ -157,8 +157,6 @@ def _run_cluster(
     args: argparse.Namespace, source: inputs.Source, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
 ) -> int:
     """Simulate all workloads of a cluster together: once, or for each domain of a key in turn."""
-    if args.output == selection.HTML:
-        raise UsageError("-o html: is for one workload; wanted -o text or -o json, or TYPE/NAME before the steps")
     keep, chosen, by = _keep(args), selection.selection(args, source), selection.label_of_sums(args)
     known = clusters.read(source, args.kubernetes_version, lambda _: True, chosen.namespace)
     try:
@@ -196,8 +194,11 @@ def _run_cluster(
         for domain, of in made.items()
     ]
     simulated = cluster_simulation.joined(each)
-    as_json = args.output == selection.JSON
-    print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated))
+    if args.output == selection.HTML:
+        print(cluster_simulation_page.html(simulated, steps, clusters.origin(source, known)))
+    else:
+        as_json = args.output == selection.JSON
+        print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated))
     return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](simulated)))
 
 

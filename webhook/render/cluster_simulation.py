@@ -34,6 +34,8 @@ MOST_IN_FULL, MOST_LOSSES = 6, 20  # the first: with more, only what they come t
 USUAL_KEEP = "50%"
 MOST_WHOLE = 10  # Workloads that come back whole, each in a row of its own.
 NO_GROUP = "-"  # the name of the sum of workloads without the label
+OUT = "workloads that lose all their Pods at once, or of which none comes back"
+IN_TURN = "each domain in turn, the worst first"
 
 
 class ClusterSimulated(NamedTuple):
@@ -70,6 +72,22 @@ class ClusterSimulated(NamedTuple):
         return self.domains[0].domain != NO_DOMAIN
 
 
+class Row(NamedTuple):
+    """A line of a table: the `cells` in its columns, what is said below, and the workload that it is of, if any."""
+
+    name: str
+    cells: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+    result: WorkloadResult | None = None
+
+
+class ResultTable(NamedTuple):
+    """The titles of the columns, and the rows."""
+
+    titles: tuple[str, ...]
+    rows: Sequence[Row]
+
+
 def joined(each: Sequence[ClusterSimulated]) -> ClusterSimulated:
     """Return the simulations of domains in turn as a single one."""
     return each[0]._replace(
@@ -83,10 +101,11 @@ def joined(each: Sequence[ClusterSimulated]) -> ClusterSimulated:
 
 def text(simulated: ClusterSimulated) -> str:
     """Render a simulation for a person who is about to do it."""
-    return "\n".join(map(printable, (*_head(simulated), *numbers(simulated))))
+    return "\n".join(map(printable, (*head(simulated), *numbers(simulated))))
 
 
-def _head(simulated: ClusterSimulated) -> Iterator[str]:
+def head(simulated: ClusterSimulated) -> Iterator[str]:
+    """Yield what was simulated and how, and what is not simulated."""
     plan, runs = simulated.plan, sorted({of.runs for of in simulated.domains})
     version = f"Kubernetes 1.{plan.start.features.minor}"
     all_of = f"The whole cluster, {number_of(len(plan.workloads), 'workload')}"
@@ -107,25 +126,33 @@ def _runs(numbers: Sequence[int], simulated: ClusterSimulated) -> str:
 def numbers(simulated: ClusterSimulated) -> list[str]:
     """Return the lines in which any run may change a number."""
     lines = list[str]()
-    for step in simulated.steps if len(simulated.domains) <= MOST_IN_FULL else ():
-        lines += ["", f"  {one_line(step.step, LINE_LIMIT)}", *(f"    {line}" for line in _step(step, simulated))]
+    for step in steps_in_full(simulated):
+        lines += ["", f"  {one_line(step.step.text, LINE_LIMIT)}"]
+        lines += [f"    {line}" for line in _lines(step_parts(step, simulated))]
     if simulated.in_turn:
-        lines += ["", "  each domain in turn, the worst first", *(f"    {line}" for line in _domains(simulated))]
+        lines += ["", f"  {IN_TURN}", *(f"    {line}" for line in _lines(domain_parts(simulated)))]
     if simulated.in_turn or simulated.keep is not None:
-        lines += ["", *(f"  {line}" for line in _keeping(simulated))]
+        title, *below = _lines(kept_parts(simulated))
+        lines += ["", f"  {title}", *(f"    {line}" for line in below)]
     return [line.rstrip() for line in lines]
 
 
-def _domains(simulated: ClusterSimulated) -> Iterator[str]:
+def steps_in_full(simulated: ClusterSimulated) -> Sequence[ClusterStep]:
+    """Return the steps of which each workload is shown: none where there are many domains."""
+    return simulated.steps if len(simulated.domains) <= MOST_IN_FULL else ()
+
+
+def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
+    """Yield what the steps of each domain come to."""
     rows = []
     for of in simulated.domains[:MOST_LOSSES]:
         few = f"{len(of.not_kept):,}"
         cells = (*_cells(of.lost, of.more, of.missing, of.out), few)
         rows.append(Row(of.domain, cells, (f"lacks {in_words(of.room)}",) if any(of.room) else ()))
-    yield from _table(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
+    yield ResultTable(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
     if more := simulated.domains[MOST_LOSSES:]:
         yield f"and {len(more):,} more, none worse"
-    yield "out: workloads that lose all their Pods at once, or of which none comes back"
+    yield f"out: {OUT}"
     if any(any(of.room) for of in simulated.domains[:MOST_LOSSES]):
         yield "lacks: free room for the Pods that wait for want of it, the most in any run"
 
@@ -134,8 +161,8 @@ def _kept(simulated: ClusterSimulated) -> str:
     return str(simulated.least_kept).replace("%", " %")
 
 
-def _keeping(simulated: ClusterSimulated) -> Iterator[str]:
-    """Yield the workloads that do not keep enough Pods, each with the domain in which it loses most."""
+def kept_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
+    """Yield how many workloads do not keep enough Pods, and these, each with the domain in which it loses most."""
     worst = dict[str, tuple[LossOfWorkload, str]]()
     for of in simulated.domains:
         for loss in of.not_kept:
@@ -149,13 +176,11 @@ def _keeping(simulated: ClusterSimulated) -> Iterator[str]:
         return
     yield f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
     losses = sorted(worst.values(), key=lambda of: of[0].by_share)
-    rows = [
-        Row(loss.workload, (f"{loss.pods:,}", ends_text(loss.kept), domain)) for loss, domain in losses[:MOST_LOSSES]
-    ]
-    titles = ("workload", "Pods", "keeps", "domain" if simulated.in_turn else "")
-    yield from (f"  {line}" for line in _table(titles, rows))
+    titles = ("workload", "Pods", "keeps", *(["domain"] if simulated.in_turn else []))
+    cells = [(loss.workload, f"{loss.pods:,}", ends_text(loss.kept), domain) for loss, domain in losses[:MOST_LOSSES]]
+    yield ResultTable(titles, [Row(name, tuple(others[: len(titles) - 1])) for name, *others in cells])
     if len(losses) > MOST_LOSSES:
-        yield f"  and {len(losses) - MOST_LOSSES:,} more"
+        yield f"and {len(losses) - MOST_LOSSES:,} more"
 
 
 def _chosen(simulated: ClusterSimulated) -> str:
@@ -163,7 +188,8 @@ def _chosen(simulated: ClusterSimulated) -> str:
     return f"{where}{f' with {one_line(simulated.selector, LINE_LIMIT)}' if simulated.selector else ''}"
 
 
-def _step(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str]:
+def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
+    """Yield what a step comes to, in all, for each workload, and in sums."""
     if step.drained is not None and not step.held:
         yield drain_line(step.drained)
     yield from held_lines(step.held, step.kept)
@@ -172,15 +198,15 @@ def _step(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str]:
     few = len(step.whole) <= MOST_WHOLE
     if listed := (*step.hurt, *(step.whole if few else ())):
         yield ""
-        rows = [Row(of.workload, _cells(of.pods, of.lost, of.back, of.more), tuple(_remarks(of))) for of in listed]
-        yield from _table(("workload", "Pods", "lost", "back", "wait"), rows)
+        rows = [Row(of.workload, _cells(of.pods, of.lost, of.back, of.more), tuple(_remarks(of)), of) for of in listed]
+        yield ResultTable(("workload", "Pods", "lost", "back", "wait"), rows)
     if not few:
         yield ""
         yield _whole(step)
     if len(step.sums) > 1 or (simulated.by and step.sums):
         yield ""
         sums = [Row(of.name or NO_GROUP, _cells(*of[2:], of.broken)) for of in step.sums]
-        yield from _table((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
+        yield ResultTable((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
     if step.elsewhere:
         are = "is" if step.elsewhere == 1 else "are"
         yield f"{number_of(step.elsewhere, 'workload')} that {are} not shown {are} hurt, too."
@@ -192,14 +218,18 @@ def _cells(*ranges: Range) -> tuple[str, ...]:
 
 def _total(total: Sum) -> str:
     """Return what becomes of all Pods that are lost, such as `8 Pods are lost: 5 find room, 3 wait.`."""
-    lost, back, more, missing = map(ends_text, (total.lost, total.back, total.more, total.missing))
-    ends = [
-        *([f"{back} {'finds' if total.back == (1, 1, 1) else 'find'} room"] if total.back.most else []),
-        *([f"{more} more {'waits' if total.more == (1, 1, 1) else 'wait'} than before"] if total.more.most else []),
-        *([f"{missing} {_are(total.missing)} missing"] if total.missing.most else []),
-    ]
-    pods = "1 Pod is" if total.lost == (1, 1, 1) else f"{lost} Pods are" if total.lost.most else "No Pod is"
-    return f"{pods} lost{': ' if ends else ''}{', '.join(ends)}."
+    (lost, pods), *ends = total_words(total.lost, total.back, total.more, total.missing)
+    words = [f"{ends_text(number)} {what}" for number, what in ends if number.most]
+    said = f"{ends_text(lost)} {pods}" if lost.most else "No Pod is lost"
+    return f"{said}{': ' if words else ''}{', '.join(words)}."
+
+
+def total_words(lost: Range, back: Range, more: Range, missing: Range) -> Iterator[tuple[Range, str]]:
+    """Yield each number, and what becomes of so many Pods."""
+    yield lost, "Pod is lost" if lost == (1, 1, 1) else "Pods are lost"
+    yield back, f"{'finds' if back == (1, 1, 1) else 'find'} room"
+    yield more, f"more {'waits' if more == (1, 1, 1) else 'wait'} than before"
+    yield missing, f"{_are(missing)} missing"
 
 
 def _whole(step: ClusterStep) -> str:
@@ -243,15 +273,15 @@ def _skew(of: SkewResult) -> str:
     return f"skew {ends_text(of.skew)} by {of.topology_key}, more than maxSkew {of.max_skew}{but_in_all(of.exceeds)}"
 
 
-class Row(NamedTuple):
-    """A line of a table: the `cells` in its columns, and what is said below."""
+def _lines(parts: Iterable[str | ResultTable]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+        else:
+            yield from _table(*part)
 
-    name: str
-    cells: tuple[str, ...]
-    remarks: tuple[str, ...] = ()
 
-
-def _table(titles: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+def _table(titles: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
     """Yield a line with the titles of the columns, and for each row its cells, and what is said below."""
     lines = [(one_line(row.name, LINE_LIMIT), *(one_line(cell, NAME_LIMIT) for cell in row.cells)) for row in rows]
     widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
@@ -319,7 +349,7 @@ def _named(workload: str, plan: Plan) -> dict[str, object]:
 
 def _step_json(step: ClusterStep, plan: Plan) -> dict[str, object]:
     return {
-        "step": step.step,
+        "step": step.step.text,
         "total": _ranges_json(step.total),
         "sums": [{"name": of.name, **_ranges_json(of)} for of in step.sums],
         "workloads": [_workload_json(of, plan) for of in (*step.hurt, *step.whole)],

@@ -56,6 +56,14 @@ class Bar(NamedTuple):
     remark: str = ""
 
 
+class Tile(NamedTuple):
+    """A number, "" if it is not known; what it counts, and whether it is bad news."""
+
+    number: str
+    what: str
+    bad: bool = False
+
+
 def page(template: str, script: str = "", **values: object) -> str:
     """Return the page that a template makes of values, which it escapes; `script` is the file of its script."""
     style, script = _text(STYLE), _text(script) if script else ""
@@ -75,6 +83,11 @@ def scaled(number: float, widest: float, length: int) -> float:
     """Return the length of a bar, of which the widest has `length`."""
     scaled_length = round(length * number / widest, 1) if widest else 0
     return int(scaled_length) if scaled_length == int(scaled_length) else scaled_length
+
+
+def begun(words: str) -> str:
+    """Return words as a sentence begins with them."""
+    return words[:1].upper() + words[1:]
 
 
 def lines(texts: Iterable[str]) -> list[str]:

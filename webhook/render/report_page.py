@@ -30,7 +30,7 @@ from webhook.render.explanation import (
     said,
     unwritten,
 )
-from webhook.render.page import SHORT_WIDTH, Bar, Origin, lines, page, scaled, share_text
+from webhook.render.page import SHORT_WIDTH, Bar, Origin, Tile, begun, lines, page, scaled, share_text
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
 from webhook.render.report import (
@@ -94,14 +94,6 @@ def html(
         most_namespaces=MOST_NAMESPACES,
         workloads=[_workload(i, workload, titles, widest) for i, workload in enumerate(report.workloads)],
     )
-
-
-class Tile(NamedTuple):
-    """A number, "" if it is not known; what it counts, and whether it is bad news."""
-
-    number: str
-    what: str
-    bad: bool = False
 
 
 def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
@@ -415,7 +407,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
         "no_bars": "No domain counts." if counted is not None else "Not known without nodes.",
         "tall": any(len(name) > SHORT_WIDTH for name, _, _ in bars),
         "limit": scaled(limit, widest, WIDE_REPORT) if not many and bars and limit < widest else None,
-        "idle": f"{words[0].upper()}{words[1:]}." if words else "",
+        "idle": f"{begun(words)}." if words else "",
         "remarks": lines(spread_remarks(spread)),
     }
 

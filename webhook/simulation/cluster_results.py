@@ -14,6 +14,7 @@ from webhook.simulation.cluster_run import ClusterOutcome, ConstraintSkew, Workl
 from webhook.simulation.disruption import BlockedEviction
 from webhook.simulation.results import KeptPods, OfDrain, Range, drained_by, kept_pods, ranged, shares
 from webhook.simulation.run import Plan
+from webhook.simulation.step import Step
 
 
 class SkewResult(NamedTuple):
@@ -82,7 +83,7 @@ class ClusterStep(NamedTuple):
     hurt in any run.  What holds a drain comes with the share of the runs, as do budgets that preemption has `violated`.
     """
 
-    step: str
+    step: Step
     hurt: tuple[WorkloadResult, ...]
     whole: tuple[WorkloadResult, ...]
     lost_by_whole: Range
@@ -118,7 +119,7 @@ def cluster_results(
             of_groups.setdefault(groups[of.workload], []).append(of)
         steps.append(
             ClusterStep(
-                step.text,
+                step,
                 tuple(sorted((of for of in shown if of.hurt), key=_worst_first)),
                 tuple(whole),
                 _sum("", whole, each).lost,
