@@ -197,7 +197,7 @@ def test_each_domain_in_turn_the_worst_first_and_what_it_lacks():
         "      lacks room for 2 Pods and 200m of cpu and 128Mi of memory",
         "    a           4      2         0     0             1",
         "      lacks room for 2 Pods and 200m of cpu and 128Mi of memory",
-        "    out: workloads that lose all their Pods at once, or of which none comes back",
+        "    out: workloads that lose all their Pods at once, or of whose lost Pods none comes back",
         "    lacks: free room for the Pods that wait for want of it, the most in any run",
     ] == printed[printed.index("  each domain in turn, the worst first") + 2 :][:8]
     assert printed[-4:] == [

@@ -29,7 +29,7 @@ def test_what_happens_in_words_and_in_all():
     assert "What happens to the cluster if zone a goes down dump, 2026-01-31 10:00 UTC, Kubernetes 1.37" in found.text
     assert "The whole cluster, 2 workloads, 5 runs with seed 1, Kubernetes 1.33." in found.text
     assert "Pods are lost 2 finds room 1 more waits than before 1 are missing 0" in found.text
-    assert "or of which none comes back: Deployment shop/api, Deployment shop/db." in found.text
+    assert "or of whose lost Pods none comes back: Deployment shop/api, Deployment shop/db." in found.text
     assert f"Zone a goes down lose={ZONE}=a 2 Pods are lost: 1 finds room, 1 more waits than before." in found.text
     assert [] == found.all("script")
 

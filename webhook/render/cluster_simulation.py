@@ -34,7 +34,7 @@ MOST_IN_FULL, MOST_LOSSES = 6, 20  # the first: with more, only what they come t
 USUAL_KEEP = "50%"
 MOST_WHOLE = 10  # Workloads that come back whole, each in a row of its own.
 NO_GROUP = "-"  # the name of the sum of workloads without the label
-OUT = "workloads that lose all their Pods at once, or of which none comes back"
+OUT = "workloads that lose all their Pods at once, or of whose lost Pods none comes back"
 IN_TURN = "each domain in turn, the worst first"
 
 

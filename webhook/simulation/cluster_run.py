@@ -68,7 +68,7 @@ class WorkloadOutcome(NamedTuple):
 
     @property
     def out(self) -> bool:
-        """Whether it loses all its Pods at once, or some and none comes back."""
+        """Whether it loses all its Pods at once, or none of those that it loses comes back."""
         return self.at_once or (self.lost > 0 and not self.back and not self.whole)
 
     @property
