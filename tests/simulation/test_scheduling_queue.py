@@ -140,6 +140,21 @@ def test_a_pod_may_be_tried_again_at_once():
     assert waiting.pop() is first
 
 
+def test_those_behind_a_pod_for_which_a_node_is_nominated_are_tried_without_it():
+    pod = making()
+    first, second, third = pod(1), pod(2), pod(3)
+    waiting = queue(first, second, third)
+    all_tried(waiting)
+    waiting.activate()
+    waiting.pop()
+    first.nominated = "a1"
+    waiting.try_again(first)
+
+    assert [first, second] == all_tried(waiting)
+    waiting.activate()
+    assert [first, second] == all_tried(waiting)
+
+
 @pytest.mark.parametrize(
     ("kind", "other", "tried"),
     [
