@@ -284,8 +284,16 @@ class State:
 
     def schedule_each(self) -> bool:
         """Try each of the waiting Pods once, in their order; return whether anything came of it."""
-        tried = [self._schedule(pod) for pod in list(iter(self.waiting.pop, None))]
-        return any(tried)
+        tried: dict[Pod, bool] = {}
+        again: list[Pod] = []
+        for pod in iter(self.waiting.pop, None):
+            if pod in tried:
+                again.append(pod)
+            else:
+                tried[pod] = self._schedule(pod)
+        for pod in again:
+            self.waiting.try_again(pod)
+        return any(tried.values())
 
     def _schedule(self, pod: Pod) -> bool:
         """Bind a waiting Pod, or make room for it; False if neither is possible, or nothing new may let it in."""
