@@ -70,6 +70,15 @@ def test_on_a_lost_node_nothing_ends():
     assert [] == [*run.terminating]
 
 
+def test_what_terminates_on_a_node_that_is_then_lost_does_not_end():
+    run = state(*nodes("a=1 b=1"))
+    pod = placed(run)
+    run.delete(pod)
+    run.move_to(after(run.ground, parse_step(f"lose={pod.node}")))
+
+    assert ([], [pod]) == (run.finish(), [*run.terminating])
+
+
 def test_what_is_left_on_a_deleted_node_is_forgotten():
     run = state(*nodes("a=1"), running("a1"))
     placed(run)
