@@ -27,7 +27,9 @@ from tests.support.build import pod
 from tests.support.placement import HARD, SOFT, bound, cluster, incoming, parsed
 from webhook.scheduler.counts import BoundPod, PodInfo, Requests, Usage, label_set
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.fit import CPU, MOST_ALLOCATED, ScoringStrategy
 from webhook.scheduler.framework import PLUGINS, DryRun, Framework, total, usable_nodes
+from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.plugins.plugin import Plugin
 from webhook.scheduler.profile import FILTERS, WEIGHTS, Cycle, Profile
 
@@ -132,11 +134,54 @@ def test_the_best_of_the_candidates_follow_the_usage_of_nodes():
     assert 0b10 == framework.copy().best(0b11)
 
 
+def test_a_copy_scores_by_a_usage_of_its_own():
+    framework = Framework(cycle(node("n1"), node("n2"), **BIG))
+    assert 0b11 == framework.best(0b11)
+    copied = framework.copy()
+    copied.set_usage("n1", Usage(1, 2_000, 2 << 30, 0, (), 2_000, 2 << 30))
+
+    assert (0b11, 0b10) == (framework.best(0b11), copied.best(0b11))
+
+
 def test_usage_that_is_set_before_any_node_was_scored_counts():
     framework = Framework(cycle(node("n1"), node("n2"), **BIG))
     framework.set_usage("n1", Usage(1, 2_000, 2 << 30, 0, (), 2_000, 2 << 30))
 
     assert 0b10 == framework.best(0b11)
+
+
+EMPTIER, EVENER = {"NodeResourcesFit": 1}, {"NodeResourcesBalancedAllocation": 1}
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("memory", "first", "second", "best"),
+    [
+        ((2 * GIB, 0), {"weights": EVENER}, {"weights": EVENER}, (0b01, 0b10)),
+        ((2 * GIB, 2 * GIB), {"weights": EMPTIER}, {"weights": EVENER}, (0b10, 0b01)),
+        ((2 * GIB, 2 * GIB), {"weights": EVENER}, {"weights": EVENER, "balanced": (CPU,)}, (0b01, 0b11)),
+        (
+            (2 * GIB, 2 * GIB),
+            {"weights": EMPTIER},
+            {"weights": EMPTIER, "strategy": ScoringStrategy(MOST_ALLOCATED)},
+            (0b10, 0b01),
+        ),
+    ],
+    ids=["requests", "weights", "balanced", "strategy"],
+)
+def test_pods_that_share_what_is_used_of_nodes_are_scored_by_their_own_requests_and_profile(
+    memory, first, second, best
+):
+    even, large = {"cpu": "4", "memory": "4Gi", "pods": "9"}, {"cpu": "64", "memory": "6Gi", "pods": "9"}
+    asked = cycle(node("even", allocatable=even), node("large", allocatable=large))
+    usage = ChangingUsage(asked.snapshot.nodes, {})
+
+    def chosen(memory, profile):
+        requests = Requests(2_000, memory, non_zero_milli_cpu=2_000, non_zero_memory=memory)
+        like = replace(asked, pod=replace(asked.pod, requests=requests), profile=replace(asked.profile, **profile))
+        return Framework(like, usage).best(0b11)
+
+    assert best == (chosen(memory[0], first), chosen(memory[1], second))
 
 
 def test_one_candidate_is_the_best_without_a_score():

@@ -16,6 +16,7 @@ from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
 from webhook.scheduler.selectors import EVERYTHING, NOTHING
 from webhook.scheduler.snapshot import from_objects
 from webhook.scheduler.storage import NO_STORAGE
+from webhook.scheduler.volumes import GCE_DISK, Disk, Mounts, PodVolume
 from webhook.simulation.frameworks import Frameworks
 from webhook.simulation.node_changes import after, first_ground
 from webhook.simulation.step import parse_step
@@ -27,10 +28,11 @@ def hard():
     return pod_class(constraint(topologyKey=HOSTNAME))
 
 
-def web(namespace="shop", app="web", apart="", ports=()):
+def web(namespace="shop", app="web", apart="", ports=(), disk=""):
     """A Pod that keeps all Pods of the namespace `apart` off its node."""
     labels, found = label_set({"app": app}), tuple(HostPort(*port) for port in ports)
-    return PodInfo(namespace, labels, apart_from(apart) if apart else None, found)
+    mounts = Mounts(namespace, (PodVolume(disk=Disk(GCE_DISK, disk)),)) if disk else None
+    return PodInfo(namespace, labels, apart_from(apart) if apart else None, found, mounts=mounts)
 
 
 def apart_from(namespace):
@@ -62,6 +64,8 @@ def feasible(frameworks, of_class):
         ("apart from shop", {"namespace": "pay"}, ["a1", "b1"]),
         ("with a port", {"namespace": "pay", **PORT}, ["b1"]),
         ("free", {"namespace": "pay", **PORT}, ["a1", "b1"]),
+        ("with a disk", {"namespace": "pay", "disk": "pd"}, ["b1"]),
+        ("with a disk", {"disk": "other"}, ["a1", "b1"]),
     ],
 )
 def test_a_class_follows_the_pods_that_matter_for_it(asked, there, left):
@@ -72,6 +76,7 @@ def test_a_class_follows_the_pods_that_matter_for_it(asked, there, left):
         "apart from pay": pod_class(pod_affinity=apart_from("pay")),
         "apart from shop": pod_class(pod_affinity=apart_from("shop")),
         "with a port": pod_class(ports=web(**PORT).ports),
+        "with a disk": pod_class(mounts=web(disk="pd").mounts),
     }[asked]
     for asked_first in (False, True):
         frameworks, _, _ = begun()
@@ -81,6 +86,16 @@ def test_a_class_follows_the_pods_that_matter_for_it(asked, there, left):
         assert left == feasible(frameworks, of_class)
         frameworks.add_pods(web(**there), "a1", -1)
         assert ["a1", "b1"] == feasible(frameworks, of_class)
+
+
+@pytest.mark.parametrize("demanding", [{"apart": "shop"}, PORT, {"disk": "pd"}], ids=["affinity", "ports", "volumes"])
+def test_pods_with_the_labels_of_others_that_demand_more_are_followed(demanding):
+    frameworks, _, _ = begun()
+    of_class = pod_class(ports=web(**PORT).ports, mounts=web(disk="pd").mounts)
+    frameworks.add_pods(web("pay"), "b1", 1)
+    frameworks.add_pods(web("pay", **demanding), "a1", 1)
+
+    assert ["b1"] == feasible(frameworks, of_class)
 
 
 def test_only_what_is_heeded_is_followed_and_only_once():

@@ -11,6 +11,7 @@ from tests.support.simulated import SOFT, maker, pod_class
 from webhook.scheduler.counts import label_set
 from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
 from webhook.scheduler.selectors import NOTHING, selecting
+from webhook.scheduler.volumes import Mounts, PodVolume
 from webhook.simulation.pod import InitialPod, Maker, Pod
 from webhook.simulation.scheduling_queue import SchedulingQueue
 
@@ -23,6 +24,7 @@ def making():
         "hard": maker(constraint()),
         "soft": maker(constraint(**SOFT)),
         "near": maker(pod_affinity=PodAffinity(affinity=(term,))),
+        "hard and near": maker(constraint(), pod_affinity=PodAffinity(affinity=(term,))),
         "apart": maker(pod_affinity=PodAffinity(anti_affinity=(term,))),
         "gated": Maker(replace(pod_class(), waits="it has gates")),
     }
@@ -130,6 +132,13 @@ def test_a_pod_for_which_a_node_is_nominated_is_like_no_other():
     assert [first, second] == all_tried(queue(first, second))
 
 
+def test_a_pod_with_volumes_of_its_own_is_like_no_other():
+    pod = making()
+    first, second = (pod(i, mounts=Mounts("shop", (PodVolume(f"data-{i}"),))) for i in (1, 2))
+
+    assert [first, second] == all_tried(queue(first, second))
+
+
 def test_a_pod_may_be_tried_again_at_once():
     pod = making()
     first = pod(1)
@@ -138,6 +147,21 @@ def test_a_pod_may_be_tried_again_at_once():
     waiting.try_again(first)
 
     assert waiting.pop() is first
+
+
+def test_those_behind_a_pod_for_which_a_node_is_nominated_are_tried_without_it():
+    pod = making()
+    first, second, third = pod(1), pod(2), pod(3)
+    waiting = queue(first, second, third)
+    all_tried(waiting)
+    waiting.activate()
+    waiting.pop()
+    first.nominated = "a1"
+    waiting.try_again(first)
+
+    assert [first, second] == all_tried(waiting)
+    waiting.activate()
+    assert [first, second] == all_tried(waiting)
 
 
 @pytest.mark.parametrize(
@@ -151,6 +175,8 @@ def test_a_pod_may_be_tried_again_at_once():
         ("apart", {"namespace": "pay"}, False),
         ("near", {"namespace": "pay"}, True),
         ("near", {"namespace": "pay", "app": "api"}, False),
+        ("hard and near", {}, True),
+        ("hard and near", {"namespace": "pay"}, True),
     ],
 )
 def test_pods_that_come_or_go_let_those_be_tried_again_that_count_them(kind, other, tried):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from tests.support.build import HOSTNAME, ZONE, constraint
+from tests.support.claims import claim, storage_class
 from tests.support.placing import node, running
-from tests.support.simulated import NOW, SOFT, maker, nodes, pod_class, state
+from tests.support.simulated import NOW, SOFT, maker, nodes, nowhere, pod_class, state
+from webhook.placement.subject import expected_claim
 from webhook.scheduler.counts import Requests, label_set
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
 from webhook.scheduler.selectors import EVERYTHING, NOTHING
 from webhook.scheduler.taints import TOLERATION_EXISTS, Toleration
+from webhook.scheduler.volumes import Mounts, PodVolume
+from webhook.simulation.claims import VolumeTemplates
 from webhook.simulation.node_changes import after
 from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.step import parse_step
@@ -66,6 +70,15 @@ def test_on_a_lost_node_nothing_ends():
     assert [] == [*run.terminating]
 
 
+def test_what_terminates_on_a_node_that_is_then_lost_does_not_end():
+    run = state(*nodes("a=1 b=1"))
+    pod = placed(run)
+    run.delete(pod)
+    run.move_to(after(run.ground, parse_step(f"lose={pod.node}")))
+
+    assert ([], [pod]) == (run.finish(), [*run.terminating])
+
+
 def test_what_is_left_on_a_deleted_node_is_forgotten():
     run = state(*nodes("a=1"), running("a1"))
     placed(run)
@@ -96,6 +109,32 @@ def test_a_class_that_has_failed_is_tried_again_once_there_is_room():
 
     assert run.schedule_next()
     assert pod.node == "a1"
+
+
+def test_a_pod_is_tried_again_once_room_is_kept_on_another_node():
+    run = state(*nodes("a=1 b=1", pods="1"), running("b1"))
+    kept = run.make(nowhere())
+    run.nominate(kept, "a1")
+    pod = run.make(maker())
+    assert not run.schedule_next()
+    run.nominate(kept, "b1")
+
+    assert run.schedule_next()
+    assert "a1" == pod.node
+
+
+def test_a_pod_is_tried_again_once_its_claim_is_made():
+    run = state(*nodes("a=1"), storage_class())
+    template = VolumeTemplates("shop", volumes=(PodVolume("data-db-0"),))
+    pod = run.make(maker(mounts=Mounts("shop", template.volumes))._replace(volumes=template))
+    assert not run.schedule_next()
+    data = expected_claim(run.storage, claim("data"))
+    run.make(
+        nowhere()._replace(volumes=VolumeTemplates("shop", claims=(("data", data),), stateful_set="db")), ordinal=0
+    )
+
+    assert run.schedule_next()
+    assert "a1" == pod.node
 
 
 def test_what_kube_scheduler_does_not_look_at_waits():

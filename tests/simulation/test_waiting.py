@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.claims import claim, storage_class, using, volume
-from tests.support.placing import INFRA, attempted, node, running, spread
+from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
 from webhook.simulation.waiting import placed
 
 MANY = 100
@@ -33,6 +33,17 @@ def test_those_of_a_higher_priority_come_first():
     cycle = attempted(node("n1", cpu="1"), cpu="1")
 
     assert [False, True] == run([named(cycle, "low"), named(cycle, "high", priority=5)])
+
+
+def test_those_that_another_lets_in_come_by_their_priority_too():
+    """Node n1 has room for two of the three that want the database nearby, which has the lowest priority."""
+    selecting = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "db"}}}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selecting]}}
+    cycle = attempted(node("n1", cpu="3"), cpu="1", affinity=affinity)
+    high, low = named(cycle, "high", priority=9), named(cycle, "low", priority=5)
+    db = attempted(node("n1", cpu="3"), cpu="1")
+
+    assert [True, True, False, True] == run([high, high, low, named(db, "db", labels={"app": "db"})])
 
 
 def test_each_counts_for_the_constraints_of_the_next():

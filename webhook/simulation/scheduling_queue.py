@@ -50,11 +50,12 @@ class SchedulingQueue:
         """Let a Pod wait; kube-scheduler tries it if it looks at such Pods."""
         insort(self._entries, _entry(pod))
         if not pod.of_class.waits:
-            self.try_again(pod)
+            heappush(self._active, _entry(pod))
 
     def try_again(self, pod: Pod) -> None:
-        """Let a Pod that waits be active."""
+        """Let a Pod be active that was tried; those behind it are no longer like it once a node is nominated for it."""
         heappush(self._active, _entry(pod))
+        self._lead(self._behind.pop(pod, deque()))
 
     def remove(self, pod: Pod) -> None:
         """Take away a Pod that is bound or deleted."""
@@ -111,7 +112,7 @@ class SchedulingQueue:
             _, _, pod = entries.popleft()
             if _waits(pod):
                 self._behind[pod] = entries
-                self.try_again(pod)
+                heappush(self._active, _entry(pod))
                 return
 
 

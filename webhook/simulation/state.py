@@ -21,7 +21,7 @@ from webhook.scheduler.framework import Framework, TriedPod
 from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.profile import VOLUME_BINDING, Cycle
 from webhook.scheduler.snapshot import NominatedPod, Snapshot
-from webhook.scheduler.storage import NO_STORAGE
+from webhook.scheduler.storage import NO_STORAGE, Storage
 from webhook.scheduler.volumes import NO_MOUNTS
 from webhook.simulation import ties
 from webhook.simulation.claims import bound_on, with_made
@@ -139,7 +139,7 @@ class State:
         if like is not None and maker.replaces:
             mounts = like.mounts or NO_MOUNTS
         else:
-            self.storage = with_made(self.storage, claims)
+            self._change_storage(with_made(self.storage, claims))
         initial = InitialPod(
             of_class.pod.namespace,
             (),
@@ -179,7 +179,7 @@ class State:
 
     def nominate(self, pod: Pod, node: str) -> None:
         """Keep room for a Pod that waits on a node; on none if its name is ""."""
-        if pod.nominated and not node:
+        if pod.nominated not in ("", node):
             self.waiting.activate()  # Others may have the room.
         pod.nominated = node
         self._nominated.pop(pod, None)
@@ -284,8 +284,16 @@ class State:
 
     def schedule_each(self) -> bool:
         """Try each of the waiting Pods once, in their order; return whether anything came of it."""
-        tried = [self._schedule(pod) for pod in list(iter(self.waiting.pop, None))]
-        return any(tried)
+        tried: dict[Pod, bool] = {}
+        again: list[Pod] = []
+        for pod in iter(self.waiting.pop, None):
+            if pod in tried:  # Another has let it in meanwhile.
+                again.append(pod)
+            else:
+                tried[pod] = self._schedule(pod)
+        for pod in again:
+            self.waiting.try_again(pod)
+        return any(tried.values())
 
     def _schedule(self, pod: Pod) -> bool:
         """Bind a waiting Pod, or make room for it; False if neither is possible, or nothing new may let it in."""
@@ -335,10 +343,13 @@ class State:
         assert isinstance(binding, VolumeBinding)
         chosen = next(iter(binding.bindings(1 << position)), None)
         node = self.ground.nodes.get(self.ground.names[position])
-        storage = bound_on(self.storage, chosen, node)
+        self._change_storage(bound_on(self.storage, chosen, node))
+
+    def _change_storage(self, storage: Storage) -> None:
+        """Continue with what there is of volumes: if claims are made or bound, Pods may get in that have them, too."""
         if storage is not self.storage:
             self.storage = storage
-            self.waiting.activate()  # Others may share the claim.
+            self.waiting.activate()
 
     def _counted_framework(self, pod: Pod) -> Framework:
         """
