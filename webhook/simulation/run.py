@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from itertools import count
 from math import inf
 from random import Random
 from typing import NamedTuple
@@ -247,6 +246,9 @@ class SimulatedRun:
         for initial in sorted(waiting, key=lambda initial: initial.created or 0.0):
             pod = self._waiting(initial)
             there += [pod] if pod.revision >= 0 else []
+        for pod in state.pods_of(sorted(state.ground.lost)):
+            if not pod.ready:
+                state.hold_back(pod)
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
         self.workload = _controller(named, there)
         self._waited = self.waiting
@@ -255,9 +257,7 @@ class SimulatedRun:
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
         self.wanted = self.there.copy()
         self.classes: dict[str, PodClass] = {}
-        self._queued: dict[str, dict[Pod, int]] = {}  # by StatefulSet, each with its turn
-        self._turns = count()
-        self._lost_at_first = state.ground.lost
+        self._queued: dict[str, dict[Pod, None]] = {}  # by StatefulSet, a set that keeps its order
         self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
@@ -427,7 +427,7 @@ class SimulatedRun:
         if maker is not None and maker.retries is not None:
             self._failed[maker.of_class] += 1
         if maker is not None and maker.ordered:
-            self._queued.setdefault(pod.source, {})[pod] = next(self._turns)
+            self._queued.setdefault(pod.source, {})[pod] = None
             self.state.readier[pod.source] = None
         elif maker is not None and (maker.retries is None or self._failed[maker.of_class] <= maker.retries):
             self.state.make(maker, like=pod)
@@ -441,18 +441,13 @@ class SimulatedRun:
 
         upstream: stateful_set_control.go:defaultStatefulSetControl.processReplica (v1.37)
         """
-        state, due = self.state, list[tuple[int, Pod]]()
-        if self._lost_at_first and any(self._queued.values()):
-            for pod in state.pods_of(sorted(self._lost_at_first & state.ground.lost)):
-                if not pod.ready:
-                    state.hold_back(pod)
-            self._lost_at_first = frozenset()
+        state, due = self.state, list[Pod]()
         for source in state.readier:
             queued = self._queued.get(source, {})
             first = min([pod.ordinal for pod in (*queued, *state.unready_in_order.get(source, ()))], default=0)
-            due += [(turn, pod) for pod, turn in queued.items() if pod.ordinal == first]
+            due += [pod for pod in queued if pod.ordinal == first]
         state.readier.clear()
-        for _, pod in sorted(due):
+        for pod in due:
             assert pod.maker is not None
             del self._queued[pod.source][pod]
             state.make(pod.maker, ordinal=pod.ordinal, like=pod)
