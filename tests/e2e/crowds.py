@@ -10,11 +10,12 @@ from tests.support.build import HOSTNAME, ZONE, constraint, pod, workload
 
 WORKLOADS = 200
 ZONES = {"a": 9, "b": 11, "c": 10}
-POOL, POOLS = "pool", {"general": 1.0, "spot": 1.5}  # and how much more CPU a node of each has
+POOL, POOLS = "pool", {"general": 1.25, "spot": 1.0}  # and how much more CPU a node of each has
 NAMESPACES = ("shop", "bank", "ops")
 PRIORITIES = {HIGH: 1000, "": 0, LOW: -10}
+BUDGETS = 8
 KINDS = {"Deployment": 72, "StatefulSet": 16, "ReplicaSet": 6, "Pod": 2, "Job": 2, "DaemonSet": 2}
-FULL = 0.73  # is the share of all CPU that is requested: without a zone, or a pool, there is not enough.
+FULL = 0.77  # is the share of all CPU that is requested: without a zone, or a pool, there is not enough.
 SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
 ANY, SPREAD, SPREAD_SOFTLY, HONORING, APART, APART_BY_ZONE, PINNED, STAYING = (
     *("anywhere", "spread", "spread softly", "honoring", "apart", "apart by zone", "pinned", "staying"),
@@ -44,8 +45,8 @@ class Crowd:
     @cached_property
     def budgets(self) -> list[dict]:
         """Of workloads that always find room: they make it, and no constraint of theirs is hard."""
-        scaled = [one for one in self.workloads if "replicas" in one["spec"]]
-        return [budget(one) for one in scaled if of_template(one).get("priorityClassName") == HIGH]
+        high = [one for one in self.workloads if of_template(one).get("priorityClassName") == HIGH]
+        return [budget(one) for one in high if one["spec"].get("replicas", 0) > 1][:BUDGETS]
 
     def _drawn(self, weights: dict[str, int]) -> str:
         return self.random.choices([*weights], [*weights.values()])[0]
@@ -86,7 +87,8 @@ class Crowd:
             term = {**own, "topologyKey": HOSTNAME if rule == APART else ZONE}
             return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
         if rule == PINNED:
-            return {"nodeSelector": {ZONE: self.random.choice([*ZONES])}}
+            key, values = self.random.choice(((ZONE, ZONES), (POOL, POOLS)))
+            return {"nodeSelector": {key: self.random.choice([*values])}}
         if rule == STAYING:
             return {"tolerations": [FOR_EVER]}
         both = [constraint(topologyKey=key, **skew, **SOFT) for key in (ZONE, HOSTNAME)]
