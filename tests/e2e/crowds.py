@@ -6,16 +6,16 @@ from functools import cached_property
 from random import Random
 
 from tests.e2e.futures import FOR_EVER, HIGH, LOW
-from tests.support.build import HOSTNAME, ZONE, constraint, pod, workload
+from tests.support.build import API_VERSIONS, HOSTNAME, ZONE, constraint, pod
 
 WORKLOADS = 200
 ZONES = {"a": 9, "b": 11, "c": 10}
-POOL, POOLS = "pool", {"general": 1.25, "spot": 1.0}  # and how much more CPU a node of each has
+POOL, POOLS = "pool", {"general": 1.25, "spot": 1.0}  # CPU of a node of each, beside the others
 NAMESPACES = ("shop", "bank", "ops")
 PRIORITIES = {HIGH: 1000, "": 0, LOW: -10}
 BUDGETS = 8
 KINDS = {"Deployment": 72, "StatefulSet": 16, "ReplicaSet": 6, "Pod": 2, "Job": 2, "DaemonSet": 2}
-FULL = 0.77  # is the share of all CPU that is requested: without a zone, or a pool, there is not enough.
+FULL = 0.77  # The share of all CPU that is requested: without a zone, or a pool, there is not enough.
 SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
 ANY, SPREAD, SPREAD_SOFTLY, HONORING, APART, APART_BY_ZONE, PINNED, STAYING = (
     *("anywhere", "spread", "spread softly", "honoring", "apart", "apart by zone", "pinned", "staying"),
@@ -29,7 +29,7 @@ class Crowd:
     def __init__(self, number: int):
         self.number, self.random = number, Random(f"crowd {number}")
         self.workloads = [self._workload(f"w{i}") for i in range(WORKLOADS)]
-        self.kinds = {one["metadata"]["name"]: one["kind"] for one in self.workloads}
+        self.kinds = {made["metadata"]["name"]: made["kind"] for made in self.workloads}
 
     def __str__(self) -> str:
         return f"crowd {self.number}"
@@ -45,8 +45,8 @@ class Crowd:
     @cached_property
     def budgets(self) -> list[dict]:
         """Of workloads that always find room: they make it, and no constraint of theirs is hard."""
-        high = [one for one in self.workloads if of_template(one).get("priorityClassName") == HIGH]
-        return [budget(one) for one in high if one["spec"].get("replicas", 0) > 1][:BUDGETS]
+        high = [made for made in self.workloads if of_template(made).get("priorityClassName") == HIGH]
+        return [budget(made) for made in high if made["spec"].get("replicas", 0) > 1][:BUDGETS]
 
     def _drawn(self, weights: dict[str, int]) -> str:
         return self.random.choices([*weights], [*weights.values()])[0]
@@ -62,22 +62,22 @@ class Crowd:
         spec = {"containers": containers(size), **self._placing(rule, name)}
         spec |= {"priorityClassName": priority} if priority else {}
         labels, namespace = {"app": name}, self.random.choice(NAMESPACES)
-        selector = {"matchLabels": labels}
         if kind == "Pod":
             return pod(name=name, namespace=namespace, labels=labels, spec=spec)
         number = 3 if rule == APART_BY_ZONE else self.random.choice((1, 2, 2, 3, 3, 4, 6))
-        fields = {"replicas": number, "selector": selector}
+        fields = {"selector": {"matchLabels": labels}}
+        if kind == "Job":
+            number = min(number, 2)  # It waits twice as long before each Pod that it makes anew.
+            fields, spec["restartPolicy"] = {"parallelism": number, "completions": number}, "Never"
+        elif kind != "DaemonSet":
+            fields["replicas"] = number
         if kind == "StatefulSet":
             fields |= {"serviceName": name, "podManagementPolicy": self.random.choice(("OrderedReady", "Parallel"))}
-        if kind == "DaemonSet":
-            fields = {"replicas": None, "selector": selector}
-        if kind == "Job":
-            fields = {"replicas": None, "selector": None, "parallelism": number, "completions": number}
-            spec["restartPolicy"] = "Never"
-        made = workload(kind, labels=labels, spec=fields, name=name, namespace=namespace)
-        made["spec"] = {key: value for key, value in made["spec"].items() if value is not None}
-        made["spec"]["template"]["spec"] = spec
-        return made
+        return {
+            **{"apiVersion": API_VERSIONS.get(kind, "apps/v1"), "kind": kind},
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {**fields, "template": {"metadata": {"labels": labels}, "spec": spec}},
+        }
 
     def _placing(self, rule: str, name: str) -> dict:
         """What the Pods of a workload ask of the nodes that take them."""
