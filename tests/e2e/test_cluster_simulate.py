@@ -34,14 +34,14 @@ RUNS = 100
 # What is outside of what these runs show has to be within what so many show. One run more is outside of those with at
 # most 4 chances in 10,000 of each number that is one of two.
 MORE_RUNS = 1_000
-QUIET = 3.5  # seconds, longer than it takes from one node to the next
-CERTAIN = 0.8  # Of so many workloads at least all runs have to say the same.
+QUIET = 2.5  # seconds, longer than a Pod waits after an attempt
+CERTAIN = 0.85  # Of so many workloads at least as many Pods wait in all runs.
 FLAGS = {
     "kube-apiserver": {"default-unreachable-toleration-seconds": 1},
     "kube-controller-manager": {
         "controllers": "*,-persistentvolume-attach-detach-controller",
         "node-monitor-period": "1s",
-        "node-monitor-grace-period": "9s",
+        "node-monitor-grace-period": "8s",
         "node-eviction-rate": 0.33,
     },
 }
