@@ -12,6 +12,7 @@ from tests.e2e.api import MERGE, STRATEGIC, Api, ApiError
 from tests.support.build import HOSTNAME, ZONE
 
 BOUND_PODS = "/api/v1/pods?watch=true&fieldSelector=spec.nodeName!="
+LEASES, BETWEEN_HEARTBEATS = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases", 2  # seconds
 CAPACITY = {"cpu": "16", "memory": "64Gi", "pods": "110"}
 OVERTAKEN = (404, 409)  # somebody else was faster: the Pod is gone, or another one of that name
 
@@ -99,6 +100,33 @@ class Kubelet(Thread):
         """In a thread of its own, maybe after the API server has gone."""
         with suppress(OSError, HTTPException):
             self.finish(path, uid)
+
+
+class Heartbeat(Thread):
+    """Renews the Leases of all nodes that there are when it starts, but those that a kubelet has `lost`, until then."""
+
+    def __init__(self, kubelet: Kubelet):
+        super().__init__(name="heartbeat", daemon=True)
+        self.kubelet, self.api = kubelet, kubelet.api
+        self.nodes = [one["metadata"]["name"] for one in self.api.call("GET", "/api/v1/nodes")["items"]]
+        for name in self.nodes:
+            self.api.call("POST", LEASES, {"metadata": {"name": name}, "spec": lease(name)})
+
+    def run(self) -> None:
+        while not self.kubelet.stopped.wait(BETWEEN_HEARTBEATS):
+            for name in self.nodes:
+                if name not in self.kubelet.lost:
+                    with suppress(OSError, HTTPException):
+                        self.api.call("PATCH", f"{LEASES}/{name}", {"spec": lease(name)}, MERGE)
+
+
+def lease(name: str) -> dict:
+    """What a kubelet says of itself."""
+    return {
+        "holderIdentity": name,
+        "leaseDurationSeconds": 40,
+        "renewTime": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
+    }
 
 
 def running(pod: dict) -> dict:
