@@ -184,3 +184,12 @@ def test_a_new_node_has_a_hostname_of_its_own_and_no_images_yet():
     new = another(like, "new", {"zone": "b"}, ())
 
     assert Node("new", {HOSTNAME: "new", "name": "new", "zone": "b"}) == new
+
+
+@pytest.mark.parametrize("chosen", [0, 1 << 39, 1 << 3 | 1 << 20 | 1 << 39, (1 << 40) - 1], ids=bin)
+def test_nodes_are_grouped_whether_few_are_chosen_or_all(chosen):
+    nodes = Nodes([Node(f"n{i}", {"even": str(i % 2)}) for i in range(40)])
+    groups = nodes.grouped(chosen, lambda node: node.labels["even"])
+
+    assert {name for group in groups.values() for name in nodes.names(group)} == set(nodes.names(chosen))
+    assert all(node.labels["even"] == even for even, group in groups.items() for node in nodes.members(group))

@@ -13,6 +13,7 @@ from webhook.scheduler.counts import PodInfo, Usage, label_set
 from webhook.scheduler.features import features
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
+from webhook.scheduler.profile import NODE_RESOURCES_FIT, Profile
 from webhook.scheduler.selectors import EVERYTHING, NOTHING
 from webhook.scheduler.snapshot import from_objects
 from webhook.scheduler.storage import NO_STORAGE
@@ -110,6 +111,15 @@ def test_only_what_is_heeded_is_followed_and_only_once():
         followed.append(frameworks.followed)
 
     assert ([1, 1, 1, 2], 2) == (followed, len(frameworks.events))
+
+
+def test_constraints_count_where_the_profile_does_not_run_them_too():
+    frameworks, _, _ = begun()
+    spread = replace(hard(), profile=Profile(filters=(NODE_RESOURCES_FIT,), weights={}))
+    frameworks.add_pods(web(), "a1", 1)
+
+    assert ["a1", "b1"] == feasible(frameworks, spread)
+    assert 0b10 == frameworks.of(spread, NO_STORAGE).spread.passing(0b11)
 
 
 def test_usage_that_has_changed_is_looked_at_again():

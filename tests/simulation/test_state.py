@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from tests.support.build import HOSTNAME, ZONE, constraint
-from tests.support.claims import claim, storage_class
+from tests.support.claims import EBS, claim, csi_node, storage_class, volume
 from tests.support.placing import node, running
 from tests.support.simulated import NOW, SOFT, maker, nodes, nowhere, pod_class, state
 from webhook.placement.subject import expected_claim
+from webhook.scheduler.affinity import RequiredNodeAffinity
 from webhook.scheduler.counts import Requests, label_set
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
-from webhook.scheduler.selectors import EVERYTHING, NOTHING
+from webhook.scheduler.selectors import EVERYTHING, NOTHING, selecting
 from webhook.scheduler.taints import TOLERATION_EXISTS, Toleration
 from webhook.scheduler.volumes import Mounts, PodVolume
 from webhook.simulation.claims import VolumeTemplates
@@ -135,6 +136,22 @@ def test_a_pod_is_tried_again_once_its_claim_is_made():
 
     assert run.schedule_next()
     assert "a1" == pod.node
+
+
+def test_a_pod_is_tried_again_once_the_node_is_full_at_which_its_attempt_was_given_up():
+    """The claim of an ephemeral volume of a Pod on a1 is not that Pod's own."""
+    wrong = running("a1")
+    wrong["spec"]["volumes"] = [{"name": "d", "ephemeral": {"volumeClaimTemplate": {}}}]
+    foreign = claim(f"{wrong['metadata']['name']}-d")
+    there = claim("data", "pv-1"), volume("pv-1", of="data", csi={"driver": EBS, "volumeHandle": "h"}), storage_class()
+    run = state(node("a1", pods="2"), node("b1"), csi_node("a1", 5), csi_node("b1", 5), wrong, foreign, *there)
+    template = VolumeTemplates("shop", volumes=(PodVolume("data"),))
+    pod = run.make(maker(mounts=Mounts("shop", template.volumes))._replace(volumes=template))
+    assert not run.schedule_next()
+    placed(run, maker(affinity=RequiredNodeAffinity(selecting({HOSTNAME: "a1"}))))
+
+    assert run.schedule_next()
+    assert "b1" == pod.node
 
 
 def test_what_kube_scheduler_does_not_look_at_waits():

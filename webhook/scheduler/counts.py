@@ -45,7 +45,7 @@ class PodInfo(NamedTuple):
 
     @property
     def reach(self) -> frozenset[str] | None:
-        """The namespaces of the Pods that may have to heed it, but for Pods that look at its own; None for all."""
+        """The namespaces whose Pods may have to heed it, beside Pods whose own terms look at it; None for all."""
         if self.ports or self.mounts is not None:
             return None
         own = frozenset({self.namespace})

@@ -86,6 +86,7 @@ class Framework:
         self._following: list[Plugin] = []  # Those that count Pods; made when the first Pod comes or goes.
         self.nominated: Mapping[str, Sequence[TriedPod]] = nominated_for(cycle)
         self.own_node = cycle.pod.nominated_node
+        self.gave_up = False  # Whether kube-scheduler gives up the attempt that was last made.
 
     def copy(self, usage: ChangingUsage | None = None) -> Framework:
         """
@@ -208,10 +209,13 @@ class Framework:
 
     def feasible(self) -> NodeSet:
         """Return the nodes on which the Pod could run now; none where kube-scheduler gives up the attempt."""
+        self.gave_up = False
         try:
             return self._feasible()
         except SchedulerError:  # Perhaps at a node that another plugin refuses before.
-            return self.feasibility().feasible
+            feasibility = self.feasibility()
+            self.gave_up = bool(feasibility.error)
+            return feasibility.feasible
 
     def _feasible(self) -> NodeSet:
         remaining = self.usable

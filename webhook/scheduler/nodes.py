@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # A server that reads no images has no use for it.
 GroupT = TypeVar("GroupT", bound=Hashable)
 NodeSet = int  # Bit i is set for the node at position i.
 _PLACEMENTS_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
-_FEW = 12  # Of so many nodes one: then it takes less time to take out one bit after the other.
+_FEW = 12  # One node of so many: of fewer it is faster to take out one bit after the other.
 _GO_INTEGER = re.compile(r"[+-]?[0-9]+")
 _INT64 = 1 << 63
 _LONGEST_VALUE = 63  # Characters of a label's value.
@@ -168,7 +168,7 @@ class Nodes:
         return {group: int(binary, 2) for group, binary in digits.items()}
 
     def _few_grouped(self, chosen: NodeSet, key: Callable[[Node], GroupT]) -> dict[GroupT, NodeSet]:
-        """Return the same without a look at each bit."""
+        """Return the nodes of a set by what `key` returns for each, without a look at the others."""
         groups: dict[GroupT, NodeSet] = {}
         while chosen:
             bit = chosen & -chosen

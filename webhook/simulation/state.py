@@ -94,7 +94,7 @@ class State:
         self.readier: dict[str, None] = {}
         self.storage = start.snapshot.storage or NO_STORAGE
         self._frameworks = Frameworks(start.snapshot, start.features, self.usage, start.ground)
-        self._search_from, self._serial = 0, 0
+        self._search_from, self._serial, self._any_gave_up = 0, 0, False
         self._bound_labels: dict[tuple[PodClass, str], LabelSet] = {}
 
     def pod(self, initial: InitialPod, revision: int = -1) -> Pod:
@@ -318,6 +318,7 @@ class State:
         upstream: schedule_one.go:Scheduler.schedulePod (v1.37)
         """
         feasible = framework.feasible()
+        self._any_gave_up |= framework.gave_up
         if not feasible:
             return False
         begun = self._search_from
@@ -409,7 +410,7 @@ class State:
     def _use(self, pod: Pod, number: int) -> None:
         self.usage[pod.node] = self.usage.get(pod.node, UNUSED).plus(pod.requests, number)
         self._frameworks.change_usage(pod.node)
-        if number < 0:
+        if number < 0 or self._any_gave_up:  # A node at which an attempt is given up may be full now.
             self.waiting.activate()
 
     def groups(self, namespace: str) -> dict[LabelSet, dict[str, int]]:
