@@ -84,10 +84,9 @@ def rows(folder: Path) -> Iterator[str]:
     yield "| --- | --- | --- | --- |"
     pods = FEW_WORKLOADS * REPLICAS
     small = f"{FEW_NODES:,} nodes, {pods:,} Pods of {FEW_WORKLOADS:,} workloads"
-    runs = ("--runs", str(RUNS))
-    yield row(
-        f"of one workload, {small}, {RUNS} runs", BOUND_OF_ONE, few, "deployment/app-0", lost, "-n", "team-0", *runs
-    )
+    one, runs = ("deployment/app-0", lost, "-n", "team-0"), ("--runs", str(RUNS))
+    yield row(f"of one workload, {small}, {RUNS} runs", BOUND_OF_ONE, few, *one, *runs)
+    yield row(f"of one workload, {small}, until no number changes", BOUND_OF_ONE, few, *one)
     yield row(f"of the whole cluster, {small}, {RUNS} runs", BOUND_OF_ONE, few, lost, "-A", *runs)
     report.dump(many)
     large = f"{NODES:,} nodes, {PODS:,} Pods of {WORKLOADS:,} workloads"
