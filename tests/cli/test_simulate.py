@@ -131,12 +131,13 @@ def test_a_whole_cluster(simulate):
 
     assert (0, "") == (code, err)
     assert "The whole cluster, 1 workload, 10 runs with seed 1, Kubernetes 1.33." == out.splitlines()[0]
-    assert "    Deployment shop/web      3      1      0      1" in out.splitlines()
+    assert "    Deployment shop/web      3      1      0      1         0" in out.splitlines()
 
 
 def test_of_a_whole_cluster_some_are_shown_and_all_are_simulated(simulate):
     """Only together do they lack room."""
     full = [*nodes("a=1 b=1", cpu="1"), *application("api", ["a1"] * 4), *application("db", ["b1"] * 8)]
+    assert "--by team: no workload has the label; they have app" in simulate(f"delete={ZONE}=a -A --by team", full).err
     printed = json.loads(simulate(f"delete={ZONE}=a -n shop -l app=api --by app -o json", full).out)
 
     (step,) = printed["steps"]
@@ -152,6 +153,12 @@ def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(s
     out = simulate("drain=a1 -n shop", [*nodes("a=1 b=1"), *those]).out
 
     assert 1 == out.count("No PriorityClass is in the file: high is taken for one of value 0.")
+
+
+def test_of_a_file_without_pods_it_is_said_that_nothing_can_be_lost(simulate):
+    out = simulate("drain=a1 -A", nodes("a=1")).out
+
+    assert "  No Pod is there that is not of a node itself: nothing can be lost." in out.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -209,8 +216,12 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("", "found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, or steps of the nodes"),
         ("scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
         ("scale=3 -A", "scale=3: is a step of one workload; wanted TYPE/NAME, such as deployment/web, before it"),
-        ("drain=a1 -n bank", "found no Pod of a workload that -n and -l choose; -A shows all: shop"),
-        ("drain=a1 -A -l app", "found no Pod of a workload that -n and -l choose"),
+        ("drain=a1 -n bank", "found no workload with Pods in bank; there are some in shop\n"),
+        (
+            "drain=a1 -A -l app",
+            "found no workload with Pods, and with the labels app, which are those of the workload; there",
+        ),
+        ("drain=a1 -A --by team", "--by team: no workload has the label; they have none"),
         ("drain=x -A", 'drain=x: no node is called "x"; there are a1, b1, c1'),
         ("drain=a1 -A --by a=b", '--by: found "a=b", wanted namespace, or the key of a label such as team'),
         ("drain=a1 -A --keep half", '--keep: found "half", wanted a percentage such as 50%, or a number of Pods'),

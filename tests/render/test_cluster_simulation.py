@@ -63,12 +63,12 @@ def test_the_workloads_that_are_hurt_with_each_cause_in_a_line():
         "  Ties between nodes are broken at random. Pods are ready as soon as they are bound.",
         "",
         f"  lose={ZONE}=a",
-        "    2 Pods are lost: 1 finds room, 1 more waits than before.",
+        "    2 Pods are lost: 1 finds room, 1 more waits than at first.",
         "",
-        "    workload              Pods   lost   back   wait",
-        "    Deployment shop/api      3      1      0      1",
+        "    workload              Pods   lost   back   wait   missing",
+        "    Deployment shop/api      3      1      0      1         0",
         f"      1 waits: {MESSAGE}, 2 node(s) didn't match pod topology spread constraints.",
-        "    Deployment shop/db       1      1      1      0",
+        "    Deployment shop/db       1      1      1      0         0",
         "      loses all its Pods at once",
     ] == lines(objects, f"lose={ZONE}=a")
 
@@ -135,8 +135,29 @@ def test_a_budget_holds_a_drain_as_in_the_simulation_of_one_workload():
     objects = [*ZONES, *deployment(constraint(**SOFT), on=["a1", "b1", "c1"]), budget(minAvailable=3)]
     printed = lines(objects, "drain=a1")
 
+    assert (
+        "    No Pod is evicted, and a1 is cordoned." in printed
+        or "    The drain evicts no Pod, and cordons a1." in printed
+    )
     assert "    The drain never finishes: PodDisruptionBudget shop/web keeps Pod shop/web-1-0 on a1." in printed
     assert "      shop/web: minAvailable 3, and 3 of 3 Pods are healthy: it allows no eviction" in printed
+
+
+def test_a_domain_whose_drain_is_held_is_the_worst():
+    objects = [
+        *ZONES,
+        *deployment(constraint(**SOFT), on=["b1"]),
+        budget(minAvailable=1),
+        *application("db", ["a1"] * 3),
+    ]
+    printed = lines(objects, f"drain={ZONE}=*")
+    table = printed[printed.index("  each domain in turn, the worst first") + 2 :]
+
+    assert ["b", "a", "a", "c"] == [line.split()[0] for line in table[:4]]
+    assert "      a drain never ends: these are the Pods until then" == table[1]
+    assert [1.0, 0.0, 0.0] == [
+        of["held"] for of in json.loads(as_json(simulated(objects, f"drain={ZONE}=*")))["domains"]
+    ]
 
 
 def test_only_some_workloads_are_shown_and_others_that_are_hurt_are_counted():
@@ -153,8 +174,8 @@ def test_a_range_where_runs_differ():
     full = [*application("web", ["b1"] * 10 + ["c1"] * 9), *application("db", ["a1"]), *application("api", ["a1"])]
     printed = lines([*ZONES, *full], f"delete={ZONE}=a", runs=20)
 
-    assert "    2 Pods are lost: 1 finds room, 1 more waits than before." in printed
-    assert "    Deployment shop/api      1      1   0 to 1   0 to 1" in printed
+    assert "    2 Pods are lost: 1 finds room, 1 more waits than at first." in printed
+    assert "    Deployment shop/api      1      1   0 to 1   0 to 1         0" in printed
     assert "      0 to 1 wait: 0/2 nodes are available: 2 Insufficient cpu." in printed
 
 

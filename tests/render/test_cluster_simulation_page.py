@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.render.test_cluster_simulation import FULL, SPREAD, ZONES, simulated
 from tests.render.test_report_page import HOSTILE, ORIGIN, Page
 from tests.support.build import ZONE, constraint
-from tests.support.simulated import SOFT, application, nodes, stateful
+from tests.support.simulated import SOFT, application, budget, deployment, nodes, stateful
 from webhook.render.cluster_simulation import MOST_IN_FULL, MOST_LOSSES
 from webhook.render.cluster_simulation_page import MOST_TABLE_ROWS, html
 from webhook.simulation.step import parse_step
@@ -23,22 +23,29 @@ def parts(found):
     return [(each["class"], each["x"], each["width"]) for each in found.all("rect")]
 
 
+def test_a_drain_that_never_ends_stands_above_all():
+    held = [*ZONES, *deployment(on=["a1"]), budget(minAvailable=1)]
+    found = page(held, "drain=a1 delete=a1")
+
+    assert "Node a1 is drained: this never ends, and what follows comes after a part of it." in found.text
+
+
 def test_what_happens_in_words_and_in_all():
     found = page(ZONE_LOST, f"lose={ZONE}=a")
 
     assert "What happens to the cluster if zone a goes down dump, 2026-01-31 10:00 UTC, Kubernetes 1.37" in found.text
     assert "The whole cluster, 2 workloads, 5 runs with seed 1, Kubernetes 1.33." in found.text
-    assert "Pods are lost 2 finds room 1 more waits than before 1 are missing 0" in found.text
+    assert "Pods are lost 2 finds room 1 more waits than at first 1 are missing 0" in found.text
     assert "or of whose lost Pods none comes back: Deployment shop/api, Deployment shop/db." in found.text
-    assert f"Zone a goes down lose={ZONE}=a 2 Pods are lost: 1 finds room, 1 more waits than before." in found.text
+    assert f"Zone a goes down lose={ZONE}=a 2 Pods are lost: 1 finds room, 1 more waits than at first." in found.text
     assert [] == found.all("script")
 
 
 def test_a_bar_has_what_stays_what_finds_room_and_what_waits():
     found = page(ZONE_LOST, f"lose={ZONE}=a")
 
-    assert "Deployment shop/api 3 1 0 1 1 waits: 0/3 nodes are available: 1 node(s) had untolerated" in found.text
-    assert "Deployment shop/db 1 1 1 0 loses all its Pods at once" in found.text
+    assert "Deployment shop/api 3 1 0 1 0 1 waits: 0/3 nodes are available: 1 node(s) had untolerated" in found.text
+    assert "Deployment shop/db 1 1 1 0 0 loses all its Pods at once" in found.text
     assert [("bar", "0%", "66.7%"), ("every", "66.7%", "33.3%"), ("fewer", "0%", "100%")] == parts(found)
 
 
@@ -68,7 +75,7 @@ def test_each_domain_in_turn_begins_with_the_worst():
     found = page(FULL, f"lose={ZONE}=*", runs=2)
 
     assert "What happens to the cluster if each zone goes down in turn" in found.text
-    assert "The worst of 3 is zone b: Pods are lost 9 more wait than before 2" in found.text
+    assert "The worst of 3 is zone b: Pods are lost 9 more wait than at first 2" in found.text
     assert (
         "Each domain in turn, the worst first domain lost wait missing out keep < 50 % Remarks b 9 2 0 0 0 lacks"
         in (found.text)
@@ -93,7 +100,7 @@ def test_of_many_workloads_the_worst():
     objects = [*nodes("a=1 b=1", pods="500"), *(raw for name in names for raw in application(name, ["a1"], cpu="1m"))]
     found = page(objects, "lose=a1", runs=1)
 
-    assert " 1 1 1 0 loses all its Pods at once and 2 more" in found.text
+    assert " 1 1 1 0 0 loses all its Pods at once and 2 more" in found.text
     assert MOST_TABLE_ROWS == len(parts(found))
 
 
@@ -118,6 +125,6 @@ def test_nothing_of_a_cluster_is_taken_for_html():
 def test_a_step_that_hurts_nobody_has_no_picture_and_nothing_that_explains_one():
     found = page([*ZONES, *application("api", ["a1"])], "cordon=b1", runs=1)
 
-    assert "Pods are lost 0 more wait than before 0 are missing 0" in found.text
+    assert "Pods are lost 0 more wait than at first 0 are missing 0" in found.text
     assert found.text.endswith("Node b1 is cordoned cordon=b1 No Pod is lost.")
     assert "in every run" not in found.text

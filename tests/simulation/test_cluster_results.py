@@ -102,3 +102,10 @@ def test_a_drain_comes_with_what_holds_it():
     assert {("a1", ("shop/web",)): 1.0} == step.held
     assert [{"Pod shop/web-1-0": 1.0}] == [of.pods for of in step.kept.values()]
     assert (1, (0, 0, 0)) == step.drained[1:]
+
+
+def test_what_only_some_runs_do_comes_with_their_share():
+    lost, none_back = WorkloadOutcome(4, 4, 4, at_once=True), WorkloadOutcome(4, 2, 2, waiting=2)
+    (of,) = of_runs({API: lost}, {API: none_back}, {API: none_back}, {}).hurt
+
+    assert (0.25, 0.75) == (of.loses_all, of.out)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from webhook.findings.wording import first_of
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
 from webhook.loading.simulated_runs import all_runs, until_unchanged
@@ -55,6 +56,8 @@ from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
 KEEP = "keep"
+MOST_CHOICES = 10  # namespaces, or labels
+NO_PODS = "No Pod is there that is not of a node itself: nothing can be lost."
 PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
 RUNS_IN_WORDS = f"of a whole cluster fewer where steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
 
@@ -169,9 +172,16 @@ def _run_cluster(
     shown = {name: of for name, of in workloads.items() if chosen.has(of.ref.namespace, of.labels)}
     if workloads and not shown:
         there = sorted({of.ref.namespace for of in workloads.values()})
-        raise UsageError(f"found no Pod of a workload that -n and -l choose; -A shows all: {', '.join(there)}")
+        labelled = f", and with the labels {args.selector}, which are those of the workload" if args.selector else ""
+        where = f" in {chosen.namespace}" if chosen.namespace else ""
+        raise UsageError(
+            f"found no workload with Pods{where}{labelled}; there are some in {first_of(there, MOST_CHOICES)}"
+        )
+    if by and shown and not any(by in of.labels for of in shown.values()):
+        labels = sorted({label for of in shown.values() for label in of.labels})
+        raise UsageError(f"--by {by}: no workload has the label; they have {first_of(labels, MOST_CHOICES) or 'none'}")
     groups = {name: of.labels.get(by, "") if by else of.ref.namespace for name, of in shown.items()}
-    notes = (*known.notes, *_unlisted_of_all(known, kinds), *known.assumed)
+    notes = (*known.notes, *_unlisted_of_all(known, kinds), *known.assumed, *(() if workloads else (NO_PODS,)))
     each = [
         _of_domain(
             args,

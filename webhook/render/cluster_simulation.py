@@ -29,6 +29,7 @@ from webhook.simulation.cluster_results import ClusterStep, SkewResult, Sum, Wor
 from webhook.simulation.each_domain import NO_DOMAIN, DomainResult, LossOfWorkload, worst_first
 from webhook.simulation.results import Range
 from webhook.simulation.run import Plan
+from webhook.simulation.step import DRAIN
 
 MOST_IN_FULL, MOST_LOSSES = 6, 20  # the first: with more, only what they come to is shown
 USUAL_KEEP = "50%"
@@ -148,13 +149,20 @@ def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     for of in simulated.domains[:MOST_LOSSES]:
         few = f"{len(of.not_kept):,}"
         cells = (*_cells(of.lost, of.more, of.missing, of.out), few)
-        rows.append(Row(of.domain, cells, (f"lacks {in_words(of.room)}",) if any(of.room) else ()))
+        rows.append(Row(of.domain, cells, tuple(_domain_remarks(of))))
     yield ResultTable(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
     if more := simulated.domains[MOST_LOSSES:]:
         yield f"and {len(more):,} more, none worse"
     yield f"out: {OUT}"
     if any(any(of.room) for of in simulated.domains[:MOST_LOSSES]):
         yield "lacks: free room for the Pods that wait for want of it, the most in any run"
+
+
+def _domain_remarks(of: DomainResult) -> Iterator[str]:
+    if of.held:
+        yield f"a {DRAIN} never ends{but_in_all(of.held)}: these are the Pods until then"
+    if any(of.room):
+        yield f"lacks {in_words(of.room)}"
 
 
 def _kept(simulated: ClusterSimulated) -> str:
@@ -190,7 +198,7 @@ def _chosen(simulated: ClusterSimulated) -> str:
 
 def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     """Yield what a step comes to, in all, for each workload, and in sums."""
-    if step.drained is not None and not step.held:
+    if step.drained is not None:
         yield drain_line(step.drained)
     yield from held_lines(step.held, step.kept)
     yield from violated_lines(step.violated)
@@ -198,8 +206,11 @@ def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str |
     few = len(step.whole) <= MOST_WHOLE
     if listed := (*step.hurt, *(step.whole if few else ())):
         yield ""
-        rows = [Row(of.workload, _cells(of.pods, of.lost, of.back, of.more), tuple(_remarks(of)), of) for of in listed]
-        yield ResultTable(("workload", "Pods", "lost", "back", "wait"), rows)
+        rows = [
+            Row(of.workload, _cells(of.pods, of.lost, of.back, of.more, of.missing), tuple(_remarks(of)), of)
+            for of in listed
+        ]
+        yield ResultTable(("workload", "Pods", "lost", "back", "wait", "missing"), rows)
     if not few:
         yield ""
         yield _whole(step)
@@ -228,7 +239,7 @@ def total_words(lost: Range, back: Range, more: Range, missing: Range) -> Iterat
     """Yield each number, and what becomes of so many Pods."""
     yield lost, "Pod is lost" if lost == (1, 1, 1) else "Pods are lost"
     yield back, f"{'finds' if back == (1, 1, 1) else 'find'} room"
-    yield more, f"more {'waits' if more == (1, 1, 1) else 'wait'} than before"
+    yield more, f"more {'waits' if more == (1, 1, 1) else 'wait'} than at first"
     yield missing, f"{_are(missing)} missing"
 
 
@@ -243,13 +254,13 @@ def _whole(step: ClusterStep) -> str:
 def _remarks(of: WorkloadResult) -> Iterator[str]:
     """Yield why Pods of a workload wait, a line for each cause, and what else is wrong with it."""
     if of.loses_all:
-        yield "loses all its Pods at once"
+        yield f"loses all its Pods at once{but_in_all(of.loses_all)}"
     for cause, pods in list(of.causes.items())[:MOST_REASONS]:
         yield f"{ends_text(pods)} {'waits' if pods == (1, 1, 1) else 'wait'}: {one_line(cause, 4 * LINE_LIMIT)}"
     if len(of.causes) > MOST_REASONS:
-        yield f"and {len(of.causes) - MOST_REASONS} more reasons"
+        yield f"and {number_of(len(of.causes) - MOST_REASONS, 'more reason')}"
     if of.waited and of.causes:
-        yield f"of these {of.waited:,} waited before"
+        yield f"of these {of.waited:,} waited at first"
     yield from _missing(of)
     if of.preempted.most:
         yield f"{ends_text(of.preempted)} {_are(of.preempted)} preempted"
@@ -261,7 +272,8 @@ def _missing(of: WorkloadResult) -> Iterator[str]:
         stay = "stays" if of.stranded == (1, 1, 1) else "stay"
         yield f"{ends_text(of.stranded)} {stay} on nodes that nobody reaches, and {_are(of.stranded)} not made anew"
     if of.leaving.most:
-        why = "until what it replaces is gone from nodes that nobody reaches"
+        replaced = "what it replaces is" if of.leaving == (1, 1, 1) else "what they replace is"
+        why = f"until {replaced} gone from nodes that nobody reaches"
         yield f"{ends_text(of.leaving)} {_are(of.leaving)} missing {why}"
     if of.queued.most:
         yield f"{ends_text(of.queued)} {_are(of.queued)} missing: each is made only once those before it are ready"
@@ -328,6 +340,7 @@ def _domain_json(of: DomainResult, plan: Plan) -> dict[str, object]:
     return {
         "domain": of.domain,
         "runs": of.runs,
+        "held": of.held,
         **_ranges_json(of),
         "notKept": [
             {**_named(loss.workload, plan), "pods": loss.pods, "kept": numbers_json(loss.kept)} for loss in of.not_kept

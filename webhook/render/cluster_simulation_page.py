@@ -26,7 +26,7 @@ from webhook.render.cluster_simulation import (
     total_words,
 )
 from webhook.render.page import Origin, Tile, begun, lines, page, scaled
-from webhook.render.simulation import NONE, ends_text
+from webhook.render.simulation import NONE, but_in_all, ends_text
 from webhook.render.simulation_page import place, step_words
 from webhook.simulation.cluster_results import WorkloadResult
 from webhook.simulation.run import FoundWorkload
@@ -65,7 +65,7 @@ def html(simulated: ClusterSimulated, asked: Sequence[Step], origin: Origin) -> 
         notes=notes,
         worst=_worst(simulated, asked),
         tiles=list(_tiles(simulated)),
-        out=_out(simulated),
+        alerts=lines(_alerts(simulated)),
         drawn=any(part["drawn"] for section in sections for part in section.parts if not isinstance(part, str)),
         sections=sections,
     )
@@ -91,11 +91,18 @@ def _tiles(simulated: ClusterSimulated) -> Iterator[Tile]:
             yield Tile(ends_text(number), words, bad=number is not back and number.most > 0)
 
 
-def _out(simulated: ClusterSimulated) -> str:
-    """Return the names of the workloads that are out, "" if none is; of domains in turn the tables have them."""
+def _alerts(simulated: ClusterSimulated) -> Iterator[str]:
+    """Yield which drains never end, and which workloads are out; of domains in turn the tables have both."""
     steps = () if simulated.in_turn else simulated.steps
-    names = dict.fromkeys(of.workload for step in steps for of in step.hurt if of.out)
-    return f"{begun(OUT)}: {first_of(names, MOST_WHOLE)}." if names else ""
+    for step in steps:
+        if step.held:
+            ends = f"this never ends{but_in_all(max(step.held.values()))}"
+            yield f"{begun(step_words(step.step))}: {ends}, and what follows comes after a part of it."
+    out = dict[str, float]()
+    for of in (of for step in steps for of in step.hurt if of.out):
+        out[of.workload] = max(of.out, out.get(of.workload, 0.0))
+    if out:
+        yield f"{begun(OUT)}: {first_of([f'{name}{but_in_all(share)}' for name, share in out.items()], MOST_WHOLE)}."
 
 
 def _sections(simulated: ClusterSimulated) -> Iterator[Section]:

@@ -347,11 +347,11 @@ def _lost(named: tuple[str, float]) -> str:
 
 
 def drain_line(drained: OfDrain) -> str:
-    """Return what a drain that ends has done."""
-    return _drain_that_ends(drained) if drained.evicted.most else _drain_of_nothing(drained)
+    """Return what a drain has done."""
+    return _evicted(drained) if drained.evicted.most else _drain_of_nothing(drained)
 
 
-def _drain_that_ends(drained: OfDrain) -> str:
+def _evicted(drained: OfDrain) -> str:
     evicted = "1 Pod is" if drained.evicted == (1, 1, 1) else f"{range_text(drained.evicted)} Pods are"
     names = (
         ""

@@ -32,8 +32,8 @@ class WorkloadResult(NamedTuple):
     What a step does to a workload, over all runs: see WorkloadOutcome.
 
     So many `more` Pods wait than before any step, when `waited` did; `causes` have how many of all wait for each.  It
-    is `hurt` if in any run it is not whole afterwards, or `loses_all` of its Pods at once, and `out` if all are lost at
-    once, or none of them comes back.
+    is `hurt` if in any run it is not whole afterwards, or out.  In such a share of the runs it `loses_all` of its Pods
+    at once, and is `out`: all are lost at once, or none of them comes back.
     """
 
     workload: str
@@ -51,8 +51,8 @@ class WorkloadResult(NamedTuple):
     causes: Mapping[str, Range]
     skews: tuple[SkewResult, ...]
     hurt: bool
-    loses_all: bool
-    out: bool
+    loses_all: float
+    out: float
 
     @property
     def uneven(self) -> bool:
@@ -160,8 +160,8 @@ def _workload(name: str, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
         dict(sorted(ranges.items(), key=lambda of: (-of[1].most_likely, -of[1].most, of[0]))),
         tuple(_skews([of.skews for of in of_runs if of.skews])),
         any(of.out or not of.whole for of in of_runs),
-        any(of.at_once for of in of_runs),
-        any(of.out for of in of_runs),
+        sum(of.at_once for of in of_runs) / len(of_runs),
+        sum(of.out for of in of_runs) / len(of_runs),
     )
 
 

@@ -45,7 +45,8 @@ class DomainResult(NamedTuple):
 
     Pods are `lost` in all steps; in the end `more` wait than before, and some are `missing`.  So many workloads are
     `out`: they lose all Pods at once, or none of those comes back; and those in `not_kept` do not keep enough.  `room`
-    is what the Pods that wait for want of room request, the most of all runs.
+    is what the Pods that wait for want of room request, the most of all runs.  In such a share of the runs a drain is
+    `held`, and never ends.
     """
 
     domain: str
@@ -56,6 +57,7 @@ class DomainResult(NamedTuple):
     out: Range
     not_kept: tuple[LossOfWorkload, ...]
     room: Lack
+    held: float
 
 
 def steps_of_each(steps: Sequence[Step], nodes: Nodes) -> dict[str, tuple[Step, ...]]:
@@ -106,6 +108,7 @@ def domain_result(
         ranged(sum(any(of.out for of in each) for each in of_run.values()) for of_run in runs),
         tuple(_not_kept(plan, {name: [of_run[name] for of_run in runs] for name in shown}, keep)),
         _most_room([of for _, of in end] for end in ends),
+        sum(any(at.drained is not None and at.drained.held for at in of_run) for of_run in outcomes) / len(outcomes),
     )
 
 
@@ -136,5 +139,11 @@ def _most_room(ends: Iterable[Iterable[WorkloadOutcome]]) -> Lack:
 
 
 def worst_first(results: Iterable[DomainResult]) -> list[DomainResult]:
-    """Return the domains, first those after which the most Pods wait or are missing."""
-    return sorted(results, key=lambda of: (-of.more.most - of.missing.most, -of.out.most, -of.lost.most, of.domain))
+    """
+    Return the domains, first those of which a drain is held, then by the most Pods that wait or are missing in the end.
+    """
+
+    def badness(of: DomainResult) -> tuple[float, int, int, int]:
+        return of.held, of.more.most + of.missing.most, of.out.most, of.lost.most
+
+    return sorted(sorted(results, key=lambda of: of.domain), key=badness, reverse=True)

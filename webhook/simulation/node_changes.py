@@ -78,7 +78,7 @@ def after(ground: Ground, step: Step) -> Ground:
         left = tuple(node for node in ground.order if node.name not in changed)
         return Ground(left, touched, gone=ground.gone.union(touched))
     if step.action != DRAIN and all(changed[node.name] == node for node in ground.nodes.members(which)):
-        nodes_in_words = touched[0] if len(touched) == 1 else f"all {len(touched)} nodes"
+        nodes_in_words = f"{touched[0]} is" if len(touched) == 1 else f"all {len(touched)} nodes are"
         raise StepError(f"{step.text}: does nothing: {_already(step, nodes_in_words)}; leave the step out")
     return Ground(tuple(changed.get(node.name, node) for node in ground.order), touched, gone=ground.gone)
 
@@ -102,10 +102,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _already(step: Step, nodes_in_words: str) -> str:
-    if step.action == CORDON:
-        return f"{nodes_in_words} {'is' if step.which.name else 'are'} cordoned already"
     what = "unreachable" if step.action == LOSE else f"tainted with {step.taint}"
-    return f"{nodes_in_words} {'is' if step.which.name else 'are'} {what} already"
+    return f"{nodes_in_words} {'cordoned' if step.action == CORDON else what} already"
 
 
 def _changed(node: Node, step: Step) -> Node:

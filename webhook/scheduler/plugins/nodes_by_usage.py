@@ -84,7 +84,11 @@ class NodesByUsage(Generic[AnswerT]):
     def _forget(self, nodes: NodeSet) -> None:
         if nodes:
             self._known &= ~nodes
-            self.by_answer = {answer: left for answer, of in self.by_answer.items() if (left := of & ~nodes)}
+            for (
+                answer,
+                answered,
+            ) in self.by_answer.items():  # An empty group stays: usage often comes back to what it was.
+                self.by_answer[answer] = answered & ~nodes
 
     def look_at(self, nodes: NodeSet) -> None:
         """Ask for the answers of these nodes, where they are not known."""
