@@ -104,6 +104,19 @@ def test_a_drain_comes_with_what_holds_it():
     assert (1, (0, 0, 0)) == step.drained[1:]
 
 
+def test_messages_that_differ_in_numbers_of_nodes_alone_are_one_cause():
+    def waiting(reasons):
+        return {API: WorkloadOutcome(4, 1, 3, waiting=3, reasons=reasons)}
+
+    full, fuller = (f"0/9 nodes are available: {number} Insufficient cpu, 1 node(s) were x." for number in (7, 8))
+    tainted = "0/9 nodes are available: 7 Insufficient cpu, 1 node(s) were y1."
+    turned = "0/9 nodes are available: 1 node(s) were x, 10 Insufficient cpu."
+    runs = [waiting({full: 2, tainted: 1}), waiting({full: 1, fuller: 2}), waiting({fuller: 1, turned: 1})]
+    (of,) = of_runs(*runs).hurt
+
+    assert {full: (2, 2, 3), tainted: (0, 0, 1)} == of.causes
+
+
 def test_what_only_some_runs_do_comes_with_their_share():
     lost, none_back = WorkloadOutcome(4, 4, 4, at_once=True), WorkloadOutcome(4, 2, 2, waiting=2)
     (of,) = of_runs({API: lost}, {API: none_back}, {API: none_back}, {}).hurt

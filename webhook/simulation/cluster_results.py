@@ -7,6 +7,8 @@ and sums.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +17,8 @@ from webhook.simulation.disruption import BlockedEviction
 from webhook.simulation.results import KeptPods, OfDrain, Range, drained_by, kept_pods, ranged, shares
 from webhook.simulation.run import Plan
 from webhook.simulation.step import Step
+
+NUMBER_OF_NODES = re.compile(r"^\d+ ")  # before each reason in a message of kube-scheduler
 
 
 class SkewResult(NamedTuple):
@@ -142,8 +146,6 @@ def _of(name: str, outcome: ClusterOutcome, ran: Mapping[str, int]) -> WorkloadO
 
 
 def _workload(name: str, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
-    causes = {cause for of in of_runs for cause in of.reasons}
-    ranges = {cause: ranged(of.reasons.get(cause, 0) for of in of_runs) for cause in causes}
     return WorkloadResult(
         name,
         ranged(of.ran for of in of_runs),
@@ -157,12 +159,34 @@ def _workload(name: str, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
         ranged(of.queued for of in of_runs),
         ranged(of.preempted for of in of_runs),
         max(of.waited for of in of_runs),
-        dict(sorted(ranges.items(), key=lambda of: (-of[1].most_likely, -of[1].most, of[0]))),
+        _causes(of_runs),
         tuple(_skews([of.skews for of in of_runs if of.skews])),
         any(of.out or not of.whole for of in of_runs),
         sum(of.at_once for of in of_runs) / len(of_runs),
         sum(of.out for of in of_runs) / len(of_runs),
     )
+
+
+def _causes(of_runs: Sequence[WorkloadOutcome]) -> dict[str, Range]:
+    """
+    Return how many Pods wait for each cause, that of the most Pods first: of messages that differ only in how many
+    nodes each reason refuses, the most frequent stands for all.
+    """
+    in_all = sum([Counter(of.reasons) for of in of_runs], Counter[str]())
+    alike = dict[tuple[str, ...], list[str]]()
+    for cause in sorted(in_all, key=lambda cause: (-in_all[cause], cause)):
+        alike.setdefault(_without_numbers(cause), []).append(cause)
+    ranges = {
+        causes[0]: ranged(sum(of.reasons.get(cause, 0) for cause in causes) for of in of_runs)
+        for causes in alike.values()
+    }
+    return dict(sorted(ranges.items(), key=lambda of: (-of[1].most_likely, -of[1].most, of[0])))
+
+
+def _without_numbers(message: str) -> tuple[str, ...]:
+    """Return how a message of kube-scheduler begins, and its reasons without the numbers of nodes, in one order."""
+    begins, _, reasons = message.partition(": ")
+    return begins, *sorted(NUMBER_OF_NODES.sub("", reason) for reason in reasons.rstrip(".").split(", "))
 
 
 def _skews(of_runs: Sequence[Sequence[ConstraintSkew]]) -> Iterator[SkewResult]:
