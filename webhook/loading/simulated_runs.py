@@ -13,7 +13,7 @@ from webhook.simulation.run import Plan
 
 ALONE = 4  # Runs that one process does by itself: others take a tenth of a second to begin.
 FIRST_ASKED = 100
-TOGETHER = 5  # Runs that a process does between two moves of the bar.
+TOGETHER = 2  # Runs that a process does between two moves of the bar: those begun are in vain where runs end early.
 
 OfRun = TypeVar("OfRun")
 OneRun = Callable[[Plan, int, int], OfRun]  # A function of a module, so that other processes find it.
