@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from webhook.findings.wording import first_of
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
-from webhook.loading.simulated_runs import all_runs, until_unchanged
+from webhook.loading.simulated_runs import OfRun, OneRun, all_runs, until_unchanged
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import IntOrPercent, Raw, int_or_percent
 from webhook.objects.kinds import Kinds
@@ -50,7 +50,7 @@ from webhook.simulation.each_domain import domain_result, steps_of_each
 from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
-from webhook.simulation.run import StepOutcome
+from webhook.simulation.run import Plan
 from webhook.simulation.run import run as run_steps
 from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
@@ -129,12 +129,7 @@ def run(args: argparse.Namespace) -> int:
         raw, known = _workload(args, source, namespace, names, steps, kinds, objects, made.preempting)
         made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
-
-    def is_unchanged(half: Sequence[Sequence[StepOutcome]], done: Sequence[Sequence[StepOutcome]]) -> bool:
-        return args.runs is None and results(made.plan, half) == results(made.plan, done)
-
-    of_runs = all_runs(run_steps, made.plan, args.seed, runs)
-    outcomes = until_unchanged(progress.with_bar(of_runs, runs, "runs", timed=True), is_unchanged)
+    outcomes = _outcomes(args, run_steps, made.plan, runs, "runs", lambda outcomes: results(made.plan, outcomes))
     outcome = results(made.plan, outcomes, drain_remedies(made.plan, args.seed, outcomes))
     helps = helping(made.plan, args.seed, outcomes, ref)
     shown = render.Simulated(
@@ -223,16 +218,28 @@ def _of_domain(
         result = domain_result(domain, plan, outcomes, groups, simulated.least_kept)
         return simulated._replace(steps=cluster_results(plan, outcomes, groups), domains=(result,))
 
-    def is_unchanged(half: Sequence[Sequence[ClusterOutcome]], done: Sequence[Sequence[ClusterOutcome]]) -> bool:
-        return args.runs is None and cluster_simulation.numbers(of_runs(half)) == cluster_simulation.numbers(
-            of_runs(done)
-        )
-
     what = f"runs for {domain}" if domain else "runs"
-    outcomes = until_unchanged(
-        progress.with_bar(all_runs(run_cluster, plan, args.seed, runs), runs, what, timed=True), is_unchanged
+    outcomes = _outcomes(
+        args, run_cluster, plan, runs, what, lambda outcomes: cluster_simulation.numbers(of_runs(outcomes))
     )
     return of_runs(outcomes)._replace(early=len(outcomes) < runs)
+
+
+def _outcomes(
+    args: argparse.Namespace,
+    run: OneRun[OfRun],
+    plan: Plan,
+    runs: int,
+    what: str,
+    come_to: Callable[[Sequence[OfRun]], object],
+) -> list[OfRun]:
+    """Return the outcomes of the runs; unless --runs is given, of so many as change what they `come_to`."""
+
+    def is_unchanged(half: Sequence[OfRun], done: Sequence[OfRun]) -> bool:
+        return args.runs is None and come_to(half) == come_to(done)
+
+    of_runs = all_runs(run, plan, args.seed, runs)
+    return until_unchanged(progress.with_bar(of_runs, runs, what, timed=True), is_unchanged)
 
 
 def _keep(args: argparse.Namespace) -> IntOrPercent | None:

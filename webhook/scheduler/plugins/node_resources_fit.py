@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property, partial
 
 from webhook.scheduler.counts import UNUSED, Usage
@@ -25,7 +26,7 @@ class NodeResourcesFit(Plugin):
         self.follow_usage(ChangingUsage(cycle.snapshot.nodes, cycle.snapshot.usage))
 
     def follow_usage(self, usage: ChangingUsage) -> None:
-        asked = "shortages", self.cycle.requests, self.cycle.of_devices
+        asked = "shortages", self.cycle.requests  # Which of these are of devices depends on nothing else.
         self._by_reasons: NodesByUsage[tuple[str, ...]] = usage.grouped(asked, self._shortages())
 
     def _shortages(self) -> OfUsage[tuple[str, ...]]:
@@ -81,4 +82,4 @@ class NodeResourcesFit(Plugin):
         self._by_reasons.try_usage(node, usage)
 
     def copy(self) -> NodeResourcesFit:
-        return NodeResourcesFit(self.cycle)
+        return copy(self)
