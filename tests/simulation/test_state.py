@@ -310,3 +310,12 @@ def test_two_pods_that_keep_each_other_off_do_not_share_a_node_and_the_second_wa
     run.finish()
 
     assert run.schedule_next()
+
+
+def test_a_pod_that_waits_and_is_deleted_holds_back_no_other():
+    run = state(*nodes("a=1"))
+    pod = run.make(nowhere()._replace(ordered=True))
+    assert [pod] == [*run.unready_in_order[pod.source]]
+    run.delete(pod)
+
+    assert ([], [pod.source]) == ([*run.unready_in_order[pod.source]], [*run.readier])

@@ -223,6 +223,7 @@ class State:
         if not pod.node:
             pod.terminating = True
             self.waiting.remove(pod)
+            self._hold_back_no_longer(pod)
             self.nominate(pod, "")
             return
         self._leave(pod)
@@ -287,7 +288,7 @@ class State:
         tried: dict[Pod, bool] = {}
         again: list[Pod] = []
         for pod in iter(self.waiting.pop, None):
-            if pod in tried:  # Another has let it in meanwhile.
+            if pod in tried:  # Another may have let it in meanwhile.
                 again.append(pod)
             else:
                 tried[pod] = self._schedule(pod)
