@@ -158,7 +158,7 @@ def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(s
 def test_of_a_file_without_pods_it_is_said_that_nothing_can_be_lost(simulate):
     out = simulate("drain=a1 -A", nodes("a=1")).out
 
-    assert "  No Pod is there that is not of a node itself: nothing can be lost." in out.splitlines()
+    assert "  There are no Pods of workloads: nothing can be lost." in out.splitlines()
 
 
 @pytest.mark.parametrize(

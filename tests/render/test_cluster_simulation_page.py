@@ -23,11 +23,11 @@ def parts(found):
     return [(each["class"], each["x"], each["width"]) for each in found.all("rect")]
 
 
-def test_a_drain_that_never_ends_stands_above_all():
+def test_a_drain_that_does_not_finish_stands_above_all():
     held = [*ZONES, *deployment(on=["a1"]), budget(minAvailable=1)]
     found = page(held, "drain=a1 delete=a1")
 
-    assert "Node a1 is drained: this never ends, and what follows comes after a part of it." in found.text
+    assert "Node a1 is drained: this does not finish, and what follows comes after a part of it." in found.text
 
 
 def test_what_happens_in_words_and_in_all():

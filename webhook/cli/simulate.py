@@ -57,7 +57,7 @@ from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
 KEEP = "keep"
 MOST_CHOICES = 10  # namespaces, or labels
-NO_PODS = "No Pod is there that is not of a node itself: nothing can be lost."
+NO_PODS = "There are no Pods of workloads: nothing can be lost."
 PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
 RUNS_IN_WORDS = f"of a whole cluster fewer where steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
 

@@ -160,7 +160,7 @@ def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
 
 def _domain_remarks(of: DomainResult) -> Iterator[str]:
     if of.held:
-        yield f"a {DRAIN} never ends{but_in_all(of.held)}: these are the Pods until then"
+        yield f"a {DRAIN} does not finish{but_in_all(of.held)}: these are the Pods that it moves before"
     if any(of.room):
         yield f"lacks {in_words(of.room)}"
 

@@ -92,11 +92,11 @@ def _tiles(simulated: ClusterSimulated) -> Iterator[Tile]:
 
 
 def _alerts(simulated: ClusterSimulated) -> Iterator[str]:
-    """Yield which drains never end, and which workloads are out; of domains in turn the tables have both."""
+    """Yield which drains do not finish, and which workloads are out; of domains in turn the tables have both."""
     steps = () if simulated.in_turn else simulated.steps
     for step in steps:
         if step.held:
-            ends = f"this never ends{but_in_all(max(step.held.values()))}"
+            ends = f"this does not finish{but_in_all(max(step.held.values()))}"
             yield f"{begun(step_words(step.step))}: {ends}, and what follows comes after a part of it."
     out = dict[str, float]()
     for of in (of for step in steps for of in step.hurt if of.out):

@@ -46,7 +46,7 @@ class DomainResult(NamedTuple):
     Pods are `lost` in all steps; in the end `more` wait than before, and some are `missing`.  So many workloads are
     `out`: they lose all Pods at once, or none of those comes back; and those in `not_kept` do not keep enough.  `room`
     is what the Pods that wait for want of room request, the most of all runs.  In such a share of the runs a drain is
-    `held`, and never ends.
+    `held`: it never finishes, or fails.
     """
 
     domain: str
