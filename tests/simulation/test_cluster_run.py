@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import ZONE, constraint
+from tests.support.placing import node
 from tests.support.simulated import (
     SOFT,
     application,
@@ -138,6 +139,17 @@ def test_a_pod_of_a_stateful_set_waits_for_one_before_it_that_is_never_gone():
 
     of = drained.workloads["StatefulSet shop/web"]
     assert ((2, 1, 0, 0, 2), 1, 1) == (numbers(of), of.leaving, of.queued)
+
+
+@pytest.mark.parametrize(("ready", "back", "queued"), [("False", 0, 1), ("True", 1, 0)])
+def test_a_pod_of_a_stateful_set_waits_for_one_that_is_not_ready_on_a_node_lost_before(ready, back, queued):
+    """Though that one is not deleted, since it tolerates the taint for ever."""
+    made, first, second = stateful(constraint(**SOFT), replicas=2, on=["a1", "b1"])
+    first["status"]["conditions"][0]["status"] = ready
+    lost = node("a1", "a", taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}])
+    of = outcome([lost, *nodes("b=2"), made, first, second], "cordon=a1 drain=b1", "StatefulSet shop/web")
+
+    assert (1, back, queued) == (of.lost, of.back, of.queued)
 
 
 def test_pods_that_are_not_evicted_from_nodes_that_nobody_reaches_are_lost():
