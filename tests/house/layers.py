@@ -90,6 +90,8 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
+verification.watch_event
+verification
 simulation.pending · simulation.remedies
 simulation.rollout_check
 simulation.cluster_results · simulation.each_domain · simulation.planning
