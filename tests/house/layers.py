@@ -115,7 +115,7 @@ placement.successors
 placement.inferred_defaults · placement.remedies
 placement.affinity_changes · placement.explanation · placement.subject · placement.volume_changes
 placement.created_pods · placement.gaps · placement.obstacles
-placement.claims · placement.pods · placement.room · placement.variants
+placement.claims · placement.room · placement.variants
 placement.commands · placement.template_edits
 placement
 scheduler.capacity
@@ -126,7 +126,8 @@ scheduler.filtering · scheduler.plugins.plugin · scheduler.scoring
 scheduler.plugins.nodes_by_usage
 scheduler.profile
 scheduler.default_constraints · scheduler.default_selector · scheduler.domain_counts · scheduler.fit
-scheduler.domains · scheduler.snapshot
+scheduler.domains · scheduler.snapshot_changes
+scheduler.snapshot
 scheduler.incoming · scheduler.validation
 scheduler.attached_volumes · scheduler.storage_objects
 scheduler.storage

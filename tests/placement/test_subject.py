@@ -266,7 +266,7 @@ def test_a_pod_that_is_bound_is_placed_anew_without_itself():
     subject, snapshot = of_pod(bound, {}), cluster(node("n1"), bound)
     found = attempt(subject, alone(subject, snapshot, LATEST), LATEST)
 
-    assert ("", {}) == (found.cycle.pod.node_name, dict(found.cycle.snapshot.pods["shop"]))
+    assert ("", {}) == (found.cycle.pod.node_name, dict(found.cycle.snapshot.pods))
     assert snapshot is alone(of_pod(pod(), {}), snapshot, LATEST)
 
 

@@ -18,7 +18,6 @@ from webhook.objects.names import HOSTNAME, TOPOLOGY_LABELS, ZONE
 from webhook.placement import affinity_changes, template_edits, volume_changes
 from webhook.placement.commands import ClusterEdit, ObjectEdit, deleting
 from webhook.placement.obstacles import obstacles
-from webhook.placement.pods import without_pod
 from webhook.placement.room import (
     at_most,
     freed,
@@ -58,6 +57,7 @@ from webhook.scheduler.profile import (
     Cycle,
 )
 from webhook.scheduler.snapshot import NamedPod
+from webhook.scheduler.snapshot_changes import without_pod
 from webhook.scheduler.taints import (
     CORDONED,
     DO_NOT_SCHEDULE,

@@ -30,7 +30,6 @@ from webhook.objects.workload import Workload, parse_workloads
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.created_pods import BARE_CREATION, CreatedPod, PodCreation, created
 from webhook.placement.gaps import used_by
-from webhook.placement.pods import without_pod
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.counts import FINISHED, BoundPod
 from webhook.scheduler.default_constraints import SYSTEM_DEFAULTS, constraints_in_force
@@ -39,6 +38,7 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.profile import USUAL_PROFILE, Cycle, Profile, Profiles
 from webhook.scheduler.snapshot import Snapshot, read_object
+from webhook.scheduler.snapshot_changes import without_pod
 from webhook.scheduler.storage import NO_STORAGE, Claim, Storage
 from webhook.scheduler.storage_objects import names_class, read_claim
 from webhook.scheduler.validation import in_one_line, validate

@@ -259,13 +259,13 @@ def from_objects(
         if (api_version, kind) not in READ_KINDS:
             of_class = (as_text(api_version).partition("/")[0], kind) if whole else ()
             if of_class == DEVICE_CLASS:
-                device_resources |= set(_device_resources(raw))
+                device_resources |= set(resources_of_class(raw))
             elif of_class == PRIORITY_CLASS and raw.get("globalDefault") is True:
                 default_priorities.append(integer(raw.get("value")) or 0)
             elif of_class == DISRUPTION_BUDGET:
                 budgets.append(_budget(raw))
             elif storage is not None and (errors := storage.add(raw)):
-                raise SnapshotError(_in_words(ObjectRef.of(raw), errors[0]))
+                raise SnapshotError(in_words(ObjectRef.of(raw), errors[0]))
             continue
         namespace, name, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
         if isinstance(kept, Node):
@@ -336,7 +336,7 @@ class _BoundPods:
         self.by_node.setdefault(pod.node, []).append(NamedPod(intern(namespace), name, shared))
 
 
-def _device_resources(raw: Mapping[str, object]) -> tuple[str, ...]:
+def resources_of_class(raw: Mapping[str, object]) -> tuple[str, ...]:
     """
     Return the extended resources by which Pods ask for the devices of a DeviceClass.
 
@@ -540,11 +540,11 @@ class _Object:
 
     def check(self, kept: SnapshotObject | None) -> None:
         if errors := self.reader.errors or self.quantities.errors:
-            message = _in_words(ObjectRef(*self.gvk, self.namespace, self.name), errors[0])
+            message = in_words(ObjectRef(*self.gvk, self.namespace, self.name), errors[0])
             raise SnapshotError(message, None if self.reader.errors else kept)
 
 
-def _in_words(ref: ObjectRef, error: FieldError) -> str:
+def in_words(ref: ObjectRef, error: FieldError) -> str:
     return f"{printable(f'{ref}: {path_text(error.path)}')}: found {brief(error.value)}, {error.detail}"
 
 

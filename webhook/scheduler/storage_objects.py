@@ -11,7 +11,7 @@ from dataclasses import replace
 from sys import intern
 from typing import TypeVar, cast
 
-from webhook.objects.fields import FieldError, FieldPath, as_mapping, as_text
+from webhook.objects.fields import FieldError, FieldPath, as_mapping, as_text, texts_at
 from webhook.objects.kinds import CORE, STORAGE_V1
 from webhook.objects.names import (
     BETA_STORAGE_CLASS,
@@ -35,6 +35,7 @@ from webhook.scheduler.storage import (
     CSI_NODES,
     FILESYSTEM,
     PERSISTENT_VOLUMES,
+    Attachment,
     Claim,
     ClaimRef,
     CSIDriver,
@@ -46,6 +47,7 @@ from webhook.scheduler.storage import (
     Storage,
     StorageCapacity,
     StorageClass,
+    StorageObject,
 )
 from webhook.scheduler.volumes import AZURE_DISK, DISK_IDS, ClaimKey
 
@@ -80,48 +82,28 @@ class StorageReader:
 
     def add(self, raw: Mapping[str, object]) -> list[FieldError]:
         """Read one object, if it is of a kind that matters; return what has the wrong type."""
-        resource = STORAGE_KINDS.get((as_text(raw.get("apiVersion")).partition("/")[0], as_text(raw.get("kind"))))
-        if resource is None:
-            return []
         reader = Reader()
-        self._add(reader, resource, raw)
+        kept = read_storage_object(reader, raw)
+        (name,) = texts_at(raw, "metadata.name")
+        if isinstance(kept, Claim):
+            self._claims[kept.namespace, kept.name] = kept
+        elif isinstance(kept, PersistentVolume):
+            self._volumes[name] = replace(kept, terms=self._kept(kept.terms))
+        elif isinstance(kept, StorageClass):
+            self._classes[name] = kept
+        elif isinstance(kept, CSINode):
+            self._csi_nodes[name] = self._kept(kept)
+        elif isinstance(kept, CSIDriver):
+            self._csi_drivers[name] = kept
+        elif isinstance(kept, StorageCapacity):
+            self._capacities.append(kept)
+        elif isinstance(kept, Attachment):
+            self._attachments.setdefault(kept.node, set()).add(kept[1:])
         return reader.errors
-
-    def _add(self, reader: Reader, resource: str, raw: Mapping[str, object]) -> None:
-        metadata = reader.mapping(raw.get("metadata"), ("metadata",))
-        name = reader.string(metadata.get("name"), ("metadata", "name")) or ""
-        if resource == CLAIMS:
-            claim = read_claim(reader, raw)
-            self._claims[claim.namespace, claim.name] = claim
-        elif resource == PERSISTENT_VOLUMES:
-            self._volumes[name] = self._volume(reader, name, raw)
-        elif resource == CLASSES:
-            self._classes[name] = _read_class(reader, name, raw)
-        elif resource == CSI_NODES:
-            self._csi_nodes[name] = self._kept(_read_csi_node(reader, raw))
-        elif resource == CSI_DRIVERS:
-            spec = as_mapping(raw.get("spec"))
-            self._csi_drivers[name] = CSIDriver(
-                spec.get("storageCapacity") is True, spec.get("preventPodSchedulingIfMissing") is True
-            )
-        elif resource == CAPACITIES:
-            self._capacities.append(_read_capacity(reader, name, raw))
-        else:
-            spec = as_mapping(raw.get("spec"))
-            node, attacher = (
-                reader.string(spec.get(named), ("spec", named)) or "" for named in ("nodeName", "attacher")
-            )
-            volume = reader.string(as_mapping(spec.get("source")).get("persistentVolumeName"), ("spec", "source"))
-            if attacher and volume:
-                self._attachments.setdefault(node, set()).add((intern(attacher), volume))
 
     def _kept(self, value: ValueT) -> ValueT:
         """Return one value for all that are equal."""
         return cast(ValueT, self._shared.setdefault(value, value))
-
-    def _volume(self, reader: Reader, name: str, raw: Mapping[str, object]) -> PersistentVolume:
-        volume = _read_volume(reader, name, raw)
-        return replace(volume, terms=self._kept(volume.terms))
 
     def storage(self) -> Storage:
         """Return all that was read."""
@@ -134,6 +116,35 @@ class StorageReader:
             tuple(sorted(self._capacities, key=lambda each: each.name)),
             {node: frozenset(attached) for node, attached in self._attachments.items()},
         )
+
+
+def read_storage_object(reader: Reader, raw: Mapping[str, object]) -> StorageObject | None:
+    """Return a raw object of a kind that volumes depend on, None for another and for one that says nothing."""
+    resource = STORAGE_KINDS.get((as_text(raw.get("apiVersion")).partition("/")[0], as_text(raw.get("kind"))))
+    if resource is None:
+        return None
+    metadata = reader.mapping(raw.get("metadata"), ("metadata",))
+    name = reader.string(metadata.get("name"), ("metadata", "name")) or ""
+    if resource == CLAIMS:
+        return read_claim(reader, raw)
+    if resource == PERSISTENT_VOLUMES:
+        return _read_volume(reader, name, raw)
+    if resource == CLASSES:
+        return _read_class(reader, name, raw)
+    if resource == CSI_NODES:
+        return _read_csi_node(reader, raw)
+    if resource == CAPACITIES:
+        return _read_capacity(reader, name, raw)
+    spec = as_mapping(raw.get("spec"))
+    if resource == CSI_DRIVERS:
+        return CSIDriver(spec.get("storageCapacity") is True, spec.get("preventPodSchedulingIfMissing") is True)
+    return _read_attachment(reader, spec)
+
+
+def _read_attachment(reader: Reader, spec: Mapping[str, object]) -> Attachment | None:
+    node, attacher = (reader.string(spec.get(named), ("spec", named)) or "" for named in ("nodeName", "attacher"))
+    volume = reader.string(as_mapping(spec.get("source")).get("persistentVolumeName"), ("spec", "source"))
+    return Attachment(node, intern(attacher), volume) if attacher and volume else None
 
 
 def read_claim(reader: Reader, raw: Mapping[str, object]) -> Claim:
