@@ -58,11 +58,11 @@ class Arrivals(NamedTuple):
 
 def arrivals(number: int, pods: int) -> Arrivals:
     """Make the cluster of this number, and so many Pods."""
-    return _Made(number).arrivals(pods)
+    return RandomCluster(number).arrivals(pods)
 
 
-class _Made:
-    """What is drawn, one after the other."""
+class RandomCluster:
+    """Draws what a cluster consists of, one thing after the other."""
 
     def __init__(self, number: int):
         self.number, self.random = number, Random(f"{SEED} {number}")
