@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tests.e2e import configuration
 from tests.e2e.api import JSON, MERGE, ApiError
-from tests.e2e.arrivals import APPS, CORDONED, IMAGES, NAMESPACES, POOL, REQUIRED, SPOT, RandomCluster
+from tests.e2e.arrivals import APPS, CORDONED, DISK, GPU, IMAGES, NAMESPACES, POOL, REQUIRED, SPOT, RandomCluster
 from tests.e2e.crowds import budget
 from tests.e2e.futures import HIGH, LOW
 from tests.e2e.kubelet import OVERTAKEN
@@ -40,11 +40,12 @@ FLAGS = {
 }
 CONNECTION = {"qps": 50, "burst": 100}  # kube-scheduler's own defaults
 POLITE, PRIORITIES = "polite", {HIGH: 1000, "polite": 500, LOW: -10}
-# By what share of all CPU that is requested: from the one to the next after so many actions.
-FULL, ACTIONS_OF_A_PHASE = (0.5, 0.65, 0.55, 0.75), 60
-WORKLOADS, SINGLES, VOLUME_PODS, AWAY = 36, 24, 16, 5
+# The share of CPU or memory that workloads request: from the one to the next after so many actions.
+FULL, ACTIONS_OF_A_PHASE = (0.6, 0.75, 0.65, 0.9), 60
+WORKLOADS, SINGLES, VOLUME_PODS, AWAY = 60, 16, 16, 5
 KINDS = {"Deployment": 76, "StatefulSet": 12, "ReplicaSet": 8, "ReplicationController": 4}
-REPLICAS = (1, 2, 3, 4, 6, 8, 12)
+MODEST = {"cpu": "350m", "memory": "400M"}
+REPLICAS, MOST_REPLICAS = (1, 2, 3, 4, 6, 8, 10), 16
 DISK_DRIVER, LOCAL_CLASS, ONE_POD = "disk.example.com", "local", "ReadWriteOncePod"
 GATE = "example.com/gate"
 NOW = {"gracePeriodSeconds": 0}
@@ -99,9 +100,13 @@ class Churn(RandomCluster):
 
     @property
     def full(self) -> float:
-        """The share of all CPU that workloads request."""
-        have = sum(parse_quantity(made["status"]["allocatable"]["cpu"]) for made in self.nodes.values())
-        return sum(map(cpu_of, self.workloads.values())) / have
+        """The share that workloads request of what there is on nodes without taints, of CPU or memory."""
+        usable = [made["status"]["allocatable"] for made in self.nodes.values() if not made["spec"]["taints"]]
+        return max(
+            sum(requested(made, what) for made in self.workloads.values())
+            / sum(parse_quantity(have[what]) for have in usable)
+            for what in MODEST
+        )
 
     @property
     def is_to_grow(self) -> bool:
@@ -115,8 +120,9 @@ class Churn(RandomCluster):
     def scale(self) -> Iterator[Request]:
         """Scale a workload up, or down where the cluster is as full as it is to be."""
         made = self.any_workload()
-        spec, by = made["spec"], self.random.choice((1, 2, 3, 5, 8))
-        before, spec["replicas"] = spec["replicas"], max(0, spec["replicas"] + (by if self.is_to_grow else -by))
+        spec, by = made["spec"], self.random.choice((1, 2, 4, 6, 8))
+        before = spec["replicas"]
+        spec["replicas"] = max(0, min(MOST_REPLICAS, before + (by if self.is_to_grow else -by)))
         self.pods += max(0, spec["replicas"] - before)
         yield Request("PATCH", path_to(made), {"spec": {"replicas": spec["replicas"]}}, MERGE)
 
@@ -141,7 +147,7 @@ class Churn(RandomCluster):
 
     def crowd(self) -> Iterator[Request]:
         """Make one workload more, of many Pods at once."""
-        yield from self.add_workload(self.random.choice((15, 20, 25)))
+        yield from self.add_workload(self.random.choice((15, 20)))
 
     def any_workload(self, *kinds: str) -> dict:
         return self.random.choice([made for made in self.workloads.values() if not kinds or made["kind"] in kinds])
@@ -186,13 +192,13 @@ class Churn(RandomCluster):
     # What a Pod asks for
 
     def pod_affinity(self, app: str) -> dict:
-        """Draw terms that most nodes meet where they are hard: of one kind of Pods, apart by node, together by zone."""
+        """Draw terms that most nodes meet where they are hard: apart by node, its own together in a zone or pool."""
         made = super().pod_affinity(app)
-        for kind, key in (("podAntiAffinity", HOSTNAME), ("podAffinity", ZONE)):
+        for kind, key in (("podAntiAffinity", HOSTNAME), ("podAffinity", self.random.choice((ZONE, POOL)))):
             if hard := made.get(kind, {}).get(REQUIRED):
-                del hard[1:]
-                hard[0] |= {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
-                hard[0].pop("matchLabelKeys" if kind == "podAffinity" else "mismatchLabelKeys", None)
+                own = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
+                reach = self.random.choice(({}, {"namespaceSelector": {}}))
+                hard[:] = [hard[0] | own if kind == "podAntiAffinity" else own | reach]
         return made
 
     def constraints(self, app: str) -> list[dict]:
@@ -207,8 +213,26 @@ class Churn(RandomCluster):
         return made
 
     def take_ports(self, spec: dict) -> None:
-        if self.often(0.5):
-            super().take_ports(spec)
+        """Draw ports, of which there are enough for all workloads."""
+        super().take_ports(spec)
+        for container in (*spec["containers"], *spec.get("initContainers", ())):
+            for port in container.get("ports", ()):
+                port["hostPort"] += 1000 * self.random.randrange(5)
+
+    def container(self, name: str) -> dict:
+        """Draw a container, seldom a large one."""
+        made = super().container(name)
+        requests = made["resources"]["requests"]
+        if not self.often(0.2):
+            requests |= {name: most for name, most in MODEST.items() if name in requests}
+        return made
+
+    def small(self) -> dict:
+        """Return the spec of a Pod that finds room on most nodes."""
+        requests = {"cpu": self.random.choice(("50m", "100m", "200m")), "memory": "64Mi"}
+        return {
+            "containers": [{"name": "c", "image": self.random.choice([*IMAGES]), "resources": {"requests": requests}}]
+        }
 
     # Single Pods
 
@@ -259,7 +283,7 @@ class Churn(RandomCluster):
 
     def add_stored(self) -> Iterator[Request]:
         """Make a Pod with a volume that is bound before, or when the Pod gets its node."""
-        kind = self.random.choices((self.of_a_zone, self.of_one_pod, self.of_nodes), (4, 2, 4))[0]
+        kind = self.random.choices((self.of_a_zone, self.of_one_pod, self.of_nodes), (4, 1, 4))[0]
         name, namespace = self.new("stored"), self.random.choice([*NAMESPACES])
         spec, volumes = kind(name, namespace)
         for made in volumes:
@@ -268,9 +292,11 @@ class Churn(RandomCluster):
         yield Request("POST", path_of("PersistentVolumeClaim", namespace), made)
         more = [Request("DELETE", path_to(made)), *(Request("DELETE", path_to(of)) for of in volumes)]
         for place in range(1 + (kind == self.of_one_pod)):
-            made = pod(name=f"{name}-{place}", namespace=namespace, labels={"app": "stored"}, spec=self.containers())
+            made = pod(name=f"{name}-{place}", namespace=namespace, labels={"app": "stored"}, spec=self.small())
             made["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
-            yield from self.create(made, self.volume_pods, VOLUME_PODS, *more)
+            yield from self.create(
+                made, self.volume_pods, VOLUME_PODS, *(more if kind != self.of_one_pod or place else ())
+            )
 
     def of_a_zone(self, name: str, namespace: str) -> tuple[dict, list[dict]]:
         """Return the spec of a claim that has a volume of one zone or two."""
@@ -296,6 +322,15 @@ class Churn(RandomCluster):
     def add_node(self) -> Iterator[Request]:
         name = self.new("node")
         made = self.node(name, 0.4)
+        have, spec = made["status"]["allocatable"], made["spec"]
+        have["pods"] = self.random.choice(("110", "40", "15"))
+        if GPU in have or self.often(0.2):
+            have[GPU] = "8"
+        if self.often(0.3):
+            made["metadata"]["labels"][DISK] = "ssd"
+        if self.often(0.6):
+            spec["unschedulable"] = False
+            spec["taints"] = [taint for taint in spec["taints"] if taint["effect"] == "PreferNoSchedule"]
         self.nodes[name] = made
         yield Request("POST", "/api/v1/nodes", made)
         yield Request("POST", PATHS["CSINode"], csi_node(name, {DISK_DRIVER: self.random.choice((1, 2, None))}))
@@ -344,7 +379,7 @@ class Churn(RandomCluster):
 
 # What is done, and how often.
 ACTIONS: dict[Callable[[Churn], Iterator[Request]], int] = {
-    **{Churn.scale: 34, Churn.roll_out: 10, Churn.replace: 10, Churn.crowd: 2},
+    **{Churn.scale: 34, Churn.roll_out: 10, Churn.replace: 16, Churn.crowd: 2},
     **{Churn.add_single: 12, Churn.add_urgent: 4, Churn.add_gated: 3, Churn.add_unscheduled: 2, Churn.add_stored: 10},
     **{Churn.cordon: 3, Churn.drain: 2, Churn.taint: 3, Churn.remove_node: 2, Churn.relabel_namespace: 2},
 }
@@ -371,12 +406,12 @@ def path_to(made: dict) -> str:
     return f"{path_of(made['kind'], metadata.get('namespace', ''))}/{metadata['name']}"
 
 
-def cpu_of(workload: dict) -> int:
-    """Return the CPU that the replicas of a workload request together, in nanos."""
+def requested(workload: dict, what: str) -> int:
+    """Return the CPU or memory that the replicas of a workload request together, in nanos."""
     spec = workload["spec"]["template"]["spec"]
-    of_all = [spec, *([] if "resources" in spec else spec["containers"])]
-    requests = (of.get("resources", {}).get("requests", {}) for of in of_all)
-    return workload["spec"]["replicas"] * sum(parse_quantity(of.get("cpu", "0")) for of in requests)
+    of_all = [spec] if "resources" in spec else spec["containers"]
+    amounts = (parse_quantity(of["resources"].get("requests", {}).get(what, "0")) for of in of_all)
+    return workload["spec"]["replicas"] * sum(amounts)
 
 
 def configure(plane: ControlPlane) -> None:
