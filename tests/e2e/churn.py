@@ -11,6 +11,7 @@ What is asked of the cluster is by a number the same in every run; what becomes 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from itertools import count
@@ -41,13 +42,16 @@ FLAGS = {
 CONNECTION = {"qps": 50, "burst": 100}  # kube-scheduler's own defaults
 POLITE, PRIORITIES = "polite", {HIGH: 1000, "polite": 500, LOW: -10}
 # The share of CPU or memory that workloads request: from the one to the next after so many actions.
-FULL, ACTIONS_OF_A_PHASE = (0.6, 0.75, 0.65, 0.9), 60
-WORKLOADS, SINGLES, VOLUME_PODS, AWAY = 60, 16, 16, 5
+FULL, ACTIONS_OF_A_PHASE = (0.75, 1.0, 0.8, 1.2), 60
+WORKLOADS = 60
+SOON, LIFE = 25, 100  # The most actions after which something made is undone.
 KINDS = {"Deployment": 76, "StatefulSet": 12, "ReplicaSet": 8, "ReplicationController": 4}
 MODEST = {"cpu": "350m", "memory": "400M"}
 REPLICAS, MOST_REPLICAS = (1, 2, 3, 4, 6, 8, 10), 16
 DISK_DRIVER, LOCAL_CLASS, ONE_POD = "disk.example.com", "local", "ReadWriteOncePod"
 GATE = "example.com/gate"
+HARD = ("DoNotSchedule", "nodeSelector'", "hostPort", GPU)  # as they stand in the text of a Pod's spec
+HARD += tuple(f"{kind}': {{'{REQUIRED}" for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity"))
 NOW = {"gracePeriodSeconds": 0}
 
 
@@ -74,10 +78,7 @@ class Churn(RandomCluster):
         self.names = count(1)
         self.nodes: dict[str, dict] = {}
         self.workloads: dict[str, dict] = {}
-        self.singles: list[list[Request]] = []  # what takes each of them away
-        self.volume_pods: list[list[Request]] = []
-        self.gated: list[str] = []
-        self.undo: list[list[Request]] = []  # of what was done to nodes
+        self.due: dict[int, list[Request]] = defaultdict(list)  # by the number of the action that they come before
 
     def beginning(self) -> Iterator[Request]:
         """Yield what is made before the first Pod; namespaces need more than a request."""
@@ -87,7 +88,7 @@ class Churn(RandomCluster):
         yield Request("POST", PATHS["StorageClass"], storage_class(LOCAL_CLASS))
         for _ in range(self.size):
             yield from self.add_node()
-        yield Request("POST", path_of("DaemonSet", "ops"), self.daemon_set())
+        yield Request("POST", path_of("DaemonSet", "test"), self.daemon_set())
         for _ in range(WORKLOADS):
             yield from self.add_workload()
 
@@ -96,7 +97,7 @@ class Churn(RandomCluster):
         while True:
             (action,) = self.random.choices([*ACTIONS], [*ACTIONS.values()])
             self.done += 1
-            yield [*action(self)]
+            yield [*self.due.pop(self.done, ()), *action(self)]
 
     @property
     def full(self) -> float:
@@ -112,6 +113,10 @@ class Churn(RandomCluster):
     def is_to_grow(self) -> bool:
         return self.full < FULL[self.done // ACTIONS_OF_A_PHASE % len(FULL)]
 
+    def later(self, most: int, *requests: Request) -> None:
+        """Have something done after some actions."""
+        self.due[self.done + self.random.randint(1, most)] += requests
+
     def new(self, name: str) -> str:
         return f"{name}-{next(self.names)}"
 
@@ -120,7 +125,7 @@ class Churn(RandomCluster):
     def scale(self) -> Iterator[Request]:
         """Scale a workload up, or down where the cluster is as full as it is to be."""
         made = self.any_workload()
-        spec, by = made["spec"], self.random.choice((1, 2, 4, 6, 8))
+        spec, by = made["spec"], self.random.choice((1, 3, 5, 8, 10))
         before = spec["replicas"]
         spec["replicas"] = max(0, min(MOST_REPLICAS, before + (by if self.is_to_grow else -by)))
         self.pods += max(0, spec["replicas"] - before)
@@ -185,11 +190,19 @@ class Churn(RandomCluster):
         template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
         self.pods += self.size
         return {
-            **{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent", "namespace": "ops"}},
+            **{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent", "namespace": "test"}},
             "spec": {"selector": {"matchLabels": labels}, "template": template},
         }
 
     # What a Pod asks for
+
+    def template(self, app: str) -> dict:
+        """Draw a Pod that asks for one hard thing, seldom for two: else few nodes would be left."""
+        most = 2 if self.often(0.25) else 1
+        while True:
+            made = super().template(app)
+            if sum(hard in str(made["spec"]) for hard in HARD) <= most:
+                return made
 
     def pod_affinity(self, app: str) -> dict:
         """Draw terms that most nodes meet where they are hard: apart by node, its own together in a zone or pool."""
@@ -239,45 +252,42 @@ class Churn(RandomCluster):
     def add_single(self) -> Iterator[Request]:
         """Make some Pods that nobody owns."""
         for _ in range(self.random.choice((1, 2, 3, 5))):
-            yield from self.single()
+            yield from self.create(self.single())
 
-    def single(self, **spec: object) -> Iterator[Request]:
+    def single(self, **spec: object) -> dict:
         made = self.template(self.any_workload()["metadata"]["name"])
         made["metadata"]["name"] = self.new("single")
         made["spec"] |= spec
         if "priorityClassName" not in spec and self.often(0.3):
             made["spec"]["priorityClassName"] = self.random.choice([*PRIORITIES])
-        yield from self.create(made, self.singles, SINGLES)
+        return made
 
     def add_urgent(self) -> Iterator[Request]:
         """Make large Pods of a high priority."""
         for _ in range(self.random.choice((2, 3, 4))):
             requests = {"cpu": self.random.choice(("1500m", "3", "6")), "memory": "1Gi"}
             containers = [{"name": "c", "image": self.random.choice([*IMAGES]), "resources": {"requests": requests}}]
-            yield from self.single(priorityClassName=HIGH, containers=containers, resources=None, initContainers=None)
+            large = {"containers": containers, "resources": None, "initContainers": None}
+            yield from self.create(self.single(priorityClassName=HIGH, **large))
 
     def add_gated(self) -> Iterator[Request]:
-        """Make a Pod that waits for its gate, or lift the gate of the first."""
-        if len(self.gated) < 3 and self.often(0.6):
-            yield from self.single(schedulingGates=[{"name": GATE}])
-            self.gated.append(self.singles[-1][0].path)
-        elif self.gated:
-            yield Request("PATCH", self.gated.pop(0), {"spec": {"schedulingGates": []}}, MERGE)
+        """Make a Pod that waits until its gate is lifted."""
+        made = self.single(schedulingGates=[{"name": GATE}])
+        self.later(SOON, Request("PATCH", path_to(made), {"spec": {"schedulingGates": []}}, MERGE))
+        yield from self.create(made)
 
     def add_unscheduled(self) -> Iterator[Request]:
         """Make a Pod that kube-scheduler leaves alone: it has a node, or another scheduler."""
         made = pod(name=self.new("single"), namespace="test", labels={"app": "unscheduled"})
         made["spec"]["containers"] = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "20m"}}}]
         made["spec"] |= self.random.choice(({"nodeName": self.any_node()}, {"schedulerName": "another"}))
-        yield from self.create(made, self.singles, SINGLES)
+        yield from self.create(made)
 
-    def create(self, made: dict, among: list[list[Request]], most: int, *more: Request) -> Iterator[Request]:
-        """Yield what makes a Pod, and what takes the first `among` others away where there are more than `most`."""
+    def create(self, made: dict, life: int = LIFE) -> Iterator[Request]:
+        """Yield what makes a Pod, which goes later."""
         self.pods += 1
+        self.later(life, Request("DELETE", path_to(made)))
         yield Request("POST", path_of("Pod", made["metadata"]["namespace"]), made)
-        among.append([Request("DELETE", path_to(made)), *more])
-        if len(among) > most:
-            yield from among.pop(self.random.randrange(most // 2))
 
     # Volumes
 
@@ -290,13 +300,11 @@ class Churn(RandomCluster):
             yield Request("POST", PATHS["PersistentVolume"], made)
         made = claim(name, spec, namespace)
         yield Request("POST", path_of("PersistentVolumeClaim", namespace), made)
-        more = [Request("DELETE", path_to(made)), *(Request("DELETE", path_to(of)) for of in volumes)]
+        self.later(LIFE, *(Request("DELETE", path_to(of)) for of in (made, *volumes)))
         for place in range(1 + (kind == self.of_one_pod)):
             made = pod(name=f"{name}-{place}", namespace=namespace, labels={"app": "stored"}, spec=self.small())
             made["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
-            yield from self.create(
-                made, self.volume_pods, VOLUME_PODS, *(more if kind != self.of_one_pod or place else ())
-            )
+            yield from self.create(made, SOON if kind == self.of_one_pod else LIFE)
 
     def of_a_zone(self, name: str, namespace: str) -> tuple[dict, list[dict]]:
         """Return the spec of a claim that has a volume of one zone or two."""
@@ -364,12 +372,10 @@ class Churn(RandomCluster):
         yield from self.for_a_while(name, {"taints": [*taints, another]}, {"taints": taints})
 
     def for_a_while(self, name: str, change: dict, back: dict) -> Iterator[Request]:
-        """Yield what changes a node, and what changes the first of others back where many are changed."""
+        """Yield what changes a node, which is changed back later."""
         path = f"/api/v1/nodes/{name}"
         yield Request("PATCH", path, {"spec": change}, MERGE)
-        self.undo.append([Request("PATCH", path, {"spec": back}, MERGE)])
-        if len(self.undo) > AWAY:
-            yield from self.undo.pop(0)
+        self.later(LIFE, Request("PATCH", path, {"spec": back}, MERGE))
 
     def relabel_namespace(self) -> Iterator[Request]:
         name = self.random.choice([*NAMESPACES])
@@ -379,7 +385,7 @@ class Churn(RandomCluster):
 
 # What is done, and how often.
 ACTIONS: dict[Callable[[Churn], Iterator[Request]], int] = {
-    **{Churn.scale: 34, Churn.roll_out: 10, Churn.replace: 16, Churn.crowd: 2},
+    **{Churn.scale: 34, Churn.roll_out: 10, Churn.replace: 16, Churn.crowd: 3},
     **{Churn.add_single: 12, Churn.add_urgent: 4, Churn.add_gated: 3, Churn.add_unscheduled: 2, Churn.add_stored: 10},
     **{Churn.cordon: 3, Churn.drain: 2, Churn.taint: 3, Churn.remove_node: 2, Churn.relabel_namespace: 2},
 }
