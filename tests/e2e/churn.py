@@ -198,7 +198,7 @@ class Churn(RandomCluster):
 
     def template(self, app: str) -> dict:
         """Draw a Pod that asks for one hard thing, seldom for two: else few nodes would be left."""
-        most = 2 if self.often(0.25) else 1
+        most = 2 if self.often(0.15) else 1
         while True:
             made = super().template(app)
             if sum(hard in str(made["spec"]) for hard in HARD) <= most:
