@@ -24,15 +24,28 @@ from tests.e2e.crowds import budget
 from tests.e2e.futures import HIGH, LOW
 from tests.e2e.kubelet import OVERTAKEN
 from tests.e2e.plane import ControlPlane
+from tests.e2e.programs import version
 from tests.e2e.site import GRACE
-from tests.e2e.stored import PATHS, claim, claim_spec, csi_node, local, near, storage_class, volume
+from tests.e2e.stored import (
+    PATHS,
+    Provisioner,
+    capacity,
+    claim,
+    claim_spec,
+    csi_driver,
+    csi_node,
+    local,
+    near,
+    storage_class,
+    volume,
+)
 from tests.support.build import API_VERSIONS, HOSTNAME, ZONE, pod, priority_class, service
 from webhook.objects.quantities import parse_quantity
 
 NODES, ZONES = 60, "abc"
 RATE = 14.0  # Pods that are asked for in a second.
-# As in a cluster of its own: nodes are made ready and tainted, Pods are evicted by taints and collected by controllers.
-# Nodes are left alone for an hour, for nobody renews their Leases.
+# Other than in most tests, controllers taint nodes and evict Pods.  They take a node for lost after an hour: nobody
+# renews its Lease.
 FLAGS = {
     "kube-controller-manager": {
         "controllers": "*,-persistentvolume-attach-detach-controller",
@@ -40,15 +53,26 @@ FLAGS = {
     },
 }
 CONNECTION = {"qps": 50, "burst": 100}  # kube-scheduler's own defaults
-POLITE, PRIORITIES = "polite", {HIGH: 1000, "polite": 500, LOW: -10}
-# The share of CPU or memory that workloads request: from the one to the next after so many actions.
+POLITE = "polite"  # It preempts nobody.
+PRIORITIES = {HIGH: 1000, POLITE: 500, LOW: -10}
+# The share of CPU or memory that workloads are to request, by phases of so many actions.
 FULL, ACTIONS_OF_A_PHASE = (0.75, 1.0, 0.8, 1.2), 60
 WORKLOADS = 60
-SOON, LIFE = 25, 100  # The most actions after which something made is undone.
+SOON, LIFE = 25, 100  # The most actions after which what was made or changed is taken back.
 KINDS = {"Deployment": 76, "StatefulSet": 12, "ReplicaSet": 8, "ReplicationController": 4}
 MODEST = {"cpu": "350m", "memory": "400M"}
 REPLICAS, MOST_REPLICAS = (1, 2, 3, 4, 6, 8, 10), 16
-DISK_DRIVER, LOCAL_CLASS, ONE_POD = "disk.example.com", "local", "ReadWriteOncePod"
+DISK_DRIVER, LOCAL_CLASS, MADE_CLASS, ONE_POD = "disk.example.com", "local", "made", "ReadWriteOncePod"
+STORAGE = [
+    storage_class(LOCAL_CLASS),
+    storage_class(MADE_CLASS, DISK_DRIVER),
+    csi_driver(DISK_DRIVER, storageCapacity=True),
+    *(
+        capacity(f"made-{zone}", MADE_CLASS, size, zone)
+        for zone, size in zip(ZONES, ("100Gi", "30Gi", "3Gi"), strict=True)
+    ),
+]
+DECLARED_SINCE = 36  # The minor version of RestartAllContainersOnContainerExits.
 GATE = "example.com/gate"
 HARD = ("DoNotSchedule", "nodeSelector'", "hostPort", GPU)  # as they stand in the text of a Pod's spec
 HARD += tuple(f"{kind}': {{'{REQUIRED}" for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity"))
@@ -85,7 +109,8 @@ class Churn(RandomCluster):
         for name, value in PRIORITIES.items():
             never = {"preemptionPolicy": "Never"} if name == POLITE else {}
             yield Request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", priority_class(name, value, **never))
-        yield Request("POST", PATHS["StorageClass"], storage_class(LOCAL_CLASS))
+        for made in STORAGE:
+            yield Request("POST", path_of(made["kind"], "default"), made)
         for _ in range(self.size):
             yield from self.add_node()
         yield Request("POST", path_of("DaemonSet", "test"), self.daemon_set())
@@ -114,7 +139,7 @@ class Churn(RandomCluster):
         return self.full < FULL[self.done // ACTIONS_OF_A_PHASE % len(FULL)]
 
     def later(self, most: int, *requests: Request) -> None:
-        """Have something done after some actions."""
+        """Send requests before one of the next actions, of which `most` is the last."""
         self.due[self.done + self.random.randint(1, most)] += requests
 
     def new(self, name: str) -> str:
@@ -225,6 +250,11 @@ class Churn(RandomCluster):
                 of["minDomains"] = len(ZONES)
         return made
 
+    def need_features(self, spec: dict) -> None:
+        """Draw what only some kubelets do, where the API server has heard of it."""
+        if version().minor >= DECLARED_SINCE:
+            super().need_features(spec)
+
     def take_ports(self, spec: dict) -> None:
         """Draw ports, of which there are enough for all workloads."""
         super().take_ports(spec)
@@ -237,7 +267,7 @@ class Churn(RandomCluster):
         made = super().container(name)
         requests = made["resources"]["requests"]
         if not self.often(0.2):
-            requests |= {name: most for name, most in MODEST.items() if name in requests}
+            requests |= {what: amount for what, amount in MODEST.items() if what in requests}
         return made
 
     def small(self) -> dict:
@@ -293,7 +323,7 @@ class Churn(RandomCluster):
 
     def add_stored(self) -> Iterator[Request]:
         """Make a Pod with a volume that is bound before, or when the Pod gets its node."""
-        kind = self.random.choices((self.of_a_zone, self.of_one_pod, self.of_nodes), (4, 1, 4))[0]
+        kind = self.random.choices((self.of_a_zone, self.of_one_pod, self.of_nodes, self.of_a_driver), (4, 1, 3, 2))[0]
         name, namespace = self.new("stored"), self.random.choice([*NAMESPACES])
         spec, volumes = kind(name, namespace)
         for made in volumes:
@@ -321,6 +351,10 @@ class Churn(RandomCluster):
         nodes = self.random.sample([*self.nodes], 4)
         disks = [local(f"{name}-{on}", LOCAL_CLASS, f"{self.random.randint(4, 40)}Gi", (HOSTNAME, on)) for on in nodes]
         return claim_spec(LOCAL_CLASS, self.random.choice(("4Gi", "8Gi"))), disks
+
+    def of_a_driver(self, name: str, namespace: str) -> tuple[dict, list[dict]]:
+        """Return the spec of a claim for which a volume is made where its Pod gets a node, if there is room."""
+        return claim_spec(MADE_CLASS, self.random.choice(("2Gi", "20Gi", "60Gi"))), []
 
     # Nodes
 
@@ -421,26 +455,27 @@ def requested(workload: dict, what: str) -> int:
 
 
 def configure(plane: ControlPlane) -> None:
-    """Give kube-scheduler the limits that it has by default, and a Lease; Pods then end as slowly as they do."""
+    """Give kube-scheduler its own limit of requests, and a Lease; let Pods take a moment to end."""
     plane.kubelet.grace = GRACE
     connection = configuration.scheduler(plane.folder, {})["clientConnection"] | CONNECTION
     plane.configure_scheduler(clientConnection=connection, leaderElection={"leaderElect": True})
 
 
 def drive(plane: ControlPlane, churn: Churn, pods: int, rate: float = RATE) -> None:
-    """Ask the cluster for so many Pods, at most so many in a second."""
+    """Make the cluster, and ask it for so many Pods in all; `rate` is the most in a second."""
     for name, labels in churn.namespaces.items():
         plane.create_namespace(name, **labels)
     for request in churn.beginning():
         send(plane, request)
     before, began = churn.pods, time.monotonic()
-    for requests in churn.actions():
-        for request in requests:
-            send(plane, request)
-        plane.check()
-        if churn.pods >= pods:
-            return
-        time.sleep(max(0.0, began + (churn.pods - before) / rate - time.monotonic()))
+    with Provisioner(plane.api):
+        for requests in churn.actions():
+            for request in requests:
+                send(plane, request)
+            plane.check()
+            if churn.pods >= pods:
+                return
+            time.sleep(max(0.0, began + (churn.pods - before) / rate - time.monotonic()))
 
 
 def send(plane: ControlPlane, request: Request) -> None:

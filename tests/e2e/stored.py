@@ -172,6 +172,15 @@ def csi_node(name: str, limits: dict[str, int | None]) -> dict:
     }
 
 
+def capacity(name: str, class_name: str, size: str, zone: str, namespace: str = "default") -> dict:
+    """Return what a driver has room for in a zone."""
+    return {
+        **{"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity"},
+        "metadata": {"name": name, "namespace": namespace},
+        **{"storageClassName": class_name, "capacity": size, "nodeTopology": {"matchLabels": {ZONE: zone}}},
+    }
+
+
 def csi_driver(name: str, **spec: object) -> dict:
     """Return a CSIDriver whose volumes nobody attaches."""
     spec = {"attachRequired": False, **spec}

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from tests.e2e.arrivals import Arrivals
 from tests.e2e.stored import (
     IMMEDIATE,
+    capacity,
     claim,
     claim_spec,
     csi_driver,
@@ -90,14 +91,7 @@ class _Made:
         ]
         for zone, size in zip(ZONES, self.random.sample(("100Gi", "20Gi", "2Gi", ""), 3), strict=True):
             if size:
-                made.append(
-                    {
-                        **{"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity"},
-                        "metadata": {"name": f"{room}-{zone}", "namespace": "default"},
-                        **{"storageClassName": self.room, "capacity": size},
-                        "nodeTopology": {"matchLabels": {ZONE: zone}},
-                    }
-                )
+                made.append(capacity(f"{room}-{zone}", self.room, size, zone))
         return made
 
     def volumes(self, names: list[str]) -> list[dict]:
