@@ -57,7 +57,6 @@ POLITE = "polite"  # It preempts nobody.
 PRIORITIES = {HIGH: 1000, POLITE: 500, LOW: -10}
 # The share of CPU or memory that workloads are to request, by phases of so many actions.
 FULL, ACTIONS_OF_A_PHASE = (0.75, 1.0, 0.8, 1.2), 60
-WORKLOADS = 60
 SOON, LIFE = 25, 100  # The most actions after which what was made or changed is taken back.
 KINDS = {"Deployment": 76, "StatefulSet": 12, "ReplicaSet": 8, "ReplicationController": 4}
 MODEST = {"cpu": "350m", "memory": "400M"}
@@ -114,7 +113,7 @@ class Churn(RandomCluster):
         for _ in range(self.size):
             yield from self.add_node()
         yield Request("POST", path_of("DaemonSet", "test"), self.daemon_set())
-        for _ in range(WORKLOADS):
+        while self.is_to_grow:
             yield from self.add_workload()
 
     def actions(self) -> Iterator[list[Request]]:
@@ -166,13 +165,13 @@ class Churn(RandomCluster):
         yield Request("PATCH", path_to(made), {"spec": {"template": template}}, MERGE)
 
     def replace(self) -> Iterator[Request]:
-        """Delete a workload, and make others until there are enough."""
+        """Delete a workload, and make two others, or at most one where the cluster is as full as it is to be."""
         made = self.any_workload()
         name = made["metadata"]["name"]
         del self.workloads[name], self.apps[name]
         for kind in (made["kind"], "Service", "PodDisruptionBudget"):
             yield Request("DELETE", path_to({**made, "kind": kind}), {"propagationPolicy": "Background"})
-        while len(self.workloads) < WORKLOADS:
+        for _ in range(2 if self.is_to_grow else self.random.choice((0, 1))):
             yield from self.add_workload()
 
     def crowd(self) -> Iterator[Request]:
