@@ -245,7 +245,9 @@ class Churn(RandomCluster):
             if of["topologyKey"] == POOL:
                 of["whenUnsatisfiable"] = "ScheduleAnyway"
                 of.pop("minDomains", None)
-            elif of["topologyKey"] == ZONE and "minDomains" in of:
+            elif self.often(0.4):
+                of["whenUnsatisfiable"] = "DoNotSchedule"
+            if of["topologyKey"] == ZONE and "minDomains" in of:
                 of["minDomains"] = len(ZONES)
         return made
 
