@@ -1,14 +1,16 @@
 """
-One kind of object, listed once and then watched until the informer is stopped.
+One kind of object, listed once and then watched until it is stopped.
 
     list ──> watch from its resourceVersion ──cut, timeout──> watch from the last event or bookmark
       ^                                     └──410 Gone──────> list
       └───────────────────────────────────────────────┘
+
+A reflector does this, and an informer is one that keeps the objects in a store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import SystemRandom
 from threading import Event, Thread
@@ -21,6 +23,7 @@ from webhook.cluster.store import Key, Store
 from webhook.cluster.watched_resources import Watched
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import SnapshotError, SnapshotObject, read_object
+from webhook.verification.watch_event import BOOKMARK_EVENT, DELETED_EVENT, ERROR_EVENT
 
 PAGE, LARGEST_PAGE = 500, 16 << 20  # Objects, and bytes.
 # The system's, because workers forked from one parent share the state of the module's own generator.
@@ -34,7 +37,7 @@ ReportEvent = Callable[..., None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long an informer waits, in seconds."""
+    """How long a reflector waits, in seconds."""
 
     first: float = 1.0  # After the first failure; doubled with each further one,
     most: float = 30.0  # up to this.  Times 0.5 to 1.5, so that replicas do not retry at the same time.
@@ -44,32 +47,18 @@ class Pace:
     silence: float = 90.0
 
 
-class Informer(Thread):
-    """
-    A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects.
-
-    With `features` it reads resources, too: what Pods request and nodes have.
-    """
+class Reflector(Thread):
+    """A thread that lists and watches one kind; `decode` decodes a line of a watch."""
 
     def __init__(
-        self,
-        watched: Watched,
-        client: Client,
-        store: Store,
-        report: ReportEvent,
-        pace: Pace,
-        features: Features | None = None,
+        self, watched: Watched, client: Client, decode: Callable[[bytes], Any], report: ReportEvent, pace: Pace
     ) -> None:
-        super().__init__(name=f"informer-{watched.kind}", daemon=True)
-        self.watched, self._client, self._store, self._pace = watched, client, store, pace
-        self._report = report
-        self._kind, self._features = watched.gvk, features
-        self._decoding = PLAIN if features is None else WITH_RESOURCES
-        self._stopped, self._forget = Event(), False
+        super().__init__(name=f"{type(self).__name__.lower()}-{watched.kind}", daemon=True)
+        self.watched, self._client, self._decode, self._pace = watched, client, decode, pace
+        self._report, self._stopped = report, Event()
         self._stream: Stream | None = None
         self._version = ""  # The last resourceVersion, "" when a list must come first.
         self._failures = 0
-        self.synced = False
         self.problem = ""
         self.heard = monotonic()  # Time of the last response or event for this kind.
 
@@ -79,7 +68,7 @@ class Informer(Thread):
         return monotonic() - self.heard
 
     def run(self) -> None:
-        """List and watch, and retry after each failure, until the informer is stopped."""
+        """List and watch, and retry after each failure, until the thread is stopped."""
         while not self._stopped.is_set():
             try:
                 self._client.authenticate()
@@ -91,12 +80,9 @@ class Informer(Thread):
             except Exception as error:  # A defect must not end the thread.
                 self._version = ""
                 self._failed(ClusterError(f"{type(error).__name__}: {error}"))
-        if self._forget:
-            self._store.retain(self._kind, {})
 
-    def stop(self, forget: bool = False) -> None:
-        """End the thread soon; with `forget` it finally removes its objects from the store."""
-        self._forget = forget
+    def stop(self) -> None:
+        """End the thread soon."""
         self._stopped.set()
         if stream := self._stream:
             stream.end()
@@ -130,24 +116,12 @@ class Informer(Thread):
             self._report(WATCH_RESUMED, self.watched.kind, tries=self._failures)
 
     def _list(self) -> None:
-        """
-        List all objects, page by page.  ClusterError 410 if a page has expired; the next try begins a new list.
+        """List all objects, and set the resourceVersion to watch from."""
+        raise NotImplementedError
 
-        Each page is one batch: 150,000 raw Pods at once would need far more memory than what is kept of them.
-        """
-        begun, again = monotonic(), self.synced
-        page, names = dict[str, Any](), dict[str, set[str]]()
-        for page in pages(self._client, self.watched, self._pace.list, decode=self._decoding.page):
-            self._answered()
-            batch = [self._read(raw) for raw in page.get("items") or ()]
-            self._store.apply(self._kind, batch)
-            for (namespace, name), _ in batch:
-                names.setdefault(namespace, set()).add(name)
-        self._store.retain(self._kind, names)
-        self._version = page["metadata"]["resourceVersion"]
-        self.synced, self._failures = True, 0
-        listed = {"objects": sum(map(len, names.values())), "seconds": round(monotonic() - begun, 3)}
-        self._report(WATCH_LISTED, self.watched.kind, **listed, again=again)
+    def _apply(self, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        """Take the type and the object of each of these events, which are no bookmarks."""
+        raise NotImplementedError
 
     def _watch(self) -> None:
         """Watch from the last resourceVersion, until the API server or the connection ends the watch."""
@@ -174,23 +148,81 @@ class Informer(Thread):
 
     def _take(self, lines: Iterable[bytes]) -> None:
         """Apply a batch of events; the resourceVersion is then that of the last event applied."""
-        batch: list[tuple[Key, SnapshotObject | None]] = []
+        batch: list[tuple[str, dict[str, Any]]] = []
         version, error = self._version, None
         for line in filter(None, lines):
-            event = self._decoding.event(line)
+            event = self._decode(line)
             kind, obj = event["type"], event["object"]
-            if kind == "ERROR":
+            if kind == ERROR_EVENT:
                 error = ClusterError(f"{self.watched.path()}: {obj.get('message')}", int(obj.get("code") or 0))
                 break
             version = obj["metadata"]["resourceVersion"]
-            if kind != "BOOKMARK":
-                key, kept = self._read(obj)
-                batch.append((key, kept if kind != "DELETED" else None))
-        self._store.apply(self._kind, batch)
+            if kind != BOOKMARK_EVENT:
+                batch.append((kind, obj))
+        self._apply(batch)
         self._version, self.heard = version, monotonic()
         if error is not None:
             raise error
         self._failures = 0  # Reset only after an event; a watch that is always cut off must back off.
+
+
+class Informer(Reflector):
+    """
+    A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects.
+
+    With `features` it reads resources, too: what Pods request and nodes have.
+    """
+
+    def __init__(
+        self,
+        watched: Watched,
+        client: Client,
+        store: Store,
+        report: ReportEvent,
+        pace: Pace,
+        features: Features | None = None,
+    ) -> None:
+        self._decoding = PLAIN if features is None else WITH_RESOURCES
+        super().__init__(watched, client, self._decoding.event, report, pace)
+        self._store, self._kind, self._features = store, watched.gvk, features
+        self._forget, self.synced = False, False
+
+    def run(self) -> None:
+        super().run()
+        if self._forget:
+            self._store.retain(self._kind, {})
+
+    def stop(self, forget: bool = False) -> None:
+        """End the thread soon; with `forget` it finally removes its objects from the store."""
+        self._forget = forget
+        super().stop()
+
+    def _list(self) -> None:
+        """
+        List all objects, page by page.  ClusterError 410 if a page has expired; the next try begins a new list.
+
+        Each page is one batch: 150,000 raw Pods at once would need far more memory than what is kept of them.
+        """
+        begun, again = monotonic(), self.synced
+        page, names = dict[str, Any](), dict[str, set[str]]()
+        for page in pages(self._client, self.watched, self._pace.list, decode=self._decoding.page):
+            self._answered()
+            batch = [self._read(raw) for raw in page.get("items") or ()]
+            self._store.apply(self._kind, batch)
+            for (namespace, name), _ in batch:
+                names.setdefault(namespace, set()).add(name)
+        self._store.retain(self._kind, names)
+        self._version = page["metadata"]["resourceVersion"]
+        self.synced, self._failures = True, 0
+        listed = {"objects": sum(map(len, names.values())), "seconds": round(monotonic() - begun, 3)}
+        self._report(WATCH_LISTED, self.watched.kind, **listed, again=again)
+
+    def _apply(self, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
+        batch = []
+        for type_of_event, raw in events:
+            key, kept = self._read(raw)
+            batch.append((key, kept if type_of_event != DELETED_EVENT else None))
+        self._store.apply(self._kind, batch)
 
     def _read(self, raw: Mapping[str, object]) -> tuple[Key, SnapshotObject | None]:
         """

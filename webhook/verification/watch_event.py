@@ -7,6 +7,7 @@ from typing import NamedTuple
 from webhook.objects.fields import Raw
 
 ADDED_EVENT, MODIFIED_EVENT, DELETED_EVENT = "ADDED", "MODIFIED", "DELETED"
+BOOKMARK_EVENT, ERROR_EVENT = "BOOKMARK", "ERROR"  # They tell of no object: how far a watch is, and why it ends.
 
 
 class WatchEvent(NamedTuple):
