@@ -190,6 +190,7 @@ _SPEC: Table = {
     **_fields(BY_COMMANDS, "maxUnavailable minAvailable unhealthyPodEvictionPolicy"),  # of a PodDisruptionBudget
     "limits": Field(BY_COMMANDS),  # of a LimitRange
     "extendedResourceName": Field(BY_COMMANDS),  # of a DeviceClass
+    "holderIdentity": Field(BY_COMMANDS),  # of a Lease
 }
 _CONDITION_FIELDS: Table = {
     **_fields(BY_RESOURCES, "type reason"),
@@ -227,6 +228,12 @@ NAMESPACE_FIELDS: Table = {
     "metadata": Field(BY_COMMANDS, {**_KEPT_METADATA, "annotations": Field(BY_COMMANDS)}),
     "status": Field(BY_COMMANDS, _fields(BY_COMMANDS, "phase")),
 }
+
+
+def of_event(table: Table) -> Table:
+    """Return the table of an object with what commands read of an event: how far a watch is, and why it ends."""
+    metadata = {**(table["metadata"].below or {}), "resourceVersion": Field(BY_COMMANDS)}
+    return {**table, "metadata": Field(BY_COMMANDS, metadata), **_fields(BY_COMMANDS, "message code")}
 
 
 def form(table: Table, reader: FieldReader) -> Any:
