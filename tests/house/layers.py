@@ -45,7 +45,7 @@ serving.app · serving.certificate_files · serving.cluster_telemetry · serving
 serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
 serving
-cluster.watching
+cluster.recording · cluster.watching
 cluster.contents · cluster.live · cluster.replicas
 cluster.published_reports
 cluster.dump · cluster.informer
