@@ -13,9 +13,9 @@ from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.planted import kept, planted
 from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT_FIELDS, TEMPLATE_FIELDS, FieldReader
-from webhook.cluster.listed_resources import LISTED_RESOURCES
+from webhook.cluster.listed_resources import FOLLOWED_RESOURCES, LIST_VERBS, LISTED_RESOURCES, SCHEDULER_LEASE
 from webhook.cluster.reduction import only_read
-from webhook.cluster.watched_resources import ALWAYS, WATCHED, Watched
+from webhook.cluster.watched_resources import ALWAYS, WATCH_VERBS, WATCHED, Watched
 from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
 
@@ -91,8 +91,13 @@ def when(one: Watched) -> str:
 
 def viewer() -> str:
     """The table of what people need to read of a cluster."""
-    rows = ((one.kind, one.api_group or "core", one.purpose) for one in LISTED_RESOURCES)
-    return table(("kind", "API group", "what it is read for"), rows)
+    followed = {one.gvk for one in FOLLOWED_RESOURCES}
+    kinds = sorted((*LISTED_RESOURCES, SCHEDULER_LEASE), key=lambda one: one.kind)
+    rows = (
+        (one.kind, one.api_group or "core", one.purpose, ", ".join(WATCH_VERBS if one.gvk in followed else LIST_VERBS))
+        for one in kinds
+    )
+    return table(("kind", "API group", "what it is read for", "verbs"), rows)
 
 
 def dumped() -> str:

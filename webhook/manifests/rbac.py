@@ -1,11 +1,18 @@
-"""The RBAC that `--cluster live` needs, and nothing else: to watch for the webhook, to get and list for people."""
+"""The RBAC that `--cluster live` needs, and nothing else: for the webhook, and for people who run commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from webhook.cluster import listed_resources
+from webhook.cluster.listed_resources import (
+    FOLLOWED_RESOURCES,
+    LEASE_NAME,
+    LIST_VERBS,
+    LISTED_RESOURCES,
+    SCHEDULER_LEASE,
+    custom,
+)
 from webhook.cluster.watched_resources import WATCH_VERBS, Watched, watched
 from webhook.manifests.configurations import MUTATING_NAME, NAME, OWN_LABELS, Manifest
 from webhook.policy.policy import Policy
@@ -71,9 +78,18 @@ def rules(policy: Policy) -> list[Manifest]:
 
 
 def viewer_rules(policy: Policy) -> list[Manifest]:
-    """Return the rules of the ClusterRole for people: also for the custom resources that the policy has."""
-    custom = chain.from_iterable(listed_resources.custom(policy.kinds).values())
-    return _rules((*listed_resources.LISTED_RESOURCES, *custom), listed_resources.LIST_VERBS)
+    """
+    Return the rules of the ClusterRole for people: also for the custom resources that the policy has.
+
+    What kube-scheduler reads may be watched, too, and so may the Lease of kube-scheduler.
+    """
+    followed = {kind.gvk for kind in FOLLOWED_RESOURCES}
+    only_listed = [kind for kind in LISTED_RESOURCES if kind.gvk not in followed]
+    return [
+        *_rules((kind for kind in LISTED_RESOURCES if kind.gvk in followed), WATCH_VERBS),
+        *_rules((*only_listed, *chain.from_iterable(custom(policy.kinds).values())), LIST_VERBS),
+        _named_rule(SCHEDULER_LEASE.api_group, SCHEDULER_LEASE.resource, LEASE_NAME, WATCH_VERBS),
+    ]
 
 
 def _rules(kinds: Iterable[Watched], verbs: Sequence[str]) -> list[Manifest]:
