@@ -91,6 +91,11 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
+verification.verifier
+verification.judgement
+verification.search_windows · verification.states
+verification.computation
+verification.decision
 verification.watch_event
 verification
 simulation.pending · simulation.remedies

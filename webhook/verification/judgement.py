@@ -1,0 +1,184 @@
+"""
+Whether a decision of kube-scheduler is one that is computed in a state that it may have seen.
+
+    decision ──first state──> agrees ─────────────────────────> how much that is worth
+             └──the others, nearest first──> agrees in one ────┘
+                                         └──> in none: differs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from webhook.objects.disruption_budget import DisruptionBudget
+from webhook.placement.claims import volume_gaps
+from webhook.placement.gaps import DEVICES, LABELS_OF_NAMESPACES, gaps
+from webhook.placement.subject import FROM_SCHEDULER
+from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.nodes import Node
+from webhook.scheduler.snapshot import Controller, Namespace, NominatedPod, Service
+from webhook.scheduler.snapshot_changes import Kept, ObjectChange
+from webhook.verification.computation import ComputedDecision, parts
+from webhook.verification.decision import (
+    DEVICES_OR_GROUPS,
+    MANY_CANDIDATES,
+    NOT_LISTED,
+    TOO_MANY_ORDERS,
+    PodDecision,
+)
+from webhook.verification.search_windows import is_sampled, wins_in_a_window
+from webhook.verification.states import MOST_STATES, Overlay, Window, first_state, moves, other_states
+
+AGREES, DIFFERS = "agrees", "differs"
+MOST_NODES_TOLD = 3  # nodes in a message
+
+NO_CHANGES: Overlay = {}
+ComputeIn = Callable[[Overlay], ComputedDecision]
+
+
+class Judged(NamedTuple):
+    """
+    A decision and the `verdict`: AGREES, DIFFERS, or one of NOT_COMPARED.
+
+    So many `states` were tried.  `power` is the share of the feasible nodes that would have been called wrong in each
+    of them, None where that says nothing: no node was chosen, or only some of the feasible nodes were scored.  Then
+    `wins` says whether the node has the best score in one part of the nodes at which kube-scheduler may have looked.
+
+    `parts` took part in the decision; `computed` is what there is in place of it, in words, and `first` the state in
+    which that is so.  It was made so many `seconds` after the log began.
+    """
+
+    decision: PodDecision
+    verdict: str
+    seconds: float = 0.0
+    states: int = 0
+    power: float | None = None
+    wins: bool | None = None
+    parts: tuple[str, ...] = ()
+    computed: str = ""
+    first: Overlay = NO_CHANGES
+
+    @property
+    def is_compared(self) -> bool:
+        return self.verdict in (AGREES, DIFFERS)
+
+
+def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[], list[str]]) -> Judged:
+    """
+    Return the judgement of the decision in a window of the log.
+
+    `compute_in` computes the decision in a state; `tree_order` returns the names of the nodes in the order in which
+    kube-scheduler goes through them, as far as that is known.
+    """
+    decision, seconds = window.entry.decision, window.entry.seconds
+    assert decision is not None
+    first = first_state(window)
+    computed = in_first = compute_in(first)
+    if reason := _not_compared(in_first):
+        return Judged(decision, reason, seconds)
+    took_part = parts(in_first)
+    called_right = set(_right(computed))
+    states = 1
+    if not _agrees(computed, decision):
+        others = other_states(moves(window, first, Relevance(decision, in_first)), first)
+        for overlay in islice(others, MOST_STATES - 1):
+            computed = compute_in(overlay)
+            states += 1
+            called_right.update(_right(computed))
+            if _agrees(computed, decision):
+                break
+        else:
+            verdict = DIFFERS if next(others, None) is None else TOO_MANY_ORDERS
+            said = in_words(decision, in_first)
+            return Judged(decision, verdict, seconds, states, parts=took_part, computed=said, first=first)
+    judged = Judged(decision, AGREES, seconds, states, parts=took_part)
+    if not decision.node:
+        return judged
+    if is_sampled(computed):
+        return judged._replace(wins=wins_in_a_window(computed, decision.node, tree_order()))
+    feasible = set(computed.names(computed.feasible))
+    return judged._replace(power=len(feasible - called_right) / len(feasible))
+
+
+def _agrees(computed: ComputedDecision, decision: PodDecision) -> bool:
+    """Return whether kube-scheduler may decide so in this state."""
+    if not decision.node:
+        return not computed.feasible and decision.message in computed.messages
+    return decision.node in computed.names(computed.feasible if is_sampled(computed) else computed.best)
+
+
+def _right(computed: ComputedDecision) -> Iterator[str]:
+    """Return the names of the nodes that kube-scheduler may choose in this state."""
+    return computed.names(computed.best)
+
+
+def _not_compared(computed: ComputedDecision) -> str:
+    """Return why a decision is not compared, for what the cluster has or does not tell; "" if it is."""
+    cycle, feasibility, preemption = computed.cycle, computed.feasibility, computed.preemption
+    unknown = gaps(cycle, feasibility, preemption, ()) if feasibility is not None else ()
+    if cycle.of_devices:
+        return DEVICES_OR_GROUPS
+    if any(gap.unread for gap in volume_gaps(cycle)) or LABELS_OF_NAMESPACES in unknown or DEVICES in unknown:
+        return NOT_LISTED
+    if preemption is not None and preemption.helps:
+        if preemption.budgets_unknown:
+            return NOT_LISTED
+        if not preemption.exact:
+            return MANY_CANDIDATES
+    return ""
+
+
+class Relevance:
+    """Whether a change may turn the verdict on a decision that the first state does not explain."""
+
+    def __init__(self, decision: PodDecision, computed: ComputedDecision) -> None:
+        self._framework, self._cycle = computed.framework, computed.cycle
+        self._owner = computed.subject.pod.owner
+        self._has_defaults = computed.attempt.source == FROM_SCHEDULER
+        nodes = self._cycle.snapshot.nodes
+        chosen = nodes.named((decision.node,))
+        if computed.feasibility is not None:
+            deciding = computed.feasible or self._framework.usable
+        else:
+            deciding = chosen | computed.better_than(chosen) if chosen & computed.feasible else chosen
+        self._deciding = frozenset(nodes.names(deciding))
+        self._tries_preemption = computed.preemption is not None and computed.preemption.tried
+
+    def __call__(self, change: ObjectChange) -> bool:
+        return any(self._heeds(change, kept) for kept in (change.before, change.after) if kept is not None)
+
+    def _heeds(self, change: ObjectChange, kept: Kept) -> bool:
+        """Return whether an object matters: of Pods those on a deciding node, or such as plugins look at elsewhere."""
+        pod = kept.pod if isinstance(kept, NominatedPod) else kept
+        if isinstance(pod, BoundPod):
+            return pod.node in self._deciding or bool(self._framework.heeding(pod.info(change.namespace)))
+        own_namespace = change.namespace == self._cycle.pod.namespace
+        if isinstance(kept, Service):
+            return self._has_defaults and own_namespace and kept.selects(self._cycle.pod.labels)
+        if isinstance(kept, Controller):
+            owned = self._owner is not None and (kept.kind, kept.name) == (self._owner.kind, self._owner.name)
+            return self._has_defaults and own_namespace and owned
+        if isinstance(kept, DisruptionBudget):
+            return self._tries_preemption
+        return isinstance(kept, Node | Namespace) or bool(self._cycle.mounts)
+
+
+def in_words(decision: PodDecision, computed: ComputedDecision) -> str:
+    """Return what is computed in place of a decision."""
+    if not decision.node:
+        if computed.feasible:
+            return f"{_named(computed, computed.feasible)} pass"
+        return " or: ".join(computed.messages)
+    if decision.node not in computed.names(computed.feasible):
+        return f"{decision.node} does not pass; {_named(computed, computed.best)} would be taken"
+    return f"{decision.node} passes; {_named(computed, computed.best)} would be taken, with a higher score"
+
+
+def _named(computed: ComputedDecision, nodes: int) -> str:
+    if not nodes:
+        return "none"
+    names = [*islice(computed.names(nodes), MOST_NODES_TOLD)]
+    more = nodes.bit_count() - len(names)
+    return f"{', '.join(names)}{f' and {more:,} more' if more else ''}"

@@ -1,0 +1,171 @@
+"""
+The states of a cluster that kube-scheduler may have seen when it decided.
+
+    the log up to the decision, Pods in the order of its queue ──> first state
+    ── a Pod assumed more or less, the end of the log not seen yet ──> moves ──one or two──> others
+
+kube-scheduler assumes a Pod on its node once it has decided, and writes many such Pods at the same time: the log does
+not tell in which order it has decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+from webhook.objects.references import ObjectKey
+from webhook.scheduler.snapshot import NominatedPod
+from webhook.scheduler.snapshot_changes import Kept, ObjectChange
+from webhook.verification.decision import PodDecision
+
+MOST_STATES = 64
+MOST_TOGETHER = 8  # The nearest moves, of which two are made together.
+EARLIER, LATER = "earlier", "later"
+Overlay = Mapping[ObjectKey, Kept | None]  # What a state keeps of objects in place of what the log says.
+
+
+@dataclass(slots=True)
+class LogEntry:
+    """
+    One event of the log: `kept` is what a snapshot keeps of the object after it, `line` the object as a dump has it,
+    both None where it is gone.  `decision` is what kube-scheduler has decided by it.
+
+    Once all events before are known, `before` and `line_before` are the same of the object before it.
+    """
+
+    seconds: float
+    version: int
+    key: ObjectKey
+    kept: Kept | None
+    line: bytes | None
+    decision: PodDecision | None = None
+    before: Kept | None = None
+    line_before: bytes | None = None
+
+    @property
+    def places(self) -> bool:
+        """
+        Whether this kube-scheduler has chosen a node by it, or has nominated one or none: it knows that before others.
+        """
+        decision = self.decision
+        if decision is None or decision.is_of_others:
+            return False
+        return bool(decision.node) or isinstance(self.kept, NominatedPod) or isinstance(self.before, NominatedPod)
+
+
+class Window(NamedTuple):
+    """
+    The log around a decision: the entries `behind` it, the newest last, and those `ahead`.
+
+    `kept` is what is known of each object right before the decision.
+    """
+
+    entry: LogEntry
+    behind: Sequence[LogEntry]
+    ahead: Sequence[LogEntry]
+    kept: Mapping[ObjectKey, Kept]
+
+
+class Move(NamedTuple):
+    """
+    What leads from the first state to another: a step in a `sequence`, with all steps before it, or "" for one alone.
+
+    The last events of a kind are not seen yet; Pods that are written later were decided EARLIER, or those that were
+    written before are decided LATER.  The step is so many events away from the decision.
+    """
+
+    distance: int
+    sequence: str
+    overlay: Overlay
+
+
+def first_state(window: Window) -> Overlay:
+    """Return what the first state keeps in place of what the log says: the Pods that the queue has in another order."""
+    overlay: dict[ObjectKey, Kept | None] = {}
+    for _, other in _placing(window):
+        is_first = leaves_queue_first(other, window.entry)
+        if is_first is not None:
+            placed, waiting = _placed_and_waiting(window, other)
+            overlay[other.key] = placed if is_first else waiting
+    return {key: kept for key, kept in overlay.items() if kept != window.kept.get(key)}
+
+
+def _placing(window: Window) -> Iterator[tuple[int, LogEntry]]:
+    """
+    Yield the entries that have placed another Pod last, or will place it next, each with its distance.
+
+    A Pod of a StatefulSet may be deleted and made again meanwhile, with the same name.
+    """
+    for entries in (reversed(window.behind), window.ahead):
+        seen = {window.entry.key}
+        for distance, other in enumerate(entries, 1):
+            if other.places and other.key not in seen:
+                seen.add(other.key)
+                yield distance, other
+
+
+def leaves_queue_first(other: LogEntry, entry: LogEntry) -> bool | None:
+    """
+    Return whether kube-scheduler has taken another Pod out of its queue before that of an entry; None if nobody knows.
+
+    The queue is in the order of priority, and of Pods of the same priority that one comes first that came first.  When
+    a Pod comes back that was tried before is not known.
+
+    upstream: priority_sort.go:PrioritySort.Less (v1.37)
+    """
+    theirs, own = other.decision, entry.decision
+    if theirs is None or own is None or theirs.tried or own.tried:
+        return None
+    came_first = theirs.queued < own.queued
+    if theirs.queued == own.queued:  # Both were there when the log began.
+        return None
+    if theirs.priority == own.priority:
+        return came_first
+    if came_first == (theirs.priority > own.priority):
+        return came_first
+    return None
+
+
+def _placed_and_waiting(window: Window, other: LogEntry) -> tuple[Kept | None, Kept | None]:
+    """Return what a snapshot keeps of a Pod that is placed around the decision, if it is assumed, and if it is not."""
+    now = window.kept.get(other.key)
+    return (other.kept, now) if other.version > window.entry.version else (now, other.before)
+
+
+def moves(window: Window, first: Overlay, is_relevant: Callable[[ObjectChange], bool]) -> list[Move]:
+    """Return what leads from the first state to others, the nearest first, as far as it is relevant."""
+    made: list[Move] = []
+    so_far: dict[str, dict[ObjectKey, Kept | None]] = {}  # by sequence
+
+    def go_on(sequence: str, distance: int, key: ObjectKey, instead: Kept | None, *, alone: bool) -> None:
+        overlay = so_far.setdefault(sequence, {})
+        overlay[key] = instead
+        now = first[key] if key in first else window.kept.get(key)
+        if instead != now and is_relevant(ObjectChange(key.namespace, key.name, now, instead)):
+            made.append(Move(distance, sequence, dict(overlay)))
+            if alone and len(overlay) > 1:
+                made.append(Move(distance, "", {key: instead}))
+
+    for distance, other in enumerate(reversed(window.behind), 1):
+        if not other.places and other.key != window.entry.key:
+            go_on(other.key.kind, distance, other.key, other.before, alone=False)
+    for distance, other in _placing(window):
+        was_queued = other.decision is not None and other.decision.queued < window.entry.version
+        if was_queued and leaves_queue_first(other, window.entry) is None:
+            placed, waiting = _placed_and_waiting(window, other)
+            if other.version > window.entry.version:
+                go_on(EARLIER, distance, other.key, placed, alone=True)
+            else:
+                go_on(LATER, distance, other.key, waiting, alone=True)
+    return sorted(made, key=lambda move: move.distance)
+
+
+def other_states(moves: Sequence[Move], first: Overlay) -> Iterator[Overlay]:
+    """Yield the other states: those of one move, and then of two of the nearest; the nearest moves first."""
+    for move in moves:
+        yield {**first, **move.overlay}
+    for move, other in combinations(moves[:MOST_TOGETHER], 2):
+        if not (move.sequence and move.sequence == other.sequence) and move.overlay.keys().isdisjoint(other.overlay):
+            yield {**first, **move.overlay, **other.overlay}

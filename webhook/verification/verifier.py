@@ -1,0 +1,277 @@
+"""
+Judges the decisions of a kube-scheduler, one after the other, by a log of what the API server says.
+
+    objects that are there ──> snapshot ───────────────────────┐
+    events ──in the order of resourceVersions──> decisions ─────┴──states──> agrees, differs, or is not compared
+
+A decision is judged some seconds after it is heard of: kube-scheduler has assumed Pods that it writes later.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from bisect import insort
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
+from typing import TypeVar
+
+from webhook.objects.fields import Raw, texts_at
+from webhook.objects.pod_object import read_pod
+from webhook.objects.references import ObjectKey, ObjectRef
+from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.features import Features
+from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
+from webhook.scheduler.profile import Profiles
+from webhook.scheduler.snapshot import NominatedPod, Snapshot, SnapshotError, from_objects
+from webhook.scheduler.snapshot_changes import Kept, ObjectChange, changed, read_kept
+from webhook.scheduler.storage import NO_STORAGE
+from webhook.scheduler.storage_objects import STORAGE_RESOURCES
+from webhook.verification.computation import ComputedDecision, compute
+from webhook.verification.decision import (
+    CREATED_BOUND,
+    HAS_GATES,
+    TAKEN_OVER,
+    PodDecision,
+    read_decision,
+    reason_to_pass_over,
+)
+from webhook.verification.judgement import Judged, judge
+from webhook.verification.search_windows import tree_order
+from webhook.verification.states import LogEntry, Overlay, Window
+from webhook.verification.watch_event import DELETED_EVENT, WatchEvent
+
+ValueT = TypeVar("ValueT")
+WINDOW = 2.0  # Seconds of the log that are looked at, before a decision and after it.
+MOST_USAGE_CHANGES = 10_000  # of what is used of nodes, after which all of it is looked at anew
+LEASE_KIND, POD_OBJECT, NODE_KIND = "Lease", "Pod", "Node"
+BUDGETS, DEVICE_CLASS_RESOURCE = "poddisruptionbudgets", "deviceclasses"
+
+
+class Verifier:
+    """
+    A log of a cluster, and the cluster at the place up to which it was judged.
+
+    `objects` were there when the log began; decisions up to the resourceVersion `version` are not judged.  `missing`
+    are the resources that may not be listed.  `skipped` counts the decisions that nobody had the time to judge,
+    `unreadable` the objects with a field of a wrong type.
+    """
+
+    def __init__(
+        self,
+        objects: Iterable[Raw],
+        features: Features,
+        profiles: Profiles,
+        *,
+        version: int = 0,
+        missing: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
+        self._features, self._profiles, self._version = features, profiles, version
+        self._kept: dict[ObjectKey, Kept] = {}
+        self._lines: dict[ObjectKey, bytes] = {}
+        self._waiting: dict[ObjectKey, PodDecision] = {}  # The Pods without a node, as the newest event has them.
+        self._assumed: set[ObjectKey] = set()  # Those of them for which a node was chosen.
+        self._created: dict[str, tuple[str, int]] = {}  # The creation of each node.
+        self._holder, self._taken_over = "", deque[float]()
+        self.skipped = self.unreadable = 0
+        snapshot = from_objects(map(self._first, objects), features)
+        self._snapshot = _without(snapshot, frozenset(missing()))
+        for there in snapshot.pods_on.values():
+            for named in there:
+                self._kept[ObjectKey("", POD_OBJECT, named.namespace, named.name)] = named.pod
+        self._usage, self._changes = ChangingUsage(snapshot.nodes, snapshot.usage), 0
+        self._differing: set[str] = set()  # The nodes of which something else was used in the state before.
+        self._behind, self._ahead = deque[LogEntry](), deque[LogEntry]()
+
+    def _first(self, raw: Raw) -> Raw:
+        """Take an object that was there when the log began."""
+        key = ObjectRef.of(raw).key
+        self._lines[key] = as_compressed(raw)
+        if key.kind == POD_OBJECT:
+            pod = read_pod(raw)
+            if pod.waits:
+                self._waiting[key] = PodDecision(raw, "", tried=bool(pod.scheduled_condition.message))
+            if pod.node:
+                return raw
+        kept = self._read(key, raw, 0)
+        if kept is not None:
+            self._kept[key] = kept
+        return raw
+
+    def _read(self, key: ObjectKey, raw: Raw, version: int) -> Kept | None:
+        """Return what a snapshot keeps of an object; of one that has a field of a wrong type, what there is of it."""
+        if key.kind == NODE_KIND and key.name not in self._created:
+            self._created[key.name] = texts_at(raw, "metadata.creationTimestamp")[0], version
+        if key.kind == LEASE_KIND:
+            self._hold(raw)
+            return None
+        try:
+            return read_kept(raw, self._features)[2]
+        except SnapshotError as error:
+            self.unreadable += 1
+            return error.kept
+
+    def _hold(self, raw: Raw, seconds: float = 0.0) -> None:
+        (holder,) = texts_at(raw, "spec.holderIdentity")
+        if self._holder not in ("", holder):
+            self._taken_over.append(seconds)
+        self._holder = holder
+
+    def add(self, event: WatchEvent) -> None:
+        """Take an event; those of one kind come in their order."""
+        raw, key, deleted = event.raw, ObjectRef.of(event.raw).key, event.type == DELETED_EVENT
+        if key.kind == LEASE_KIND:
+            self._hold(raw, event.seconds)
+            return
+        kept = None if deleted else self._read(key, raw, event.version)
+        decision = self._decided(key, raw, event) if key.kind == POD_OBJECT else None
+        if isinstance(kept, NominatedPod) and key in self._assumed:
+            kept = kept.pod  # It is on its node already, for kube-scheduler.
+        line = None if deleted else as_compressed(raw)
+        entry = LogEntry(event.seconds, event.version, key, kept, line, decision)
+        if self._ahead and self._ahead[-1].version > entry.version:
+            insort(self._ahead, entry, key=lambda other: other.version)
+        else:
+            self._ahead.append(entry)
+
+    def _decided(self, key: ObjectKey, raw: Raw, event: WatchEvent) -> PodDecision | None:
+        """Return what kube-scheduler has decided of a Pod by an event, None for nothing."""
+        before, pod = self._waiting.pop(key, None), read_pod(raw)
+        was_assumed = key in self._assumed
+        self._assumed.discard(key)
+        if event.type == DELETED_EVENT:
+            return None
+        if before is None:
+            return self._first_seen(key, raw, event)
+        decision = read_decision(before.pod, raw, nominates_before_binding=self._features.nominates_before_binding)
+        if not pod.node:
+            refused = decision is not None and not decision.node
+            queued = event.version if read_pod(before.pod).scheduling_gates else before.queued
+            self._waiting[key] = before._replace(pod=raw, queued=queued, tried=before.tried or refused)
+            if (was_assumed and not refused) or (decision is not None and decision.assumes):
+                self._assumed.add(key)
+        if decision is None or (was_assumed and decision.node):
+            return None  # A Pod that is bound was judged when its node was chosen.
+        decision = decision._replace(queued=before.queued, tried=before.tried)
+        return decision._replace(passed_over=reason_to_pass_over(decision, self._profiles))
+
+    def _first_seen(self, key: ObjectKey, raw: Raw, event: WatchEvent) -> PodDecision | None:
+        """Take a new Pod; return a decision that is not compared if kube-scheduler does not look at it."""
+        pod = read_pod(raw)
+        if not pod.node:
+            self._waiting[key] = PodDecision(raw, "", queued=event.version)
+            return PodDecision(raw, "", passed_over=HAS_GATES) if pod.scheduling_gates else None
+        if key in self._kept or any(entry.key == key for entry in self._ahead):
+            return None
+        return PodDecision(raw, pod.node, passed_over=CREATED_BOUND)
+
+    def judged(self, until: float, may_judge: Callable[[], bool] = lambda: True) -> Iterator[Judged]:
+        """Yield the judgement of each decision up to the time `until`, by what is known now."""
+        while self._ahead and self._ahead[0].seconds <= until:
+            entry = self._ahead.popleft()
+            if entry.decision is not None and entry.version > self._version:
+                if entry.decision.passed_over:
+                    yield Judged(entry.decision, entry.decision.passed_over, entry.seconds)
+                elif self._is_taken_over(entry.seconds):
+                    yield Judged(entry.decision, TAKEN_OVER, entry.seconds)
+                elif may_judge():
+                    yield self._judge(entry, entry.decision)
+                else:
+                    self.skipped += 1
+            self._follow(entry)
+
+    def _is_taken_over(self, seconds: float) -> bool:
+        while self._taken_over and self._taken_over[0] < seconds - WINDOW:
+            self._taken_over.popleft()
+        return bool(self._taken_over) and self._taken_over[0] <= seconds + WINDOW
+
+    def _follow(self, entry: LogEntry) -> None:
+        """Let the cluster be as it is after an entry."""
+        key = entry.key
+        entry.before, entry.line_before = self._kept.get(key), self._lines.get(key)
+        _put(self._kept, key, entry.kept)
+        _put(self._lines, key, entry.line)
+        if entry.line is None and key.kind == NODE_KIND:
+            self._created.pop(key.name, None)
+        while self._behind and self._behind[0].seconds < entry.seconds - WINDOW:
+            self._behind.popleft()
+        if entry.before == entry.kept:
+            return
+        self._behind.append(entry)
+        change, nodes = ObjectChange(key.namespace, key.name, entry.before, entry.kept), self._snapshot.nodes
+        self._snapshot = changed(self._snapshot, change)
+        if self._snapshot.nodes is not nodes or self._changes > MOST_USAGE_CHANGES:
+            self._usage, self._changes = ChangingUsage(self._snapshot.nodes, self._snapshot.usage), 0
+            self._differing = set()
+        else:
+            self._used_in(self._snapshot, [change])
+
+    def _judge(self, entry: LogEntry, decision: PodDecision) -> Judged:
+        ahead = list(takewhile(lambda other: other.seconds <= entry.seconds + WINDOW, self._ahead))
+        window = Window(entry, tuple(self._behind), ahead, self._kept)
+        order = partial(tree_order, self._snapshot.nodes, self._created)
+        return judge(window, partial(self._compute, decision), order)
+
+    def _compute(self, decision: PodDecision, overlay: Overlay) -> ComputedDecision:
+        """Return what is computed of a decision in a state."""
+        changes = [ObjectChange(key.namespace, key.name, self._kept.get(key), kept) for key, kept in overlay.items()]
+        snapshot = self._snapshot
+        for change in changes:
+            snapshot = changed(snapshot, change)
+        profile = self._profiles[read_pod(decision.pod).scheduler_name]
+        if snapshot.nodes is not self._snapshot.nodes:
+            usage = ChangingUsage(snapshot.nodes, snapshot.usage)
+        else:
+            usage = self._used_in(snapshot, changes)
+        return compute(decision, snapshot, usage, self._features, profile)
+
+    def _used_in(self, snapshot: Snapshot, changes: Iterable[ObjectChange]) -> ChangingUsage:
+        """Return what is used of the nodes in a state: what is known of nodes without a change is kept."""
+        before, self._differing = self._differing, set()
+        for change in changes:
+            for kept in (change.before, change.after):
+                if isinstance(kept, BoundPod):
+                    self._differing.add(kept.node)
+        self._usage.by_node = snapshot.usage
+        for name in before | self._differing:
+            self._usage.change(name)
+        self._changes += len(before | self._differing)
+        return self._usage
+
+    def objects(self, judged: Judged) -> Iterator[Raw]:
+        """
+        Yield the objects of the first state of the decision that was judged last, as they are in the log.
+
+        In the first state some Pods are assumed already, and others are not yet.
+        """
+        instead = {entry.key: entry.line for entry in self._ahead if entry.key in judged.first}
+        instead |= {entry.key: entry.line_before for entry in self._behind if entry.key in judged.first}
+        for key in {**self._lines, **instead}:
+            line = instead.get(key, self._lines.get(key))
+            if line is not None:
+                yield json.loads(zlib.decompress(line))
+
+
+def as_compressed(raw: Raw) -> bytes:
+    return zlib.compress(json.dumps(raw).encode(), 1)
+
+
+def _put(values: dict[ObjectKey, ValueT], key: ObjectKey, value: ValueT | None) -> None:
+    if value is None:
+        values.pop(key, None)
+    else:
+        values[key] = value
+
+
+def _without(snapshot: Snapshot, missing: frozenset[str]) -> Snapshot:
+    """Return a snapshot that says what may not be listed."""
+    storage = replace(snapshot.storage or NO_STORAGE, unread=STORAGE_RESOURCES & missing)
+    return replace(
+        snapshot,
+        storage=storage,
+        budgets=None if BUDGETS in missing else snapshot.budgets,
+        device_resources=None if DEVICE_CLASS_RESOURCE in missing else snapshot.device_resources,
+    )
