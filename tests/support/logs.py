@@ -8,7 +8,11 @@ from tests.support.build import merged, pod
 from tests.support.placing import requesting
 from webhook.objects.references import ObjectRef
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.profile import USUAL_PROFILES
+from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
+from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES
+from webhook.scheduler.snapshot import from_objects
+from webhook.verification.computation import compute
+from webhook.verification.decision import PodDecision
 from webhook.verification.verifier import Verifier
 from webhook.verification.watch_event import ADDED_EVENT, DELETED_EVENT, MODIFIED_EVENT, WatchEvent
 
@@ -30,6 +34,18 @@ def nominated(raw, node):
 def refused(raw, message, reason="Unschedulable"):
     condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
     return merged(raw, {"status": {"conditions": [condition]}})
+
+
+def computed(objects, raw, node="", *, features=LATEST, profile=USUAL_PROFILE):
+    """What is computed of the decision for a node, or for none, in a cluster of these objects."""
+    there = from_objects(objects, features)
+    return compute(PodDecision(raw, node), there, ChangingUsage(there.nodes, there.usage), features, profile)
+
+
+def best(objects, raw):
+    """The names of the nodes that kube-scheduler may choose."""
+    decided = computed(objects, raw, "?")
+    return [*decided.names(decided.best)]
 
 
 class EventLog:

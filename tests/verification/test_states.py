@@ -183,6 +183,12 @@ def test_a_move_starts_from_the_first_state():
     ]
 
 
+def test_what_happened_to_a_pod_that_is_decided_later_makes_no_other_state():
+    there = window(decided(20, OWN, queued=5), decided(17, "a", queued=6), changed(18, "a", HERE, THERE))
+
+    assert [] == overlays(there)
+
+
 def move(name, sequence="", distance=1):
     return Move(distance, sequence, {key(name): None})
 
