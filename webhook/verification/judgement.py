@@ -17,6 +17,7 @@ from webhook.placement.claims import volume_gaps
 from webhook.placement.gaps import LABELS_OF_NAMESPACES, gaps_of_runs
 from webhook.placement.subject import FROM_SCHEDULER
 from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.framework import usable_nodes
 from webhook.scheduler.nodes import Node
 from webhook.scheduler.snapshot import Controller, Namespace, NominatedPod, Service
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange
@@ -140,7 +141,7 @@ class Relevance:
         nodes = self._cycle.snapshot.nodes
         chosen = nodes.named((decision.node,))
         if computed.feasibility is not None:
-            deciding = computed.feasible or self._framework.usable
+            deciding = computed.feasible or usable_nodes(self._cycle)
         else:
             deciding = chosen | computed.better_than(chosen) if chosen & computed.feasible else chosen
         self._deciding = frozenset(nodes.names(deciding))
