@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 from math import inf
+from random import Random
 
 import pytest
 
 from tests.support.build import merged, namespace, service, workload
-from tests.support.claims import claim, csi_node, storage_class, using, volume
+from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from tests.support.logs import EventLog, best, bound, computed, nominated, refused, waiting
-from tests.support.placing import node, running
-from webhook.scheduler.features import features
-from webhook.verification.decision import CREATED_BOUND, HAS_GATES, NOT_LISTED, OTHER_SCHEDULER, TAKEN_OVER
-from webhook.verification.judgement import AGREES, DIFFERS
+from tests.support.placing import HOSTNAME, node, running, spread
+from webhook.objects.references import ObjectRef
+from webhook.scheduler.features import LATEST, features
+from webhook.scheduler.snapshot import from_objects
+from webhook.verification.decision import CREATED_BOUND, HAS_GATES, NOT_LISTED, OTHER_SCHEDULER, TAKEN_OVER, PodDecision
+from webhook.verification.judgement import AGREES, DIFFERS, Judged
 
 NODES = node("n1", "a"), node("n2", "b")
 BUSY = running("n1", "4")  # n2 has the better score.
@@ -282,3 +286,172 @@ def test_a_node_that_is_made_again_comes_last_in_the_order():
         ordered.append(sorted(verifier._created, key=verifier._created.get))
 
     assert [["n1", "n2"], ["n2"], ["n2", "n1"]] == ordered
+
+
+def budget(name, allowed):
+    return {
+        **{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"},
+        **{"metadata": {"name": name, "namespace": "shop"}},
+        **{"spec": {"selector": {}}, "status": {"disruptionsAllowed": allowed}},
+    }
+
+
+def device_class(name, resource):
+    return {
+        **{"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}},
+        "spec": {"extendedResourceName": f"{name}.example.com/{resource}"},
+    }
+
+
+AWAY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}
+VARIETY = ({}, {"affinity": AWAY}, {"priority": -3}, using("a"), {"priority": "high"})
+
+
+def drawn_pod(random, name):
+    raw = waiting(name, labels=random.choice(({}, {"app": "web"})), **random.choice(VARIETY))
+    on = random.choice(("n-a", "n-b"))
+    become = random.choice((lambda raw, _: raw, bound, bound, nominated))
+    return merged(become(raw, on), {"status": {"phase": random.choice(("Pending", "Running", "Succeeded"))}})
+
+
+DRAWN = (
+    *[drawn_pod] * 8,
+    lambda random, name: node(f"n-{name}", random.choice("ab"), cpu=random.choice("48")),
+    lambda random, name: namespace(name, team=random.choice("xy")),
+    lambda random, name: service(name, random.choice(({"app": "web"}, {"app": "x", "b": "c"}, {}))),
+    lambda random, name: workload("ReplicaSet", name=name, uid=random.choice("xy")),
+    lambda random, name: budget(name, random.choice((0, 1))),
+    lambda random, name: device_class(name, random.choice("xy")),
+    lambda random, name: claim(name, random.choice(("", "pv"))),
+    lambda random, name: volume(name, random.choice("ab")),
+    lambda random, name: storage_class(name, default=random.choice((True, False))),
+    lambda random, name: csi_node(f"n-{name}", random.choice((1, 2))),
+    lambda random, name: csi_driver(name, storageCapacity=random.choice((True, False))),
+    lambda random, name: capacity(name, "1Gi", random.choice("ab")),
+    lambda random, name: attachment(name, random.choice(("n-a", "n-b")), f"pv-{name}"),
+)
+
+
+def draw(random):
+    return random.choice(DRAWN)(random, random.choice("abcd"))
+
+
+def without_order(there):
+    """A snapshot in which Services and budgets have no order."""
+    services = {
+        name: sorted(str(each) for placed in index.values() for _, each in placed)
+        for name, index in there.services.items()
+    }
+    return replace(there, services=services, budgets=sorted(map(str, there.budgets)))
+
+
+def readable(raw):
+    return raw["kind"] != "Pod" or raw["spec"].get("priority") != "high"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_after_any_log_the_cluster_is_what_its_objects_are(seed):
+    random = Random(seed)
+    log = EventLog(
+        *{ObjectRef.of(raw).key: raw for raw in (draw(random) for _ in range(random.randrange(20)))}.values()
+    )
+    for _ in range(120):
+        raw = draw(random)
+        if ObjectRef.of(raw).key in log.objects and random.random() < 0.4:
+            log.delete(raw, after=random.random())
+        else:
+            log.put(raw, after=random.random())
+    verifier = log.verifier()
+    assert [*verifier.judged(inf)]
+    objects = [*verifier.objects(Judged(PodDecision({}, ""), AGREES))]
+
+    assert log.objects.keys() == {ObjectRef.of(raw).key for raw in objects}
+    assert all(log.objects[ObjectRef.of(raw).key] in (raw, {**raw, "spec": without_node(raw)}) for raw in objects)
+    wanted = from_objects(filter(readable, objects), LATEST)
+    assert without_order(wanted) == without_order(verifier._snapshot)
+    assert wanted.usage == verifier._usage.by_node
+
+
+def without_node(raw):
+    return {name: value for name, value in raw.get("spec", {}).items() if name != "nodeName"}
+
+
+class RandomScheduler:
+    """
+    A kube-scheduler that takes Pods in the order of its queue, and writes what it has decided some events later.
+
+    All `pause` seconds there is a new Pod.  With `mistaken`, it once chooses a node that passes and is not the best:
+    `mistake` is the name of the Pod.
+    """
+
+    def __init__(self, seed, *, pause=0.1, mistaken=False):
+        self.random, self.pause, self.mistake, self._mistaken = Random(seed), pause, "", mistaken
+        names = self.random.sample(["n1", "n2", "n3", "n4", "n5"], 4)
+        nodes = [node(name, self.random.choice("abc"), cpu=str(self.random.randint(3, 9))) for name in names]
+        self.log = EventLog(namespace(), *nodes, workload("ReplicaSet"), service())
+        self.queue, self.unwritten = [], []
+        for number in range(40):
+            self._create(number)
+            for _ in range(self.random.choice((0, 0, 1, 2, 4))):
+                self._decide()
+            while len(self.unwritten) > self.random.randrange(5):
+                self._write()
+            if self.random.random() < 0.2:
+                self._delete()
+        while self.queue or self.unwritten:
+            self._decide()
+            self._write()
+
+    def _create(self, number):
+        constraints = self.random.choice(([], [], [spread()], [spread(HOSTNAME, whenUnsatisfiable="ScheduleAnyway")]))
+        spec = {"topologySpreadConstraints": constraints, "preemptionPolicy": "Never"}
+        cpu, priority = f"{self.random.randint(2, 19)}00m", self.random.choice((0,) if self._mistaken else (0, 0, 0, 5))
+        raw = waiting(f"p{number}", cpu, owner="ReplicaSet/web", priority=priority, **spec)
+        self.log.put(raw, after=self.pause)
+        self.queue.append((-priority, number, raw))
+
+    def _decide(self):
+        if not self.queue:
+            return
+        self.queue.sort(key=lambda placed: placed[:2])
+        raw = self.queue.pop(0)[2]
+        assumed = {ObjectRef.of(other).key: other for other in self.unwritten}
+        there = [*{**self.log.objects, **assumed}.values()]
+        choices = best(there, raw)
+        if choices and self._mistaken and len(self.log.events) > 40 and not self.mistake:
+            decided = computed(there, raw, "?")
+            wrong = [*decided.names(decided.feasible & ~decided.best)]
+            choices, self.mistake = wrong or choices, raw["metadata"]["name"] if wrong else ""
+        if choices:
+            self.unwritten.append(bound(raw, self.random.choice(choices)))
+        else:
+            self.unwritten.append(refused(raw, self.random.choice(computed(there, raw).messages)))
+
+    def _write(self):
+        if self.unwritten:
+            self.log.put(self.unwritten.pop(self.random.randrange(len(self.unwritten))), after=0.05)
+
+    def _delete(self):
+        there = [raw for raw in self.log.objects.values() if raw["kind"] == "Pod" and raw["spec"].get("nodeName")]
+        if there:
+            self.log.delete(self.random.choice(there))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_a_scheduler_decides_and_in_whatever_order_it_writes_it_agrees(seed):
+    judgements = RandomScheduler(seed).log.judged()
+
+    assert {AGREES} == {judged.verdict for judged in judgements}
+    assert len(judgements) == 40
+
+
+def test_most_mistakes_of_a_scheduler_are_caught():
+    """The others would have been right, had the scheduler not seen the last events yet."""
+    verdict = []
+    for seed in range(20):
+        scheduler = RandomScheduler(seed, pause=0.5, mistaken=True)
+        judgements = dict(verdicts(scheduler.log.judged()))
+        verdict += [judgements[scheduler.mistake]] if scheduler.mistake else []
+
+    assert verdict.count(DIFFERS) > 0.8 * len(verdict) > 15
+    assert {AGREES, DIFFERS} == set(verdict)
