@@ -244,6 +244,29 @@ def test_a_pod_whose_volumes_could_not_be_prepared_has_its_room_no_more():
     assert [("stored", AGREES), ("stored", GAVE_UP), ("other", AGREES)] == verdicts(log.judged())
 
 
+def test_a_pod_that_preempts_others_keeps_its_room():
+    low, high, other = bound(waiting("low", "8", priority=-1), "n2"), waiting("high", "7", priority=5), waiting("other")
+    message = "0/2 nodes are available: 2 Insufficient cpu. "
+    message += "preemption: found a potential placement for pod on node n2, preempting 1 victims"
+    waits = nominated(refused(high, message), "n2")
+    leaving = merged(low, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+    log = EventLog(*CLUSTER, low).put(high, waits).put(leaving, after=3).delete(leaving)
+    log.put(waiting("big", "2"), bound(waiting("big", "2"), "n1")).put(bound(waits, "n2"), other, bound(other, "n1"))
+
+    judgements = log.judged()
+
+    assert [("high", AGREES), ("big", AGREES), ("high", AGREES), ("other", AGREES)] == verdicts(judgements)
+    assert [("preemption",), ("nominated Pods",), ("nominated Pods",), ()] == [judged.parts for judged in judgements]
+    assert {1} == {judged.states for judged in judgements}
+
+
+def test_a_node_of_many_that_is_gone_was_perhaps_still_there():
+    many, a = [node(f"n{number:03}") for number in range(150)], waiting("a")
+    log = EventLog(*many).put(a).delete(many[-1]).put(bound(a, "n149"))
+
+    assert [(AGREES, 2, True)] == [(judged.verdict, judged.states, judged.wins) for judged in log.judged()]
+
+
 def test_before_1_35_such_a_pod_is_judged_when_it_is_bound():
     stored = waiting("stored", **using("data"))
     log = EventLog(*CLUSTER, *STORED).put(stored, nominated(stored, "n2"), bound(nominated(stored, "n2"), "n2"))
@@ -284,8 +307,10 @@ def test_the_objects_of_the_first_state_lead_to_what_was_said():
     there = {judged.decision.key[1]: (judged, [*verifier.objects(judged)]) for judged in verifier.judged(inf)}
     judged, objects = there["own"]
 
-    assert {"first": "n2", "own": None, "late": None} == {
-        raw["metadata"]["name"]: raw["spec"].get("nodeName") for raw in objects if raw["kind"] == "Pod"
+    assert {"first": ("n2", None), "own": (None, None), "late": (None, None)} == {
+        raw["metadata"]["name"]: (raw["spec"].get("nodeName"), raw["metadata"]["labels"].get("a"))
+        for raw in objects
+        if raw["kind"] == "Pod"
     }
     assert judged.verdict == DIFFERS
     assert is_said(judged, objects)
