@@ -123,14 +123,17 @@ def test_a_pod_that_was_on_a_node_is_not_created_again_once_it_has_finished():
     assert [] == finished.judged()
 
 
-def test_a_pod_with_gates_comes_into_the_queue_when_they_are_removed():
-    gated, other = waiting("gated", "7", schedulingGates=[{"name": "wait"}]), waiting("other")
-    free = waiting("gated", "7")
-    log = EventLog(*CLUSTER).put(gated, other, merged(gated, {"metadata": {"labels": {"a": "b"}}}), free)
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_pod_with_gates_comes_into_the_queue_when_they_are_removed(was_there):
+    blocked = "Scheduling is blocked due to non-empty scheduling gates"
+    gated = refused(waiting("gated", "7", schedulingGates=[{"name": "wait"}]), blocked, "SchedulingGated")
+    free, other = refused(waiting("gated", "7"), blocked, "SchedulingGated"), waiting("other")
+    log = EventLog(*CLUSTER, *[gated] * was_there).put(*[gated] * (not was_there))
+    log.put(other, merged(gated, {"metadata": {"labels": {"a": "b"}}}), free)
     log.put(bound(free, "n2"), bound(other, "n2"))
 
     # `other` came into the queue first: it was decided while n2 was empty.
-    assert [("gated", HAS_GATES, 0), ("gated", AGREES, 1), ("other", AGREES, 1)] == [
+    assert [*[("gated", HAS_GATES, 0)] * (not was_there), ("gated", AGREES, 1), ("other", AGREES, 1)] == [
         (judged.decision.key[1], judged.verdict, judged.states) for judged in log.judged()
     ]
 
@@ -495,6 +498,14 @@ def test_whatever_a_scheduler_decides_and_in_whatever_order_it_writes_it_agrees(
 
     assert {AGREES} == {judged.verdict for judged in judgements}
     assert len(judgements) == 40
+
+
+def test_what_is_used_of_nodes_is_looked_at_anew_after_many_changes(monkeypatch):
+    scheduler = RandomScheduler(1)
+    judgements = scheduler.log.judged()
+    monkeypatch.setattr("webhook.verification.verifier.MOST_USAGE_CHANGES", 3)
+
+    assert judgements == scheduler.log.judged()
 
 
 def test_most_mistakes_of_a_scheduler_are_caught():

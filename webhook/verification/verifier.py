@@ -100,7 +100,9 @@ class Verifier:
             elif key.kind == NODE_KIND:
                 self._created[key.name] = _creation(raw), 0
             elif key.kind == POD_OBJECT and not (pod := read_pod(raw)).node:
-                self._waiting[key] = PodDecision(raw, "", tried=bool(pod.scheduled_condition.message))
+                self._waiting[key] = PodDecision(
+                    raw, "", tried=bool(pod.scheduled_condition.message) and not pod.scheduling_gates
+                )
             kept, is_readable = self._read(raw)
             if not isinstance(kept, BoundPod):  # Those are taken from the snapshot, in which Pods share what is equal.
                 _put(self._kept, key, kept)
@@ -253,16 +255,14 @@ class Verifier:
         They are as they are in the log, but that each Pod has the node on which it is assumed.
         """
         first = judged.first
-        lines: dict[ObjectKey, bytes | None] = {**self._lines}
+        lines = dict(self._lines)
         for entry in reversed(self._ahead):
             if entry.key in first and entry.kept == first[entry.key]:
-                lines[entry.key] = entry.line
+                _put(lines, entry.key, entry.line)
         for entry in self._behind:
             if entry.key in first and entry.before == first[entry.key]:
-                lines[entry.key] = entry.line_before
+                _put(lines, entry.key, entry.line_before)
         for key, line in lines.items():
-            if line is None:
-                continue
             raw = _decompressed(line)
             kept = first[key] if key in first else self._kept.get(key)
             if isinstance(kept, BoundPod):
