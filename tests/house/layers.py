@@ -33,6 +33,7 @@ cli
 policy_test.writing
 policy_test.running
 loading
+loading.observing
 loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
 loading.processes
 loading.inputs
@@ -91,7 +92,7 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-verification.verifier
+verification.tally · verification.verifier
 verification.judgement
 verification.search_windows · verification.states
 verification.computation

@@ -69,7 +69,7 @@ class Verifier:
         version: int = 0,
         missing: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        self._features, self._profiles, self._version = features, profiles, version
+        self._features, self._profiles, self.version = features, profiles, version
         self._kept: dict[ObjectKey, Kept] = {}
         self._lines: dict[ObjectKey, bytes] = {}
         self._waiting: dict[ObjectKey, PodDecision] = {}  # The Pods without a node, as the newest event has them.
@@ -172,7 +172,7 @@ class Verifier:
         """Yield the judgement of each decision up to the time `until`, by what is known now."""
         while self._ahead and self._ahead[0].seconds <= until:
             entry = self._ahead.popleft()
-            if entry.decision is not None and entry.version > self._version:
+            if entry.decision is not None and entry.version > self.version:
                 if entry.decision.passed_over:
                     yield Judged(entry.decision, entry.decision.passed_over, entry.seconds)
                 elif self._is_taken_over(entry.seconds):
