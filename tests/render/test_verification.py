@@ -25,19 +25,21 @@ def counted(*judged, skipped=0):
     return tally
 
 
-MANY = counted(
-    *[Judged(PLACED, AGREES, states=1, power=0.75, parts=(HARD_PART,))] * 1200,
-    *[Judged(PLACED, AGREES, states=2, power=0.0)] * 34,
-    *[Judged(PLACED, AGREES, wins=True), Judged(PLACED, AGREES, wins=False)],
-    *[Judged(REFUSED, AGREES, states=1, parts=(VOLUMES_PART,))] * 3,
-    WRONG,
-    *[Judged(PLACED, TAKEN_OVER)] * 2,
-    *[Judged(PLACED, OTHER_SCHEDULER), Judged(REFUSED, TOO_MANY_ORDERS)],
-    skipped=414,
-)
+@pytest.fixture
+def many():
+    return counted(
+        *[Judged(PLACED, AGREES, states=1, power=0.75, parts=(HARD_PART,))] * 1200,
+        *[Judged(PLACED, AGREES, states=2, power=0.0)] * 34,
+        *[Judged(PLACED, AGREES, wins=True), Judged(PLACED, AGREES, wins=False)],
+        *[Judged(REFUSED, AGREES, states=1, parts=(VOLUMES_PART,))] * 3,
+        WRONG,
+        *[Judged(PLACED, TAKEN_OVER)] * 2,
+        *[Judged(PLACED, OTHER_SCHEDULER), Judged(REFUSED, TOO_MANY_ORDERS)],
+        skipped=414,
+    )
 
 
-def test_the_table_and_what_is_to_be_known_of_it():
+def test_the_table_and_what_is_to_be_known_of_it(many):
     assert """\
 1,239 of 1,240 decisions of kube-scheduler v1.37.1 agree with what is computed, in 2 h 5 min.
 
@@ -57,7 +59,7 @@ or later.
 Not compared: 1 another scheduler, 2 another replica took over, 1 too many orders.
 Not judged, to use no more than half a CPU: 414; 75% of all were judged.
 note: storageclasses cannot be listed""" == text(
-        MANY, Observation("v1.37.1", 7_500, notes=["storageclasses cannot be listed"])
+        many, Observation("v1.37.1", 7_500, notes=["storageclasses cannot be listed"])
     )
 
 
@@ -89,12 +91,12 @@ def test_what_differs_is_told_in_lines_that_no_name_breaks():
     ] == in_words(Difference(WRONG, "my cases/0001.jsonl.gz"), ["--kubernetes-version", "1.36"]).splitlines()
 
 
-def test_progress_is_one_line():
-    assert ("1,240 decisions, 1,239 agree, 1 differ", "0 decisions, 0 agree") == (progress(MANY), progress(Tally()))
+def test_progress_is_one_line(many):
+    assert ("1,240 decisions, 1,239 agree, 1 differ", "0 decisions, 0 agree") == (progress(many), progress(Tally()))
 
 
-def test_the_same_for_programs():
-    said = json.loads(as_json(MANY, Observation("v1.37.1", 7_500.04, "shop", ["n"]), [Difference(WRONG, "f.gz")]))
+def test_the_same_for_programs(many):
+    said = json.loads(as_json(many, Observation("v1.37.1", 7_500.04, "shop", ["n"]), [Difference(WRONG, "f.gz")]))
 
     assert ("evenkeel.dev/v1alpha1", "Verification") == (said["apiVersion"], said["kind"])
     assert ("v1.37.1", "shop", 7500.0) == (said["kubernetesVersion"], said["namespace"], said["seconds"])
