@@ -149,7 +149,7 @@ def moves(window: Window, first: Overlay, is_relevant: Callable[[ObjectChange], 
                 made.append(Move(distance, "", {key: instead}))
 
     for distance, other in enumerate(reversed(window.behind), 1):
-        if not other.places and other.key != window.entry.key:
+        if not other.places and other.key != window.entry.key and other.key not in first:
             go_on(other.key.kind, distance, other.key, other.before, alone=False)
     for distance, other in _placing(window):
         was_queued = other.decision is not None and other.decision.queued < window.entry.version

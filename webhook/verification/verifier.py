@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.pod_object import read_pod
@@ -42,7 +42,7 @@ from webhook.verification.decision import (
 from webhook.verification.judgement import Judged, judge
 from webhook.verification.search_windows import tree_order
 from webhook.verification.states import LogEntry, Overlay, Window
-from webhook.verification.watch_event import DELETED_EVENT, WatchEvent
+from webhook.verification.watch_event import ADDED_EVENT, DELETED_EVENT, WatchEvent
 
 ValueT = TypeVar("ValueT")
 WINDOW = 2.0  # Seconds of the log that are looked at, before a decision and after it.
@@ -75,9 +75,13 @@ class Verifier:
         self._waiting: dict[ObjectKey, PodDecision] = {}  # The Pods without a node, as the newest event has them.
         self._assumed: set[ObjectKey] = set()  # Those of them for which a node was chosen.
         self._created: dict[str, tuple[str, int]] = {}  # The creation of each node.
-        self._holder, self._taken_over = "", deque[float]()
+        self._holder: str | None = None  # None until a Lease is heard of, "" while no replica holds it.
+        self._taken_over = deque[float]()
         self.skipped = self.unreadable = 0
-        snapshot = from_objects(map(self._first, objects), features)
+        partly_read: list[ObjectChange] = []
+        snapshot = from_objects(self._first(objects, partly_read), features)
+        for change in partly_read:
+            snapshot = changed(snapshot, change)
         self._snapshot = _without(snapshot, frozenset(missing()))
         for there in snapshot.pods_on.values():
             for named in there:
@@ -86,37 +90,36 @@ class Verifier:
         self._differing: set[str] = set()  # The nodes of which something else was used in the state before.
         self._behind, self._ahead = deque[LogEntry](), deque[LogEntry]()
 
-    def _first(self, raw: Raw) -> Raw:
-        """Take an object that was there when the log began."""
-        key = ObjectRef.of(raw).key
-        self._lines[key] = as_compressed(raw)
-        if key.kind == POD_OBJECT:
-            pod = read_pod(raw)
-            if pod.waits:
+    def _first(self, objects: Iterable[Raw], partly_read: list[ObjectChange]) -> Iterator[Raw]:
+        """Take the objects that were there when the log began; yield those that can be read, and list the others."""
+        for raw in objects:
+            key = ObjectRef.of(raw).key
+            self._lines[key] = as_compressed(raw)
+            if key.kind == LEASE_KIND:
+                self._hold(raw)
+            elif key.kind == NODE_KIND:
+                self._created[key.name] = _creation(raw), 0
+            elif key.kind == POD_OBJECT and not (pod := read_pod(raw)).node:
                 self._waiting[key] = PodDecision(raw, "", tried=bool(pod.scheduled_condition.message))
-            if pod.node:
-                return raw
-        kept = self._read(key, raw, 0)
-        if kept is not None:
-            self._kept[key] = kept
-        return raw
+            kept, is_readable = self._read(raw)
+            if not isinstance(kept, BoundPod):  # Those are taken from the snapshot, in which Pods share what is equal.
+                _put(self._kept, key, kept)
+            if is_readable:
+                yield raw
+            elif kept is not None:
+                partly_read.append(ObjectChange(key.namespace, key.name, None, kept))
 
-    def _read(self, key: ObjectKey, raw: Raw, version: int) -> Kept | None:
-        """Return what a snapshot keeps of an object; of one that has a field of a wrong type, what there is of it."""
-        if key.kind == NODE_KIND and key.name not in self._created:
-            self._created[key.name] = texts_at(raw, "metadata.creationTimestamp")[0], version
-        if key.kind == LEASE_KIND:
-            self._hold(raw)
-            return None
+    def _read(self, raw: Raw) -> tuple[Kept | None, bool]:
+        """Return what a snapshot keeps of an object, and whether each field has the right type."""
         try:
-            return read_kept(raw, self._features)[2]
+            return read_kept(raw, self._features)[2], True
         except SnapshotError as error:
             self.unreadable += 1
-            return error.kept
+            return error.kept, False
 
     def _hold(self, raw: Raw, seconds: float = 0.0) -> None:
         (holder,) = texts_at(raw, "spec.holderIdentity")
-        if self._holder not in ("", holder):
+        if self._holder not in (None, holder):
             self._taken_over.append(seconds)
         self._holder = holder
 
@@ -126,7 +129,7 @@ class Verifier:
         if key.kind == LEASE_KIND:
             self._hold(raw, event.seconds)
             return
-        kept = None if deleted else self._read(key, raw, event.version)
+        kept = None if deleted else self._read(raw)[0]
         decision = self._decided(key, raw, event) if key.kind == POD_OBJECT else None
         if isinstance(kept, NominatedPod) and key in self._assumed:
             kept = kept.pod  # It is on its node already, for kube-scheduler.
@@ -144,8 +147,10 @@ class Verifier:
         self._assumed.discard(key)
         if event.type == DELETED_EVENT:
             return None
+        if event.type == ADDED_EVENT:
+            return self._new_pod(key, raw, event)
         if before is None:
-            return self._first_seen(key, raw, event)
+            return None
         decision = read_decision(before.pod, raw, nominates_before_binding=self._features.nominates_before_binding)
         if not pod.node:
             refused = decision is not None and not decision.node
@@ -158,15 +163,13 @@ class Verifier:
         decision = decision._replace(queued=before.queued, tried=before.tried)
         return decision._replace(passed_over=reason_to_pass_over(decision, self._profiles))
 
-    def _first_seen(self, key: ObjectKey, raw: Raw, event: WatchEvent) -> PodDecision | None:
+    def _new_pod(self, key: ObjectKey, raw: Raw, event: WatchEvent) -> PodDecision | None:
         """Take a new Pod; return a decision that is not compared if kube-scheduler does not look at it."""
         pod = read_pod(raw)
-        if not pod.node:
-            self._waiting[key] = PodDecision(raw, "", queued=event.version)
-            return PodDecision(raw, "", passed_over=HAS_GATES) if pod.scheduling_gates else None
-        if key in self._kept or any(entry.key == key for entry in self._ahead):
-            return None
-        return PodDecision(raw, pod.node, passed_over=CREATED_BOUND)
+        if pod.node:
+            return PodDecision(raw, pod.node, passed_over=CREATED_BOUND)
+        self._waiting[key] = PodDecision(raw, "", queued=event.version)
+        return PodDecision(raw, "", passed_over=HAS_GATES) if pod.scheduling_gates else None
 
     def judged(self, until: float, may_judge: Callable[[], bool] = lambda: True) -> Iterator[Judged]:
         """Yield the judgement of each decision up to the time `until`, by what is known now."""
@@ -194,8 +197,11 @@ class Verifier:
         entry.before, entry.line_before = self._kept.get(key), self._lines.get(key)
         _put(self._kept, key, entry.kept)
         _put(self._lines, key, entry.line)
-        if entry.line is None and key.kind == NODE_KIND:
-            self._created.pop(key.name, None)
+        if key.kind == NODE_KIND:
+            if entry.line is None:
+                self._created.pop(key.name, None)
+            elif entry.line_before is None:
+                self._created[key.name] = _creation(_decompressed(entry.line)), entry.version
         while self._behind and self._behind[0].seconds < entry.seconds - WINDOW:
             self._behind.popleft()
         if entry.before == entry.kept:
@@ -212,8 +218,7 @@ class Verifier:
     def _judge(self, entry: LogEntry, decision: PodDecision) -> Judged:
         ahead = list(takewhile(lambda other: other.seconds <= entry.seconds + WINDOW, self._ahead))
         window = Window(entry, tuple(self._behind), ahead, self._kept)
-        order = partial(tree_order, self._snapshot.nodes, self._created)
-        return judge(window, partial(self._compute, decision), order)
+        return judge(window, partial(self._compute, decision), partial(tree_order, created=self._created))
 
     def _compute(self, decision: PodDecision, overlay: Overlay) -> ComputedDecision:
         """Return what is computed of a decision in a state."""
@@ -243,20 +248,39 @@ class Verifier:
 
     def objects(self, judged: Judged) -> Iterator[Raw]:
         """
-        Yield the objects of the first state of the decision that was judged last, as they are in the log.
+        Yield the objects of the first state of the decision that was judged last.
 
-        In the first state some Pods are assumed already, and others are not yet.
+        They are as they are in the log, but that each Pod has the node on which it is assumed.
         """
-        instead = {entry.key: entry.line for entry in self._ahead if entry.key in judged.first}
-        instead |= {entry.key: entry.line_before for entry in self._behind if entry.key in judged.first}
-        for key in {**self._lines, **instead}:
-            line = instead.get(key, self._lines.get(key))
-            if line is not None:
-                yield json.loads(zlib.decompress(line))
+        first = judged.first
+        lines: dict[ObjectKey, bytes | None] = {**self._lines}
+        for entry in reversed(self._ahead):
+            if entry.key in first and entry.kept == first[entry.key]:
+                lines[entry.key] = entry.line
+        for entry in self._behind:
+            if entry.key in first and entry.before == first[entry.key]:
+                lines[entry.key] = entry.line_before
+        for key, line in lines.items():
+            if line is None:
+                continue
+            raw = _decompressed(line)
+            kept = first[key] if key in first else self._kept.get(key)
+            if isinstance(kept, BoundPod):
+                raw["spec"]["nodeName"] = kept.node
+            yield raw
 
 
 def as_compressed(raw: Raw) -> bytes:
     return zlib.compress(json.dumps(raw).encode(), 1)
+
+
+def _decompressed(line: bytes) -> dict[str, Any]:
+    raw: dict[str, Any] = json.loads(zlib.decompress(line))
+    return raw
+
+
+def _creation(raw: Raw) -> str:
+    return texts_at(raw, "metadata.creationTimestamp")[0]
 
 
 def _put(values: dict[ObjectKey, ValueT], key: ObjectKey, value: ValueT | None) -> None:
