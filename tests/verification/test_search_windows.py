@@ -65,9 +65,10 @@ def test_windows_go_on_from_the_last_node_with_the_first(busy_at_the_start, is_b
     assert wins({**busy, NAMES[-1]: "3"}, NAMES[-1]) is is_best
 
 
-def test_nodes_that_do_not_pass_are_not_counted_in_a_window():
-    """Every other node is full: a window is twice as wide, and has a free node at any place."""
-    full = dict.fromkeys(NAMES[0:160:2], "8")
-    busy = {**full, **dict.fromkeys(NAMES[60:], "4")}
+@pytest.mark.parametrize(("free", "is_best"), [(1, True), (2, False)])
+def test_nodes_that_do_not_pass_are_not_counted_in_a_window(free, is_best):
+    """Every other node is full: of the 101 others a window leaves out only one."""
+    passing = NAMES[1::2]
+    busy = {**dict.fromkeys(NAMES[::2], "8"), **dict.fromkeys(passing[free:], "4")}
 
-    assert wins({**busy, NAMES[130]: "3"}, NAMES[130])
+    assert wins({**busy, passing[67]: "3"}, passing[67]) is is_best

@@ -16,7 +16,15 @@ from tests.support.placing import HOSTNAME, node, running, spread
 from webhook.objects.references import ObjectRef
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.snapshot import from_objects
-from webhook.verification.decision import CREATED_BOUND, HAS_GATES, NOT_LISTED, OTHER_SCHEDULER, TAKEN_OVER, PodDecision
+from webhook.verification.decision import (
+    CREATED_BOUND,
+    GAVE_UP,
+    HAS_GATES,
+    NOT_LISTED,
+    OTHER_SCHEDULER,
+    TAKEN_OVER,
+    PodDecision,
+)
 from webhook.verification.judgement import AGREES, DIFFERS, Judged
 
 NODES = node("n1", "a"), node("n2", "b")
@@ -127,6 +135,23 @@ def test_a_pod_with_gates_comes_into_the_queue_when_they_are_removed():
     ]
 
 
+@pytest.mark.parametrize("was_there", [True, False])
+@pytest.mark.parametrize(("old_cpu", "own_cpu", "old_node"), [("7", "500m", "n2"), ("1", "5", "n1")])
+def test_a_pod_that_was_tried_comes_back_nobody_knows_when(was_there, old_cpu, own_cpu, old_node):
+    """It came first, and was decided last: the order of the log is tried first."""
+    old, own = waiting("old", old_cpu), waiting("own", own_cpu)
+    full = running("n2", "8")
+    first = refused(old, "0/2 nodes are available: ?")
+    log = EventLog(*CLUSTER, full, *[first] * was_there)
+    if not was_there:
+        log.put(old, first)
+    log.delete(full).put(own, bound(own, "n2"), bound(first, old_node))
+
+    assert [("own", AGREES, 1), ("old", AGREES, 1)] == [
+        (judged.decision.key[1], judged.verdict, judged.states) for judged in log.judged()[-2:]
+    ]
+
+
 def test_another_scheduler_takes_room_and_is_not_compared():
     theirs, own = waiting("theirs", "7", schedulerName="volcano"), waiting("own")
     log = EventLog(*CLUSTER).put(theirs, bound(theirs, "n2")).put(own, bound(own, "n1"))
@@ -164,16 +189,17 @@ def test_an_object_that_cannot_be_read_stops_nothing():
 
         assert ("a", AGREES) == verdicts(verifier.judged(inf))[-1]
         assert verifier.unreadable == 1
+    big = waiting("big", "16")
     for log in (EventLog(*CLUSTER[:2], without_cpu), EventLog(*CLUSTER[:2]).put(without_cpu)):
-        verifier = log.put(a, bound(a, "n1")).verifier()
+        verifier = log.put(a, bound(a, "n1")).put(big, refused(big, NO_CPU)).verifier()
 
-        assert [("a", AGREES)] == verdicts(verifier.judged(inf))  # What there is of n2 has no CPU.
+        assert [("a", AGREES), ("big", AGREES)] == verdicts(verifier.judged(inf))  # n2 is there, and has no CPU.
 
 
 def test_events_of_several_kinds_are_in_the_order_of_their_versions():
     a = waiting("a")
     log = EventLog(*CLUSTER[:-1]).put(running("n1", "4"), a, bound(a, "n2"))
-    log.put(node("n3", "c"))
+    log.put(node("n3", "c", cpu="32"))
     log.events.reverse()
     pods = [event for event in log.events if event.raw["kind"] == "Pod"][::-1]
     log.events = [event for event in log.events if event.raw["kind"] != "Pod"] + pods
@@ -212,10 +238,33 @@ def test_a_pod_whose_volumes_are_prepared_is_judged_once_and_has_its_room_meanwh
 def test_a_pod_whose_volumes_could_not_be_prepared_has_its_room_no_more():
     stored, other = waiting("stored", "7", **using("data")), waiting("other")
     failed = refused(nominated(stored, "n2"), "binding volumes: timed out", "SchedulerError")
-    log = EventLog(*CLUSTER, *STORED).put(stored, nominated(stored, "n2"), failed, refused(stored, "x"), after=5)
+    log = EventLog(*CLUSTER, *STORED).put(stored, nominated(stored, "n2"), failed, after=5)
     log.put(other, bound(other, "n2"), after=5)
 
-    assert ("other", AGREES) == verdicts(log.judged())[-1]
+    assert [("stored", AGREES), ("stored", GAVE_UP), ("other", AGREES)] == verdicts(log.judged())
+
+
+def test_a_pod_that_preempts_others_keeps_its_room():
+    low, high, other = bound(waiting("low", "8", priority=-1), "n2"), waiting("high", "7", priority=5), waiting("other")
+    message = "0/2 nodes are available: 2 Insufficient cpu. "
+    message += "preemption: found a potential placement for pod on node n2, preempting 1 victims"
+    waits = nominated(refused(high, message), "n2")
+    leaving = merged(low, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+    log = EventLog(*CLUSTER, low).put(high, waits).put(leaving, after=3).delete(leaving)
+    log.put(waiting("big", "2"), bound(waiting("big", "2"), "n1")).put(bound(waits, "n2"), other, bound(other, "n1"))
+
+    judgements = log.judged()
+
+    assert [("high", AGREES), ("big", AGREES), ("high", AGREES), ("other", AGREES)] == verdicts(judgements)
+    assert [("preemption",), ("nominated Pods",), ("nominated Pods",), ()] == [judged.parts for judged in judgements]
+    assert {1} == {judged.states for judged in judgements}
+
+
+def test_a_node_of_many_that_is_gone_was_perhaps_still_there():
+    many, a = [node(f"n{number:03}") for number in range(150)], waiting("a")
+    log = EventLog(*many).put(a).delete(many[-1]).put(bound(a, "n149"))
+
+    assert [(AGREES, 2, True)] == [(judged.verdict, judged.states, judged.wins) for judged in log.judged()]
 
 
 def test_before_1_35_such_a_pod_is_judged_when_it_is_bound():
@@ -253,13 +302,15 @@ def test_the_objects_of_the_first_state_lead_to_what_was_said():
     later = [merged(late, {"metadata": {"labels": {"a": "b"}}}), merged(first, {"metadata": {"labels": {"a": "b"}}})]
     log = EventLog(namespace(), *NODES).put(first, own, late)
     log.put(bound(late, "n1"), bound(later[0], "n1")).put(bound(own, "n2"))
-    log.put(bound(first, "n2"), bound(later[1], "n2")).delete(bound(first, "n2"))
+    log.put(later[1], bound(first, "n2"), bound(later[1], "n2")).delete(bound(first, "n2"))
     verifier = log.verifier()
     there = {judged.decision.key[1]: (judged, [*verifier.objects(judged)]) for judged in verifier.judged(inf)}
     judged, objects = there["own"]
 
-    assert {"first": "n2", "own": None, "late": None} == {
-        raw["metadata"]["name"]: raw["spec"].get("nodeName") for raw in objects if raw["kind"] == "Pod"
+    assert {"first": ("n2", None), "own": (None, None), "late": (None, None)} == {
+        raw["metadata"]["name"]: (raw["spec"].get("nodeName"), raw["metadata"]["labels"].get("a"))
+        for raw in objects
+        if raw["kind"] == "Pod"
     }
     assert judged.verdict == DIFFERS
     assert is_said(judged, objects)
@@ -278,14 +329,15 @@ def test_an_assumed_pod_is_on_its_node_in_the_objects_of_a_state():
 def test_a_node_that_is_made_again_comes_last_in_the_order():
     old, new = (merged(node("n1", "a"), {"metadata": {"creationTimestamp": f"2026-01-0{day}"}}) for day in (1, 9))
     middle = merged(node("n2", "a"), {"metadata": {"creationTimestamp": "2026-01-05"}})
-    log = EventLog(old, middle).delete(old).put(new)
+    other = merged(new, {"metadata": {"name": "n3"}})
+    log = EventLog(old, middle).delete(old).put(new, other, merged(new, {"metadata": {"labels": {"a": "b"}}}))
     verifier = log.verifier()
     ordered = []
     for until in (0.05, 0.15, inf):
         assert [] == [*verifier.judged(until)]
         ordered.append(sorted(verifier._created, key=verifier._created.get))
 
-    assert [["n1", "n2"], ["n2"], ["n2", "n1"]] == ordered
+    assert [["n1", "n2"], ["n2"], ["n2", "n1", "n3"]] == ordered
 
 
 def budget(name, allowed):

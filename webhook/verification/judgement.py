@@ -107,7 +107,7 @@ def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[Iterable[
 def _agrees(computed: ComputedDecision, decision: PodDecision) -> bool:
     """Return whether kube-scheduler may decide so in this state."""
     if not decision.node:
-        return not computed.feasible and decision.message in computed.messages
+        return decision.message in computed.messages
     return decision.node in computed.names(computed.feasible if is_sampled(computed) else computed.best)
 
 

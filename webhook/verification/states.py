@@ -142,7 +142,7 @@ def moves(window: Window, first: Overlay, is_relevant: Callable[[ObjectChange], 
     def go_on(sequence: str, distance: int, key: ObjectKey, instead: Kept | None, *, alone: bool) -> None:
         overlay = so_far.setdefault(sequence, {})
         overlay[key] = instead
-        now = first[key] if key in first else window.kept.get(key)
+        now = window.kept.get(key)
         if instead != now and is_relevant(ObjectChange(key.namespace, key.name, now, instead)):
             made.append(Move(distance, sequence, dict(overlay)))
             if alone and len(overlay) > 1:
