@@ -33,6 +33,7 @@ cli
 policy_test.writing
 policy_test.running
 loading
+loading.observing
 loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
 loading.processes
 loading.inputs
@@ -91,12 +92,12 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-verification.verifier
+verification.tally · verification.verifier
 verification.judgement
 verification.search_windows · verification.states
 verification.computation
 verification.decision
-verification.watch_event
+verification.compressed_objects · verification.watch_event
 verification
 simulation.pending · simulation.remedies
 simulation.rollout_check

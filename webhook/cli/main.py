@@ -26,6 +26,7 @@ COMMANDS = {
     "rules": "print the catalogue of rules, or one rule's page",
     "serve": "serve the webhook over TLS",
     "simulate": "simulate a scale, a rollout, a drain or a lost zone: how the Pods would lie, and how many would wait",
+    "verify": "watch what kube-scheduler decides, and say how often that is what is computed here",
 }
 
 

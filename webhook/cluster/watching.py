@@ -37,13 +37,14 @@ class Watching:
     The log of the kinds in FOLLOWED_RESOURCES, from the moment at which each was listed.
 
     `version` is the largest resourceVersion of the lists: what happened up to it is in some lists and not in others.
+    The seconds of events are counted from when the log has `begun`, as `monotonic` has it.
     """
 
     def __init__(self, client: Client, pace: Pace | None = None) -> None:
         self._client, self._pace = client, pace or Pace()
         self._heard: SimpleQueue[WatchEvent | ClusterError] = SimpleQueue()
         self._threads: list[LogReflector] = []
-        self._begun, self._end = monotonic(), cast(ClusterError | None, None)
+        self.begun, self._end = monotonic(), cast(ClusterError | None, None)
         self.version = 0
 
     def begin(self) -> Contents:
@@ -52,7 +53,7 @@ class Watching:
 
         A kind that may not be listed, or that the API server does not have, is not watched.
         """
-        self._begun = monotonic()
+        self.begun = monotonic()
         return read_contents(self._client, resources=FOLLOWED_RESOURCES, on_listed=self._watch)
 
     def _watch(self, kind: Watched, version: str) -> None:
@@ -60,7 +61,7 @@ class Watching:
             self.version = max(self.version, _number(version))
         except ValueError as error:
             raise ClusterError(f"{kind.path()}: {error}") from error
-        self._threads.append(LogReflector(kind, self._client, self._pace, version, self._heard, self._begun))
+        self._threads.append(LogReflector(kind, self._client, self._pace, version, self._heard, self.begun))
         self._threads[-1].start()
 
     def events(self, seconds: float) -> list[WatchEvent]:

@@ -75,6 +75,11 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") ->
         help="live: the cluster that kubectl uses; or a dump of one, from evenkeel dump or kubectl get"
         f" nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml (default: {default or 'none'})",
     )
+    add_access_arguments(parser)
+
+
+def add_access_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --kubeconfig and --context."""
     parser.add_argument(
         "--kubeconfig", metavar="FILE", default="", help="the kubeconfig for --cluster live (default: kubectl's)"
     )
@@ -202,7 +207,7 @@ def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Co
     Of a live cluster, custom resources of these `kinds` are among them.  UsageError if they cannot be read, also while
     they are gone through.
     """
-    with _usage_errors():
+    with usage_errors():
         if not source.live:
             read = dump.contents(Path(source.cluster))
             return read._replace(objects=_of(namespace, _checked(read.objects)), namespace=namespace or read.namespace)
@@ -217,12 +222,13 @@ def _of(namespace: str, objects: Iterator[Mapping[str, object]]) -> Iterator[Map
 
 
 def _checked(objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
-    with _usage_errors():
+    with usage_errors():
         yield from objects
 
 
 @contextmanager
-def _usage_errors() -> Iterator[None]:
+def usage_errors() -> Iterator[None]:
+    """Raise errors of a dump, a recording or an API server as UsageError."""
     from webhook.cluster.client import ClusterError
 
     try:

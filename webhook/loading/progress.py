@@ -41,6 +41,24 @@ def bar(total: int, what: str) -> AbstractContextManager[Done]:
 
 
 @contextmanager
+def line() -> Iterator[Callable[[str], None]]:
+    """Return a function that shows a text in place of the last one, on a terminal; it is gone at the end."""
+    stream, shown = sys.stderr, 0.0
+
+    def show(text: str) -> None:
+        nonlocal shown
+        if stream is not None and stream.isatty() and time.monotonic() - shown > PROGRESS_SECONDS:
+            progress.show_text(stream, text)
+            shown = time.monotonic()
+
+    try:
+        yield show
+    finally:
+        if shown:
+            progress.clear(stream)
+
+
+@contextmanager
 def _shown(show: Callable[[TextIO, int], None], total: int | None = None) -> Iterator[Done]:
     stream, shown, stands = sys.stderr, time.monotonic(), False
     if stream is None or not stream.isatty():

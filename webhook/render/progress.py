@@ -31,6 +31,12 @@ def show(stream: TextIO, done: int, total: int, what: str = "files", seconds: fl
     stream.flush()
 
 
+def show_text(stream: TextIO, text: str) -> None:
+    """Write a text over the one before."""
+    stream.write(f"\r{text}{CLEAR_LINE}")
+    stream.flush()
+
+
 def show_count(stream: TextIO, done: int, what: str) -> None:
     """Write how many there are so far, where the total is not known."""
     stream.write(f"\r{done:,} {what}")

@@ -9,8 +9,6 @@ A decision is judged some seconds after it is heard of: kube-scheduler has assum
 
 from __future__ import annotations
 
-import json
-import zlib
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +28,7 @@ from webhook.scheduler.snapshot import NominatedPod, Snapshot, SnapshotError, fr
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange, changed, read_kept
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.storage_objects import STORAGE_RESOURCES
+from webhook.verification.compressed_objects import Compression
 from webhook.verification.computation import ComputedDecision, compute
 from webhook.verification.decision import (
     CREATED_BOUND,
@@ -39,7 +38,7 @@ from webhook.verification.decision import (
     read_decision,
     reason_to_pass_over,
 )
-from webhook.verification.judgement import Judged, judge
+from webhook.verification.judgement import NO_CHANGES, Judged, judge
 from webhook.verification.search_windows import tree_order
 from webhook.verification.states import LogEntry, Overlay, Window
 from webhook.verification.watch_event import ADDED_EVENT, DELETED_EVENT, WatchEvent
@@ -71,7 +70,8 @@ class Verifier:
     ) -> None:
         self._features, self._profiles, self.version = features, profiles, version
         self._kept: dict[ObjectKey, Kept] = {}
-        self._lines: dict[ObjectKey, bytes] = {}
+        self._compression = Compression()
+        self._lines: dict[ObjectKey, bytes] = {}  # Each object in compressed form.
         self._waiting: dict[ObjectKey, PodDecision] = {}  # The Pods without a node, as the newest event has them.
         self._assumed: set[ObjectKey] = set()  # Those of them for which a node was chosen.
         self._created: dict[str, tuple[str, int]] = {}  # The creation of each node.
@@ -94,7 +94,7 @@ class Verifier:
         """Take the objects that were there when the log began; yield those that can be read, and list the others."""
         for raw in objects:
             key = ObjectRef.of(raw).key
-            self._lines[key] = as_compressed(raw)
+            self._lines[key] = self._compression.compressed(key.kind, raw)
             if key.kind == LEASE_KIND:
                 self._hold(raw)
             elif key.kind == NODE_KIND:
@@ -135,7 +135,7 @@ class Verifier:
         decision = self._decided(key, raw, event) if key.kind == POD_OBJECT else None
         if isinstance(kept, NominatedPod) and key in self._assumed:
             kept = kept.pod  # It is on its node already, for kube-scheduler.
-        line = None if deleted else as_compressed(raw)
+        line = None if deleted else self._compression.compressed(key.kind, raw)
         entry = LogEntry(event.seconds, event.version, key, kept, line, decision)
         if self._ahead and self._ahead[-1].version > entry.version:
             insort(self._ahead, entry, key=lambda other: other.version)
@@ -203,7 +203,7 @@ class Verifier:
             if entry.line is None:
                 self._created.pop(key.name, None)
             elif entry.line_before is None:
-                self._created[key.name] = _creation(_decompressed(entry.line)), entry.version
+                self._created[key.name] = _creation(self._compression.object(key.kind, entry.line)), entry.version
         while self._behind and self._behind[0].seconds < entry.seconds - WINDOW:
             self._behind.popleft()
         if entry.before == entry.kept:
@@ -220,10 +220,10 @@ class Verifier:
     def _judge(self, entry: LogEntry, decision: PodDecision) -> Judged:
         ahead = list(takewhile(lambda other: other.seconds <= entry.seconds + WINDOW, self._ahead))
         window = Window(entry, tuple(self._behind), ahead, self._kept)
-        return judge(window, partial(self._compute, decision), partial(tree_order, created=self._created))
+        return judge(window, partial(self.compute, decision), partial(tree_order, created=self._created))
 
-    def _compute(self, decision: PodDecision, overlay: Overlay) -> ComputedDecision:
-        """Return what is computed of a decision in a state."""
+    def compute(self, decision: PodDecision, overlay: Overlay = NO_CHANGES) -> ComputedDecision:
+        """Return what is computed of a decision in a state; it holds until the next is asked for."""
         changes = [ObjectChange(key.namespace, key.name, self._kept.get(key), kept) for key, kept in overlay.items()]
         snapshot = self._snapshot
         for change in changes:
@@ -263,20 +263,11 @@ class Verifier:
             if entry.key in first and entry.before == first[entry.key]:
                 _put(lines, entry.key, entry.line_before)
         for key, line in lines.items():
-            raw = _decompressed(line)
+            raw: Any = self._compression.object(key.kind, line)
             kept = first[key] if key in first else self._kept.get(key)
             if isinstance(kept, BoundPod):
                 raw["spec"]["nodeName"] = kept.node
             yield raw
-
-
-def as_compressed(raw: Raw) -> bytes:
-    return zlib.compress(json.dumps(raw).encode(), 1)
-
-
-def _decompressed(line: bytes) -> dict[str, Any]:
-    raw: dict[str, Any] = json.loads(zlib.decompress(line))
-    return raw
 
 
 def _creation(raw: Raw) -> str:

@@ -1,0 +1,176 @@
+"""
+Watch the decisions of the cluster's kube-scheduler, compute each, and say how many agree:
+
+    evenkeel verify --for 1h                       every Pod that is bound, and each for which no node is found
+    evenkeel verify -n shop                        those of one namespace, until Ctrl-C
+    evenkeel verify --record day.jsonl.gz          and keep what was seen
+    evenkeel verify --replay day.jsonl.gz          judge it again, with this version of evenkeel
+
+A decision agrees if the node passes and is among those with the highest score, or if no node passes and the message is
+the same. Each one that differs is written to a file, with the command that explains it. Nothing is written to the
+cluster.
+Exit code 0: all agree, 1: some differ, 2: bad input, 3: nothing could be compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from time import monotonic, process_time
+
+from webhook.cluster.cluster import Contents
+from webhook.cluster.dump_file import CompressedLines, write
+from webhook.cluster.recording import Recording
+from webhook.loading import clusters, inputs, selection
+from webhook.loading.observing import ObservedSection, Observer, live, recorded
+from webhook.loading.progress import line
+from webhook.loading.usage import UsageError
+from webhook.objects.times import duration
+from webhook.render import verification as render
+from webhook.render.verification import Difference, Observation
+from webhook.verification.judgement import DIFFERS, Judged
+from webhook.verification.verifier import Verifier
+
+NOTHING_COMPARED = 3  # The exit code.
+MOST_CASES = 50
+CPU_SHARE, CPU_SECONDS = 0.5, 5.0  # What judging may take of a CPU, and what of that may be taken in advance.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--for", dest="duration", metavar="TIME", help="such as 90s, 15m or 1h (default: until Ctrl-C)")
+    selection.add_namespace_arguments(parser, "all namespaces")
+    inputs.add_access_arguments(parser)
+    parser.add_argument("--record", metavar="FILE", type=Path, help="write what is seen to this file")
+    parser.add_argument("--replay", metavar="FILE", type=Path, help="judge what --record has written")
+    parser.add_argument(
+        "--cases",
+        metavar="DIR",
+        type=Path,
+        default=Path("verify-out"),
+        help=f"where to write a dump for each decision that differs, {MOST_CASES} at most (default: %(default)s)",
+    )
+    selection.add_output_argument(parser)
+    inputs.add_scheduler_argument(parser)
+    inputs.add_version_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    seconds, profiles = _seconds(args.duration), inputs.profiles(args.scheduler_config)
+    source = inputs.Source("" if args.replay else inputs.LIVE, args.kubeconfig, args.context)
+    _check(args)
+    if args.kubernetes_version:
+        inputs.given_features(args.kubernetes_version)
+    namespace = selection.namespace(args, source, default="")
+    options = [word for option in ("scheduler_config", "kubernetes_version") for word in _option(args, option)]
+    differences: list[Difference] = []
+
+    def on_judged(judged: Judged, verifier: Verifier) -> None:
+        if judged.verdict == DIFFERS:
+            file = _write_case(args.cases, judged, verifier, observer.contents) if len(differences) < MOST_CASES else ""
+            differences.append(Difference(judged, file))
+            if args.output == selection.TEXT:
+                print(render.in_words(differences[-1], options), flush=True)
+
+    may_judge = (lambda: True) if args.replay else _half_a_cpu()
+    observer = Observer(profiles, args.kubernetes_version, namespace, may_judge=may_judge, on_judged=on_judged)
+    with suppress(KeyboardInterrupt), _sections(args, source, seconds) as sections, line() as show:
+        for section in sections:
+            for _ in observer.take(section):
+                show(render.progress(observer.tally))
+    observer.finish()
+    observed = Observation(observer.kubernetes_version, observer.seconds, namespace, _notes(observer))
+    if args.output == selection.JSON:
+        print(render.as_json(observer.tally, observed, differences, options))
+    else:
+        print(render.text(observer.tally, observed))
+    every = observer.tally.every
+    return int(every.differ > 0) if every.compared else NOTHING_COMPARED
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raise UsageError if the options do not go together."""
+    if args.replay is None:
+        return
+    for option in ("record", "duration", "kubeconfig", "context"):
+        if getattr(args, option):
+            name = "for" if option == "duration" else option
+            raise UsageError(f"--{name}: found --replay, which asks no cluster; leave out one of the two")
+
+
+def _seconds(text: str | None) -> float | None:
+    """Return how many seconds --for says, None for no end."""
+    if text is None:
+        return None
+    seconds = duration(text)
+    if seconds is None:
+        raise UsageError(f'--for: found "{text}", wanted a time such as 90s, 15m or 1h')
+    return float(seconds)
+
+
+def _option(args: argparse.Namespace, name: str) -> list[str]:
+    value = getattr(args, name)
+    return [f"--{name.replace('_', '-')}", str(value)] if value else []
+
+
+@contextmanager
+def _sections(
+    args: argparse.Namespace, source: inputs.Source, seconds: float | None
+) -> Iterator[Iterator[ObservedSection]]:
+    """Yield the log of the cluster, or in the recording; errors in it are UsageErrors."""
+    with inputs.usage_errors(), ExitStack() as opened:
+        if args.replay is not None:
+            yield recorded(args.replay)
+            return
+        recording = opened.enter_context(_recording(args.record)) if args.record is not None else None
+        client, end = inputs.client("verify", source, inputs.PATIENCE), monotonic() + (seconds or 0.0)
+        yield live(client, (lambda: False) if seconds is None else (lambda: monotonic() >= end), recording)
+
+
+@contextmanager
+def _recording(path: Path) -> Iterator[Recording]:
+    try:
+        with Recording(path) as recording:
+            yield recording
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+
+
+def _half_a_cpu() -> Callable[[], bool]:
+    """Return a function that says whether less than half a CPU was used since it was first asked."""
+    begun: tuple[float, float] | None = None
+
+    def may_judge() -> bool:
+        nonlocal begun
+        begun = begun or (monotonic(), process_time())
+        return process_time() - begun[1] <= CPU_SHARE * (monotonic() - begun[0]) + CPU_SECONDS
+
+    return may_judge
+
+
+def _write_case(folder: Path, judged: Judged, verifier: Verifier, contents: Contents) -> str:
+    """Write a dump of the moment of a decision, and return the name of the file."""
+    lines = CompressedLines()
+    for raw in verifier.objects(judged):
+        lines.add(raw)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        number = 1 + max((int(file.name[:4]) for file in folder.glob("[0-9][0-9][0-9][0-9].jsonl.gz")), default=0)
+        path = folder / f"{number:04}.jsonl.gz"
+        with path.open("wb") as file:
+            write(file, contents, lines)
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder}: {error.strerror}") from error
+    return str(path)
+
+
+def _notes(observer: Observer) -> list[str]:
+    notes = [clusters.cannot_be_listed(resource, why) for resource, why in observer.contents.missing.items()]
+    if observer.sections > 1:
+        gaps = observer.sections - 1
+        how_often = "once" if gaps == 1 else f"{gaps:,} times"
+        notes.append(f"The log was interrupted {how_often}; what was decided meanwhile was not seen.")
+    if observer.unreadable:
+        notes.append(f"{observer.unreadable:,} events were of an object with a field of a wrong type.")
+    return notes

@@ -1,0 +1,165 @@
+"""
+Judges the decisions in the log of a live cluster, which may be recorded, or in a recording.
+
+    live ──list, watch──> section: objects, then events ──> recording
+    recording ──────────> section: objects, then events, as they were heard
+    section ──Verifier──> each decision judged ──> Tally
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+from webhook.cluster.client import Client
+from webhook.cluster.cluster import Contents
+from webhook.cluster.recording import Recording, read
+from webhook.cluster.watching import LogInterrupted, Watching
+from webhook.loading import clusters, inputs
+from webhook.loading.usage import UsageError
+from webhook.objects.fields import Raw
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.profile import Profiles
+from webhook.verification.judgement import Judged
+from webhook.verification.tally import Tally
+from webhook.verification.verifier import Verifier
+from webhook.verification.watch_event import WatchEvent
+
+# A decision is judged so many seconds after it is heard of: then all is known that kube-scheduler knew.
+JUDGING_DELAY = 2.5
+NEEDED_RESOURCES = ("nodes", "pods")
+LISTENING_SECONDS = 0.2  # Seconds for which a live log is listened to at once.
+
+
+class Heard(NamedTuple):
+    """Events, and the time up to which decisions can be judged once they are known, in seconds after the beginning."""
+
+    events: Iterable[WatchEvent]
+    until: float
+
+
+class ObservedSection(NamedTuple):
+    """
+    A part of a log without gaps: the objects of `contents`, to be gone through first, and then what is `heard`.
+
+    Then `version` is the resourceVersion up to which decisions are not judged.
+    """
+
+    contents: Contents
+    version: Callable[[], int]
+    heard: Iterator[Heard]
+
+
+def live(client: Client, is_over: Callable[[], bool], recording: Recording | None = None) -> Iterator[ObservedSection]:
+    """
+    Yield the log of a cluster, until it `is_over`: one section, and another each time that the log has a gap.
+
+    ClusterError if the API server does not answer, or refuses.
+    """
+    while not is_over():
+        watching = Watching(client)
+        contents = watching.begin()
+        if recording is not None:
+            recording.begin(contents)
+            contents = contents._replace(objects=_recorded(contents.objects, recording, watching, contents.missing))
+        try:
+            yield ObservedSection(contents, partial(getattr, watching, "version"), _heard(watching, is_over, recording))
+        finally:
+            watching.stop()
+
+
+def _recorded(
+    objects: Iterator[Raw], recording: Recording, watching: Watching, missing: Mapping[str, str]
+) -> Iterator[Raw]:
+    for raw in objects:
+        recording.add_object(raw)
+        yield raw
+    recording.end_objects(watching.version, missing)
+
+
+def _heard(watching: Watching, is_over: Callable[[], bool], recording: Recording | None) -> Iterator[Heard]:
+    while not is_over():
+        try:
+            events = watching.events(LISTENING_SECONDS)
+        except LogInterrupted:
+            return
+        if recording is not None:
+            recording.add_events(events)
+        yield Heard(events, monotonic() - watching.begun - JUDGING_DELAY)
+
+
+def recorded(path: Path) -> Iterator[ObservedSection]:
+    """Yield the log in a recording; DumpError if it is none."""
+    for section in read(path):
+        heard = (Heard((event,), event.seconds - JUDGING_DELAY) for event in section.events)
+        yield ObservedSection(section.contents, partial(getattr, section, "version"), heard)
+
+
+class Observer:
+    """
+    Judges the decisions of a namespace, or of all if it is "", section by section.
+
+    `version` is that of the cluster where the log does not tell it.  `may_judge` says whether there is time for it, and
+    `on_judged` is called with each judgement, while the verifier is at that place of the log.  UsageError if nodes or
+    Pods may not be listed.
+    """
+
+    def __init__(
+        self,
+        profiles: Profiles,
+        version: str | None,
+        namespace: str = "",
+        *,
+        may_judge: Callable[[], bool] = lambda: True,
+        on_judged: Callable[[Judged, Verifier], None] = lambda *_: None,
+    ) -> None:
+        self._profiles, self._version, self._namespace = profiles, version, namespace
+        self._may_judge, self._on_judged = may_judge, on_judged
+        self.tally, self.seconds, self.sections, self.unreadable = Tally(), 0.0, 0, 0
+        self.contents = Contents(iter(()), {})
+        self._verifier: Verifier | None = None
+
+    @property
+    def kubernetes_version(self) -> str:
+        return self._version or self.contents.kubernetes_version
+
+    def take(self, section: ObservedSection) -> Iterator[None]:
+        """Judge a section; yields after each part of it."""
+        self.finish()
+        contents = self.contents = section.contents
+        known = inputs.given_features(self.kubernetes_version) if self.kubernetes_version else LATEST
+        verifier = Verifier(contents.objects, known, self._profiles, missing=lambda: contents.missing)
+        for resource in NEEDED_RESOURCES:
+            if resource in contents.missing:
+                raise UsageError(f"{clusters.cannot_be_listed(resource, contents.missing[resource])}; {inputs.ASK}")
+        self._verifier, verifier.version = verifier, section.version()
+        self.sections += 1
+        begun = self.seconds
+        yield
+        for heard in section.heard:
+            for event in heard.events:
+                verifier.add(event)
+            self._judge(heard.until)
+            self.seconds = max(self.seconds, begun + heard.until + JUDGING_DELAY)
+            yield
+
+    def finish(self) -> None:
+        """Judge what was heard and not judged yet, as when the log ends."""
+        self._judge(inf)
+        if self._verifier is not None:
+            self.unreadable += self._verifier.unreadable
+        self._verifier = None
+
+    def _judge(self, until: float) -> None:
+        if self._verifier is None:
+            return
+        for judged in self._verifier.judged(until, self._may_judge):
+            if self._namespace in ("", judged.decision.key[0]):
+                self.tally.add(judged)
+                self._on_judged(judged, self._verifier)
+        self.tally.skipped += self._verifier.skipped
+        self._verifier.skipped = 0
