@@ -326,6 +326,17 @@ def test_an_assumed_pod_is_on_its_node_in_the_objects_of_a_state():
     assert is_said(judged, objects)
 
 
+@pytest.mark.parametrize(("chosen", "verdict"), [("n1", DIFFERS), ("n3", AGREES)])
+def test_how_many_nodes_have_an_image_is_known_as_of_the_last_look_at_a_node(chosen, verdict):
+    """n3 comes with the image: there kube-scheduler counts both nodes, and for n1 only that one, as it did before."""
+    image = {"status": {"images": [{"names": ["web:1"], "sizeBytes": 900 << 20}]}}
+    large, pod = waiting("large", cpu="9"), waiting("web-1", containers=[{"name": "c", "image": "web:1"}])
+    log = EventLog(namespace(), merged(node("n1"), image), node("n2")).put(large, refused(large, NO_CPU))
+    log.put(merged(node("n3"), image)).put(pod, after=3).put(bound(pod, chosen))
+
+    assert [("large", AGREES), ("web-1", verdict)] == verdicts(log.judged())
+
+
 def test_a_node_that_is_made_again_comes_last_in_the_order():
     old, new = (merged(node("n1", "a"), {"metadata": {"creationTimestamp": f"2026-01-0{day}"}}) for day in (1, 9))
     middle = merged(node("n2", "a"), {"metadata": {"creationTimestamp": "2026-01-05"}})
@@ -394,7 +405,7 @@ def without_order(there):
         name: sorted(str(each) for placed in index.values() for _, each in placed)
         for name, index in there.services.items()
     }
-    return replace(there, services=services, budgets=sorted(map(str, there.budgets)))
+    return replace(there, services=services, budgets=sorted(map(str, there.budgets)), image_numbers=None)
 
 
 def readable(raw):

@@ -22,6 +22,8 @@ from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.features import Features
+from webhook.scheduler.images import ImageNumbers
+from webhook.scheduler.nodes import Node
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.profile import Profiles
 from webhook.scheduler.snapshot import NominatedPod, Snapshot, SnapshotError, from_objects
@@ -82,7 +84,8 @@ class Verifier:
         snapshot = from_objects(self._first(objects, partly_read), features)
         for change in partly_read:
             snapshot = changed(snapshot, change)
-        self._snapshot = _without(snapshot, frozenset(missing()))
+        self._images = ImageNumbers(node.images for node in snapshot.nodes)
+        self._snapshot = replace(_without(snapshot, frozenset(missing())), image_numbers=self._images)
         for there in snapshot.pods_on.values():
             for named in there:
                 self._kept[ObjectKey("", POD_OBJECT, named.namespace, named.name)] = named.pod
@@ -206,6 +209,7 @@ class Verifier:
                 self._created[key.name] = _creation(self._compression.object(key.kind, entry.line)), entry.version
         while self._behind and self._behind[0].seconds < entry.seconds - WINDOW:
             self._behind.popleft()
+        self._stir(entry)
         if entry.before == entry.kept:
             return
         self._behind.append(entry)
@@ -217,7 +221,20 @@ class Verifier:
         else:
             self._used_in(self._snapshot, [change])
 
+    def _stir(self, entry: LogEntry) -> None:
+        """Note on which nodes something has happened: kube-scheduler looks at them before its next decision."""
+        before, after = entry.before, entry.kept
+        if entry.key.kind == NODE_KIND:
+            self._images.change(*[kept.images if isinstance(kept, Node) else () for kept in (before, after)])
+            self._images.happen(entry.key.name)
+            if after is None:
+                self._images.forget(entry.key.name)
+        for kept in (before, after):
+            if isinstance(kept, BoundPod):
+                self._images.happen(kept.node)
+
     def _judge(self, entry: LogEntry, decision: PodDecision) -> Judged:
+        self._images.look()
         ahead = list(takewhile(lambda other: other.seconds <= entry.seconds + WINDOW, self._ahead))
         window = Window(entry, tuple(self._behind), ahead, self._kept)
         return judge(window, partial(self.compute, decision), partial(tree_order, created=self._created))
