@@ -73,3 +73,24 @@ def test_elsewhere_there_is_nothing(monkeypatch, stream):
 
     assert ["a"] == list(progress.with_count("a", "letters")) == list(progress.with_bar("a", 1, "letters"))
     assert stream is None or "" == stream.getvalue()
+
+
+def shown(*texts):
+    with progress.line() as show:
+        for text in texts:
+            yield show(text)
+
+
+def test_a_line_stands_in_place_of_the_last_one_and_goes_for_what_is_printed(monkeypatch):
+    written = on_a_terminal(shown("1 decision", "", "", "2 decisions"), monkeypatch)
+
+    assert "\r1 decision\x1b[K\r\x1b[K\r2 decisions\x1b[K\r\x1b[K" == written
+
+
+def test_a_line_is_seen_on_a_terminal_only_and_now_and_then(monkeypatch, capsys):
+    assert [None, None] == list(shown("a", ""))
+    assert ("", "") == capsys.readouterr()
+
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    assert [None, None] == list(shown("a", "b"))
+    assert "\ra\x1b[K\r\x1b[K" == terminal.getvalue()

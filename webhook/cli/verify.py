@@ -70,15 +70,17 @@ def run(args: argparse.Namespace) -> int:
             file = _write_case(args.cases, judged, verifier, observer.contents) if len(differences) < MOST_CASES else ""
             differences.append(Difference(judged, file))
             if args.output == selection.TEXT:
+                show("")
                 print(render.in_words(differences[-1], options), flush=True)
 
     may_judge = (lambda: True) if args.replay else half_a_cpu()
     observer = Observer(profiles, args.kubernetes_version, namespace, may_judge=may_judge, on_judged=on_judged)
-    with suppress(KeyboardInterrupt), _sections(args, source, seconds) as sections, line() as show:
-        for section in sections:
-            for _ in observer.take(section):
-                show(render.progress(observer.tally))
-    observer.finish()
+    with line() as show:
+        with suppress(KeyboardInterrupt), _sections(args, source, seconds) as sections:
+            for section in sections:
+                for _ in observer.take(section):
+                    show(render.progress(observer.tally))
+        observer.finish()
     observed = Observation(observer.kubernetes_version, observer.seconds, namespace, _notes(observer))
     if args.output == selection.JSON:
         print(render.as_json(observer.tally, observed, differences, options))

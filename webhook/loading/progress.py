@@ -42,20 +42,24 @@ def bar(total: int, what: str) -> AbstractContextManager[Done]:
 
 @contextmanager
 def line() -> Iterator[Callable[[str], None]]:
-    """Return a function that shows a text in place of the last one, on a terminal; it is gone at the end."""
+    """
+    Return a function that shows a text in place of the last one, on a terminal; "" takes it away, and so does the end.
+    """
     stream, shown = sys.stderr, 0.0
 
     def show(text: str) -> None:
         nonlocal shown
-        if stream is not None and stream.isatty() and time.monotonic() - shown > PROGRESS_SECONDS:
+        if text and stream is not None and stream.isatty() and time.monotonic() - shown > PROGRESS_SECONDS:
             progress.show_text(stream, text)
             shown = time.monotonic()
+        elif shown and not text:
+            progress.clear(stream)
+            shown = 0.0
 
     try:
         yield show
     finally:
-        if shown:
-            progress.clear(stream)
+        show("")
 
 
 @contextmanager
