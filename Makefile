@@ -83,6 +83,7 @@ bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster a
 	@$(PYTHON) -m tests.bench.volumes
 	@$(PYTHON) -m tests.bench.simulation
 	@$(PYTHON) -m tests.bench.lost_zone
+	@$(PYTHON) -m tests.bench.verification
 
 lint: .venv/lint ## check style and types
 	@$(PYTHON) -m ruff check --quiet

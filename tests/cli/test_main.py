@@ -41,6 +41,7 @@ OWN_WORDS = {
     "admit": {"-n", "-o"},
     "certs inspect": {"-o"},
     "policy show": {"-n"},
+    "verify": {"--for"},
 }
 DEFAULT = re.compile(r" ?\(default: (%\(default\)s|.)*?\)")
 

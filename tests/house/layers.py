@@ -97,7 +97,7 @@ verification.judgement
 verification.search_windows · verification.states
 verification.computation
 verification.decision
-verification.watch_event
+verification.compressed_objects · verification.watch_event
 verification
 simulation.pending · simulation.remedies
 simulation.rollout_check

@@ -16,6 +16,7 @@ from tests.generate.documents import GENERATED, fill
 from tests.generate.scenarios import DRAWINGS
 from tests.support import ROOT
 from tests.support.commands import commands
+from tests.support.decisions import recorded, wrong
 from tests.support.scenarios import CLUSTER, objects
 from webhook import __version__
 from webhook.cli.main import COMMANDS, main, parser
@@ -188,8 +189,11 @@ FORMS = {
         f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1 rollout",
         f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/budgets.yaml drain=b1",
     ],
+    "Verification": ["verify --replay {folder}/day.jsonl.gz --cases {folder}"],
 }
 BY_NAME = (
+    "parts",
+    "notCompared",
     "pinned",
     "nodes",
     "reasons",
@@ -223,6 +227,7 @@ def fields(value):
 def test_every_field_that_a_program_reads_is_described(form, tmp_path, capsys):
     """And no other in the first column."""
     assert 0 == main(["certs", "issue", "--name", "a", "--dir", str(tmp_path)])
+    recorded(tmp_path / "day.jsonl.gz", wrong())
     printed = [output(f"evenkeel {command.format(folder=tmp_path)} -o json") for command in FORMS[form]]
     found = set(fields([json.loads(one) for one in printed]))
     page, title = ("report.md", "## JSON") if form == "Report" else ("programs.md", f"### {form}")

@@ -33,8 +33,9 @@ framework.Framework.heeds_room_alone framework.Framework.kept_off framework.Fram
 framework.Framework.not_skipped framework.Framework.plugin framework.Framework.searched
 framework.Framework.set_storage framework.Framework.set_usage framework.Framework.spread framework.Framework.try_pods
 framework.Framework.try_usage framework.Framework.usable framework.Framework.usage_of framework.feasible_nodes
-framework.find_feasible framework.nominated_for framework.usable_nodes images.read_node_images
-in_tree_volumes.driver_of incoming.places_quickly incoming.pod_of incoming.read_incoming_pod
+framework.find_feasible framework.nominated_for framework.usable_nodes images.ImageNumbers.change
+images.ImageNumbers.forget images.ImageNumbers.groups images.ImageNumbers.happen images.ImageNumbers.look
+images.read_node_images in_tree_volumes.driver_of incoming.places_quickly incoming.pod_of incoming.read_incoming_pod
 inter_pod_affinity.InterPodAffinity.add_pods inter_pod_affinity.InterPodAffinity.copy
 inter_pod_affinity.InterPodAffinity.heeds inter_pod_affinity.InterPodAffinity.kept_off
 inter_pod_affinity.InterPodAffinity.skipped node_ports.NodePorts.add_pods node_ports.NodePorts.copy

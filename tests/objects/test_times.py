@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from webhook.objects.times import days_at, seconds_at
+from webhook.objects.times import days_at, duration, seconds_at
 
 
 def test_a_time_is_its_seconds_since_1970():
@@ -43,3 +43,13 @@ def test_a_day_is_the_days_since_1970():
 )
 def test_what_is_on_no_calendar_is_no_day(text):
     assert days_at(text) is None
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("15m", 900), ("36h", 129_600), ("90d", 7_776_000)])
+def test_a_duration_is_seconds(text, seconds):
+    assert seconds == duration(text)
+
+
+@pytest.mark.parametrize("text", ["", "1", "h", "0s", "-1h", "1.5h", "1h30m", "1H", " 1h", "1234567s", "١s"])
+def test_what_is_no_duration_is_none(text):
+    assert duration(text) is None

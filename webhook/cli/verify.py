@@ -15,7 +15,6 @@ Exit code 0: all agree, 1: some differ, 2: bad input, 3: nothing could be compar
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -28,15 +27,15 @@ from webhook.loading import clusters, inputs, selection
 from webhook.loading.observing import ObservedSection, Observer, live, recorded
 from webhook.loading.progress import line
 from webhook.loading.usage import UsageError
+from webhook.objects.times import duration
 from webhook.render import verification as render
 from webhook.render.verification import Difference, Observation
 from webhook.verification.judgement import DIFFERS, Judged
 from webhook.verification.verifier import Verifier
 
 NOTHING_COMPARED = 3  # The exit code.
-MOST_FILES = 50
+MOST_CASES = 50
 CPU_SHARE, CPU_SECONDS = 0.5, 5.0  # What judging may take of a CPU, and what of that may be taken in advance.
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         type=Path,
         default=Path("verify-out"),
-        help=f"where to write a dump for each decision that differs, {MOST_FILES} at most (default: %(default)s)",
+        help=f"where to write a dump for each decision that differs, {MOST_CASES} at most (default: %(default)s)",
     )
     selection.add_output_argument(parser)
     inputs.add_scheduler_argument(parser)
@@ -61,13 +60,15 @@ def run(args: argparse.Namespace) -> int:
     seconds, profiles = _seconds(args.duration), inputs.profiles(args.scheduler_config)
     source = inputs.Source("" if args.replay else inputs.LIVE, args.kubeconfig, args.context)
     _check(args)
+    if args.kubernetes_version:
+        inputs.given_features(args.kubernetes_version)
     namespace = selection.namespace(args, source, default="")
     options = [word for option in ("scheduler_config", "kubernetes_version") for word in _option(args, option)]
     differences: list[Difference] = []
 
     def on_judged(judged: Judged, verifier: Verifier) -> None:
         if judged.verdict == DIFFERS:
-            file = _write_case(args.cases, judged, verifier, observer.contents) if len(differences) < MOST_FILES else ""
+            file = _write_case(args.cases, judged, verifier, observer.contents) if len(differences) < MOST_CASES else ""
             differences.append(Difference(judged, file))
             if args.output == selection.TEXT:
                 print(render.in_words(differences[-1], options), flush=True)
@@ -102,10 +103,10 @@ def _seconds(text: str | None) -> float | None:
     """Return how many seconds --for says, None for no end."""
     if text is None:
         return None
-    match = re.fullmatch(r"(\d{1,6})([smhd])", text)
-    if match is None or not int(match[1]):
+    seconds = duration(text)
+    if seconds is None:
         raise UsageError(f'--for: found "{text}", wanted a time such as 90s, 15m or 1h')
-    return float(int(match[1]) * UNITS[match[2]])
+    return float(seconds)
 
 
 def _option(args: argparse.Namespace, name: str) -> list[str]:
@@ -168,7 +169,8 @@ def _notes(observer: Observer) -> list[str]:
     notes = [clusters.cannot_be_listed(resource, why) for resource, why in observer.contents.missing.items()]
     if observer.sections > 1:
         gaps = observer.sections - 1
-        notes.append(f"The log was interrupted {gaps:,} times; what was decided meanwhile was not seen.")
+        how_often = "once" if gaps == 1 else f"{gaps:,} times"
+        notes.append(f"The log was interrupted {how_often}; what was decided meanwhile was not seen.")
     if observer.unreadable:
         notes.append(f"{observer.unreadable:,} events were of an object with a field of a wrong type.")
     return notes

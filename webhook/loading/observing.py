@@ -30,9 +30,9 @@ from webhook.verification.verifier import Verifier
 from webhook.verification.watch_event import WatchEvent
 
 # A decision is judged so many seconds after it is heard of: then all is known that kube-scheduler knew.
-DELAY = 2.5
-NEEDED = ("nodes", "pods")
-PAUSE = 0.2  # Seconds for which a live log is listened to at once.
+JUDGING_DELAY = 2.5
+NEEDED_RESOURCES = ("nodes", "pods")
+LISTENING_SECONDS = 0.2  # Seconds for which a live log is listened to at once.
 
 
 class Heard(NamedTuple):
@@ -84,18 +84,18 @@ def _recorded(
 def _heard(watching: Watching, is_over: Callable[[], bool], recording: Recording | None) -> Iterator[Heard]:
     while not is_over():
         try:
-            events = watching.events(PAUSE)
+            events = watching.events(LISTENING_SECONDS)
         except LogInterrupted:
             return
         if recording is not None:
             recording.add_events(events)
-        yield Heard(events, monotonic() - watching.begun - DELAY)
+        yield Heard(events, monotonic() - watching.begun - JUDGING_DELAY)
 
 
 def recorded(path: Path) -> Iterator[ObservedSection]:
     """Yield the log in a recording; DumpError if it is none."""
     for section in read(path):
-        heard = (Heard((event,), event.seconds - DELAY) for event in section.events)
+        heard = (Heard((event,), event.seconds - JUDGING_DELAY) for event in section.events)
         yield ObservedSection(section.contents, partial(getattr, section, "version"), heard)
 
 
@@ -133,7 +133,7 @@ class Observer:
         contents = self.contents = section.contents
         known = inputs.given_features(self.kubernetes_version) if self.kubernetes_version else LATEST
         verifier = Verifier(contents.objects, known, self._profiles, missing=lambda: contents.missing)
-        for resource in NEEDED:
+        for resource in NEEDED_RESOURCES:
             if resource in contents.missing:
                 raise UsageError(f"{clusters.cannot_be_listed(resource, contents.missing[resource])}; {inputs.ASK}")
         self._verifier, verifier.version = verifier, section.version()
@@ -144,7 +144,7 @@ class Observer:
             for event in heard.events:
                 verifier.add(event)
             self._judge(heard.until)
-            self.seconds = max(self.seconds, begun + heard.until + DELAY)
+            self.seconds = max(self.seconds, begun + heard.until + JUDGING_DELAY)
             yield
 
     def finish(self) -> None:

@@ -1,4 +1,4 @@
-"""Times as Kubernetes writes them, `2026-01-31T10:00:00Z`, and dates, read as seconds and days since 1970."""
+"""Times as Kubernetes writes them, `2026-01-31T10:00:00Z`, dates, and durations such as `90s`, read as numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 
 _DAY_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _TIME_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
+_DURATION_PATTERN = re.compile("([1-9][0-9]{0,5})([smhd])")
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 DAYS_BEFORE_1970 = 719_468  # from 1 March of the year 0, from which leap days are counted
 
 
@@ -27,6 +29,12 @@ def days_at(text: str) -> int | None:
     year, month, day = map(int, match.groups())
     first = _days_at(year, month, 1)
     return first + day - 1 if 1 <= month <= 12 and 1 <= day <= _days_at(year, month + 1, 1) - first else None
+
+
+def duration(text: str) -> int | None:
+    """Return the seconds of a duration such as 90s, 15m, 36h or 90d; None for anything else."""
+    match = _DURATION_PATTERN.fullmatch(text)
+    return int(match[1]) * _UNIT_SECONDS[match[2]] if match else None
 
 
 def _days_at(year: int, month: int, day: int) -> int:

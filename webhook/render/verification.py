@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.verification.decision import NOT_COMPARED
 from webhook.verification.judgement import Judged
 from webhook.verification.tally import PartTally, Tally
 
-EVERY, PLACED, REFUSED = "all", "a node was chosen", "no node was found"
+EVERY, PLACED, NO_NODE = "all", "a node was chosen", "no node was found"
 
 
 class Difference(NamedTuple):
@@ -96,7 +97,7 @@ def _table(tally: Tally) -> list[str]:
 
 def _rows(tally: Tally) -> Mapping[str, PartTally]:
     """Return the rows of the table that have a decision."""
-    of_all = {EVERY: tally.every, PLACED: tally.placed, REFUSED: tally.refused}
+    of_all = {EVERY: tally.every, PLACED: tally.placed, NO_NODE: tally.refused}
     return {name: counted for name, counted in {**of_all, **tally.parts}.items() if counted.compared}
 
 
@@ -146,6 +147,8 @@ def _time(seconds: float) -> str:
 def as_json(tally: Tally, observed: Observation, differences: Sequence[Difference], options: Sequence[str] = ()) -> str:
     """Return the same as JSON."""
     fields = {
+        "apiVersion": OUTPUT_API_VERSION,
+        "kind": "Verification",
         "kubernetesVersion": observed.kubernetes_version,
         "namespace": observed.namespace,
         "seconds": round(observed.seconds, 1),

@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # A server that reads no such fields has no use for these mod
     from webhook.objects.disruption_budget import DisruptionBudget
     from webhook.scheduler.attached_volumes import AttachedVolumes
     from webhook.scheduler.host_ports import HostPort
+    from webhook.scheduler.images import ImageNumbers
     from webhook.scheduler.pod_affinity import PodAffinity
     from webhook.scheduler.storage import Storage
     from webhook.scheduler.storage_objects import StorageReader
@@ -140,7 +141,8 @@ class Snapshot:
     `nominated` are the Pods that wait for a node on which room is made for them.  `pods_on` are all Pods on a node, by
     its name, and `budgets` the PodDisruptionBudgets, None where those may not be read.  The webhook reads none of it.
     `unread` is what the source of the objects has left out, in a few words each.  `default_priority` is that of a new
-    Pod that names no PriorityClass, None where that may be any.
+    Pod that names no PriorityClass, None where that may be any.  `image_numbers` tell how many nodes have an image, as
+    kube-scheduler knows it; where they are None, it knows what is so.
     """
 
     nodes: Nodes = field(default_factory=Nodes)
@@ -161,6 +163,7 @@ class Snapshot:
     default_priority: int | None = 0
     mounts: Mapping[Mounts, Mapping[str, int]] = field(default_factory=dict)
     storage: Storage | None = None
+    image_numbers: ImageNumbers | None = None
 
     def pods_of(self, node: str) -> tuple[NamedPod, ...]:
         """Return all Pods on the node with this name."""

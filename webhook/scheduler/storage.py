@@ -323,7 +323,7 @@ class Storage:
         if kind is Attachment:
             attachments = dict(self.attachments)
             if isinstance(before, Attachment):
-                attachments[before.node] -= {before[1:]}
+                attachments[before.node] = attachments.get(before.node, frozenset()) - {before[1:]}
             if isinstance(after, Attachment):
                 attachments[after.node] = attachments.get(after.node, frozenset()) | {after[1:]}
             return replace(self, attachments={node: attached for node, attached in attachments.items() if attached})

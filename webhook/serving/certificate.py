@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -11,15 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from certs.files import CertificateError, Pem
 from certs.serving import ServingCertificate
+from webhook.objects.times import duration
 from webhook.serving.settings import SettingsError
 
 if TYPE_CHECKING:
     from certs.clients import Clients
     from webhook.cluster.client import Client
     from webhook.serving.renewal import Renewal
-
-DURATION = re.compile("([1-9][0-9]{0,5})([smhd])")
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 class Chosen(NamedTuple):
@@ -144,8 +141,7 @@ def _lifetimes(values: Mapping[str, str]) -> tuple[timedelta, timedelta]:
 
 def _duration(name: str, text: str) -> timedelta:
     """Return a duration as 90d, 36h or 15m, from a minute to 100 years."""
-    match = DURATION.fullmatch(text)
-    value = timedelta(**{UNITS[match[2]]: int(match[1])}) if match else timedelta()
+    value = timedelta(seconds=duration(text) or 0)
     if not timedelta(minutes=1) <= value <= timedelta(days=36500):
         raise SettingsError(f'--{name}: found "{text}", wanted a duration such as 90d, 36h or 15m')
     return value

@@ -17,7 +17,7 @@ from webhook.scheduler.framework import Feasibility, Framework, total
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.preemption import Preemption, messages, preempt
-from webhook.scheduler.profile import IMAGE_LOCALITY, INTER_POD_AFFINITY, Cycle, Profile
+from webhook.scheduler.profile import IMAGE_LOCALITY, INTER_POD_AFFINITY, TAINT_TOLERATION, Cycle, Profile
 from webhook.scheduler.snapshot import Snapshot
 from webhook.verification.decision import PodDecision
 
@@ -112,15 +112,20 @@ def _parts(computed: ComputedDecision) -> Iterator[str]:
         yield AFFINITY_OF_OTHERS
     if pod.affinity != ANY_NODE or pod.preferred:
         yield NODE_AFFINITY_PART
-    if nodes.tolerated(pod.tolerations) != nodes.all:
+    if nodes.tolerated(pod.tolerations) != nodes.all or _tells_apart(computed, TAINT_TOLERATION):
         yield TAINTS_PART
     if pod.ports:
         yield PORTS_PART
     if cycle.mounts.volumes:
         yield VOLUMES_PART
-    if computed.feasible and len(framework.plugin(IMAGE_LOCALITY).scores(computed.feasible) or ()) > 1:
+    if _tells_apart(computed, IMAGE_LOCALITY):
         yield IMAGES_PART
     if framework.nominated or framework.own_node:
         yield NOMINATED_PART
     if computed.preemption is not None and computed.preemption.tried:
         yield PREEMPTION_PART
+
+
+def _tells_apart(computed: ComputedDecision, plugin: str) -> bool:
+    """Return whether a plugin scores some of the nodes that pass otherwise than others."""
+    return bool(computed.feasible) and len(computed.framework.plugin(plugin).scores(computed.feasible) or ()) > 1

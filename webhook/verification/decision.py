@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
-from webhook.objects.pod_object import PodObject, read_pod
+from webhook.objects.pod_object import PodObject, priority_of, read_pod
 from webhook.placement.gaps import used_by
 from webhook.placement.subject import UNSCHEDULABLE_REASON
 from webhook.scheduler.profile import Profiles
@@ -58,7 +58,7 @@ class PodDecision(NamedTuple):
 
     @property
     def priority(self) -> int:
-        return read_pod(self.pod).priority
+        return priority_of(self.pod)
 
 
 def read_decision(before: Raw, after: Raw, *, nominates_before_binding: bool = True) -> PodDecision | None:

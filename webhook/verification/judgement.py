@@ -8,15 +8,16 @@ Whether a decision of kube-scheduler is one that is computed in a state that it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
 from webhook.objects.disruption_budget import DisruptionBudget
 from webhook.placement.claims import volume_gaps
-from webhook.placement.gaps import DEVICES, LABELS_OF_NAMESPACES, gaps
+from webhook.placement.gaps import LABELS_OF_NAMESPACES, gaps_of_runs
 from webhook.placement.subject import FROM_SCHEDULER
 from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.framework import usable_nodes
 from webhook.scheduler.nodes import Node
 from webhook.scheduler.snapshot import Controller, Namespace, NominatedPod, Service
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange
@@ -65,11 +66,11 @@ class Judged(NamedTuple):
         return self.verdict in (AGREES, DIFFERS)
 
 
-def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[], list[str]]) -> Judged:
+def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[Iterable[Node]], list[str]]) -> Judged:
     """
     Return the judgement of the decision in a window of the log.
 
-    `compute_in` computes the decision in a state; `tree_order` returns the names of the nodes in the order in which
+    `compute_in` computes the decision in a state; `tree_order` returns the names of nodes in the order in which
     kube-scheduler goes through them, as far as that is known.
     """
     decision, seconds = window.entry.decision, window.entry.seconds
@@ -97,7 +98,8 @@ def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[], list[s
     if not decision.node:
         return judged
     if is_sampled(computed):
-        return judged._replace(wins=wins_in_a_window(computed, decision.node, tree_order()))
+        order = tree_order(computed.cycle.snapshot.nodes)
+        return judged._replace(wins=wins_in_a_window(computed, decision.node, order))
     feasible = set(computed.names(computed.feasible))
     return judged._replace(power=len(feasible - called_right) / len(feasible))
 
@@ -105,7 +107,7 @@ def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[], list[s
 def _agrees(computed: ComputedDecision, decision: PodDecision) -> bool:
     """Return whether kube-scheduler may decide so in this state."""
     if not decision.node:
-        return not computed.feasible and decision.message in computed.messages
+        return decision.message in computed.messages
     return decision.node in computed.names(computed.feasible if is_sampled(computed) else computed.best)
 
 
@@ -116,11 +118,10 @@ def _right(computed: ComputedDecision) -> Iterator[str]:
 
 def _not_compared(computed: ComputedDecision) -> str:
     """Return why a decision is not compared, for what the cluster has or does not tell; "" if it is."""
-    cycle, feasibility, preemption = computed.cycle, computed.feasibility, computed.preemption
-    unknown = gaps(cycle, feasibility, preemption, ()) if feasibility is not None else ()
+    cycle, preemption = computed.cycle, computed.preemption
     if cycle.of_devices:
-        return DEVICES_OR_GROUPS
-    if any(gap.unread for gap in volume_gaps(cycle)) or LABELS_OF_NAMESPACES in unknown or DEVICES in unknown:
+        return NOT_LISTED if cycle.snapshot.device_resources is None else DEVICES_OR_GROUPS
+    if any(gap.unread for gap in volume_gaps(cycle)) or LABELS_OF_NAMESPACES in gaps_of_runs(cycle, ()):
         return NOT_LISTED
     if preemption is not None and preemption.helps:
         if preemption.budgets_unknown:
@@ -140,7 +141,7 @@ class Relevance:
         nodes = self._cycle.snapshot.nodes
         chosen = nodes.named((decision.node,))
         if computed.feasibility is not None:
-            deciding = computed.feasible or self._framework.usable
+            deciding = computed.feasible or usable_nodes(self._cycle)
         else:
             deciding = chosen | computed.better_than(chosen) if chosen & computed.feasible else chosen
         self._deciding = frozenset(nodes.names(deciding))

@@ -17,7 +17,8 @@ MOST_WINDOWS = 32
 
 def is_sampled(computed: ComputedDecision) -> bool:
     """Return whether kube-scheduler has looked at only some of the nodes that pass."""
-    return computed.feasible.bit_count() > number_to_find(computed.framework.searched.bit_count())
+    number = computed.feasible.bit_count()
+    return number > 0 and number > number_to_find(computed.framework.searched.bit_count())
 
 
 def tree_order(nodes: Iterable[Node], created: dict[str, tuple[str, int]]) -> list[str]:

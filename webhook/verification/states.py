@@ -142,14 +142,14 @@ def moves(window: Window, first: Overlay, is_relevant: Callable[[ObjectChange], 
     def go_on(sequence: str, distance: int, key: ObjectKey, instead: Kept | None, *, alone: bool) -> None:
         overlay = so_far.setdefault(sequence, {})
         overlay[key] = instead
-        now = first[key] if key in first else window.kept.get(key)
+        now = window.kept.get(key)
         if instead != now and is_relevant(ObjectChange(key.namespace, key.name, now, instead)):
             made.append(Move(distance, sequence, dict(overlay)))
             if alone and len(overlay) > 1:
                 made.append(Move(distance, "", {key: instead}))
 
     for distance, other in enumerate(reversed(window.behind), 1):
-        if not other.places and other.key != window.entry.key:
+        if not other.places and other.key != window.entry.key and other.key not in first:
             go_on(other.key.kind, distance, other.key, other.before, alone=False)
     for distance, other in _placing(window):
         was_queued = other.decision is not None and other.decision.queued < window.entry.version

@@ -9,27 +9,28 @@ A decision is judged some seconds after it is heard of: kube-scheduler has assum
 
 from __future__ import annotations
 
-import json
-import zlib
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.features import Features
+from webhook.scheduler.images import ImageNumbers
+from webhook.scheduler.nodes import Node
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.profile import Profiles
 from webhook.scheduler.snapshot import NominatedPod, Snapshot, SnapshotError, from_objects
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange, changed, read_kept
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.storage_objects import STORAGE_RESOURCES
+from webhook.verification.compressed_objects import Compression
 from webhook.verification.computation import ComputedDecision, compute
 from webhook.verification.decision import (
     CREATED_BOUND,
@@ -39,10 +40,10 @@ from webhook.verification.decision import (
     read_decision,
     reason_to_pass_over,
 )
-from webhook.verification.judgement import Judged, judge
+from webhook.verification.judgement import NO_CHANGES, Judged, judge
 from webhook.verification.search_windows import tree_order
 from webhook.verification.states import LogEntry, Overlay, Window
-from webhook.verification.watch_event import DELETED_EVENT, WatchEvent
+from webhook.verification.watch_event import ADDED_EVENT, DELETED_EVENT, WatchEvent
 
 ValueT = TypeVar("ValueT")
 WINDOW = 2.0  # Seconds of the log that are looked at, before a decision and after it.
@@ -71,14 +72,20 @@ class Verifier:
     ) -> None:
         self._features, self._profiles, self.version = features, profiles, version
         self._kept: dict[ObjectKey, Kept] = {}
-        self._lines: dict[ObjectKey, bytes] = {}
+        self._compression = Compression()
+        self._lines: dict[ObjectKey, bytes] = {}  # Each object in compressed form.
         self._waiting: dict[ObjectKey, PodDecision] = {}  # The Pods without a node, as the newest event has them.
         self._assumed: set[ObjectKey] = set()  # Those of them for which a node was chosen.
         self._created: dict[str, tuple[str, int]] = {}  # The creation of each node.
-        self._holder, self._taken_over = "", deque[float]()
+        self._holder: str | None = None  # None until a Lease is heard of, "" while no replica holds it.
+        self._taken_over = deque[float]()
         self.skipped = self.unreadable = 0
-        snapshot = from_objects(map(self._first, objects), features)
-        self._snapshot = _without(snapshot, frozenset(missing()))
+        partly_read: list[ObjectChange] = []
+        snapshot = from_objects(self._first(objects, partly_read), features)
+        for change in partly_read:
+            snapshot = changed(snapshot, change)
+        self._images = ImageNumbers(node.images for node in snapshot.nodes)
+        self._snapshot = replace(_without(snapshot, frozenset(missing())), image_numbers=self._images)
         for there in snapshot.pods_on.values():
             for named in there:
                 self._kept[ObjectKey("", POD_OBJECT, named.namespace, named.name)] = named.pod
@@ -86,37 +93,38 @@ class Verifier:
         self._differing: set[str] = set()  # The nodes of which something else was used in the state before.
         self._behind, self._ahead = deque[LogEntry](), deque[LogEntry]()
 
-    def _first(self, raw: Raw) -> Raw:
-        """Take an object that was there when the log began."""
-        key = ObjectRef.of(raw).key
-        self._lines[key] = as_compressed(raw)
-        if key.kind == POD_OBJECT:
-            pod = read_pod(raw)
-            if pod.waits:
-                self._waiting[key] = PodDecision(raw, "", tried=bool(pod.scheduled_condition.message))
-            if pod.node:
-                return raw
-        kept = self._read(key, raw, 0)
-        if kept is not None:
-            self._kept[key] = kept
-        return raw
+    def _first(self, objects: Iterable[Raw], partly_read: list[ObjectChange]) -> Iterator[Raw]:
+        """Take the objects that were there when the log began; yield those that can be read, and list the others."""
+        for raw in objects:
+            key = ObjectRef.of(raw).key
+            self._lines[key] = self._compression.compressed(key.kind, raw)
+            if key.kind == LEASE_KIND:
+                self._hold(raw)
+            elif key.kind == NODE_KIND:
+                self._created[key.name] = _creation(raw), 0
+            elif key.kind == POD_OBJECT and not (pod := read_pod(raw)).node:
+                self._waiting[key] = PodDecision(
+                    raw, "", tried=bool(pod.scheduled_condition.message) and not pod.scheduling_gates
+                )
+            kept, is_readable = self._read(raw)
+            if not isinstance(kept, BoundPod):  # Those are taken from the snapshot, in which Pods share what is equal.
+                _put(self._kept, key, kept)
+            if is_readable:
+                yield raw
+            elif kept is not None:
+                partly_read.append(ObjectChange(key.namespace, key.name, None, kept))
 
-    def _read(self, key: ObjectKey, raw: Raw, version: int) -> Kept | None:
-        """Return what a snapshot keeps of an object; of one that has a field of a wrong type, what there is of it."""
-        if key.kind == NODE_KIND and key.name not in self._created:
-            self._created[key.name] = texts_at(raw, "metadata.creationTimestamp")[0], version
-        if key.kind == LEASE_KIND:
-            self._hold(raw)
-            return None
+    def _read(self, raw: Raw) -> tuple[Kept | None, bool]:
+        """Return what a snapshot keeps of an object, and whether each field has the right type."""
         try:
-            return read_kept(raw, self._features)[2]
+            return read_kept(raw, self._features)[2], True
         except SnapshotError as error:
             self.unreadable += 1
-            return error.kept
+            return error.kept, False
 
     def _hold(self, raw: Raw, seconds: float = 0.0) -> None:
         (holder,) = texts_at(raw, "spec.holderIdentity")
-        if self._holder not in ("", holder):
+        if self._holder not in (None, holder):
             self._taken_over.append(seconds)
         self._holder = holder
 
@@ -126,11 +134,11 @@ class Verifier:
         if key.kind == LEASE_KIND:
             self._hold(raw, event.seconds)
             return
-        kept = None if deleted else self._read(key, raw, event.version)
+        kept = None if deleted else self._read(raw)[0]
         decision = self._decided(key, raw, event) if key.kind == POD_OBJECT else None
         if isinstance(kept, NominatedPod) and key in self._assumed:
             kept = kept.pod  # It is on its node already, for kube-scheduler.
-        line = None if deleted else as_compressed(raw)
+        line = None if deleted else self._compression.compressed(key.kind, raw)
         entry = LogEntry(event.seconds, event.version, key, kept, line, decision)
         if self._ahead and self._ahead[-1].version > entry.version:
             insort(self._ahead, entry, key=lambda other: other.version)
@@ -144,8 +152,10 @@ class Verifier:
         self._assumed.discard(key)
         if event.type == DELETED_EVENT:
             return None
+        if event.type == ADDED_EVENT:
+            return self._new_pod(key, raw, event)
         if before is None:
-            return self._first_seen(key, raw, event)
+            return None
         decision = read_decision(before.pod, raw, nominates_before_binding=self._features.nominates_before_binding)
         if not pod.node:
             refused = decision is not None and not decision.node
@@ -158,15 +168,13 @@ class Verifier:
         decision = decision._replace(queued=before.queued, tried=before.tried)
         return decision._replace(passed_over=reason_to_pass_over(decision, self._profiles))
 
-    def _first_seen(self, key: ObjectKey, raw: Raw, event: WatchEvent) -> PodDecision | None:
+    def _new_pod(self, key: ObjectKey, raw: Raw, event: WatchEvent) -> PodDecision | None:
         """Take a new Pod; return a decision that is not compared if kube-scheduler does not look at it."""
         pod = read_pod(raw)
-        if not pod.node:
-            self._waiting[key] = PodDecision(raw, "", queued=event.version)
-            return PodDecision(raw, "", passed_over=HAS_GATES) if pod.scheduling_gates else None
-        if key in self._kept or any(entry.key == key for entry in self._ahead):
-            return None
-        return PodDecision(raw, pod.node, passed_over=CREATED_BOUND)
+        if pod.node:
+            return PodDecision(raw, pod.node, passed_over=CREATED_BOUND)
+        self._waiting[key] = PodDecision(raw, "", queued=event.version)
+        return PodDecision(raw, "", passed_over=HAS_GATES) if pod.scheduling_gates else None
 
     def judged(self, until: float, may_judge: Callable[[], bool] = lambda: True) -> Iterator[Judged]:
         """Yield the judgement of each decision up to the time `until`, by what is known now."""
@@ -194,10 +202,14 @@ class Verifier:
         entry.before, entry.line_before = self._kept.get(key), self._lines.get(key)
         _put(self._kept, key, entry.kept)
         _put(self._lines, key, entry.line)
-        if entry.line is None and key.kind == NODE_KIND:
-            self._created.pop(key.name, None)
+        if key.kind == NODE_KIND:
+            if entry.line is None:
+                self._created.pop(key.name, None)
+            elif entry.line_before is None:
+                self._created[key.name] = _creation(self._compression.object(key.kind, entry.line)), entry.version
         while self._behind and self._behind[0].seconds < entry.seconds - WINDOW:
             self._behind.popleft()
+        self._stir(entry)
         if entry.before == entry.kept:
             return
         self._behind.append(entry)
@@ -209,14 +221,26 @@ class Verifier:
         else:
             self._used_in(self._snapshot, [change])
 
+    def _stir(self, entry: LogEntry) -> None:
+        """Note on which nodes something has happened: kube-scheduler looks at them before its next decision."""
+        before, after = entry.before, entry.kept
+        if entry.key.kind == NODE_KIND:
+            self._images.change(*[kept.images if isinstance(kept, Node) else () for kept in (before, after)])
+            self._images.happen(entry.key.name)
+            if after is None:
+                self._images.forget(entry.key.name)
+        for kept in (before, after):
+            if isinstance(kept, BoundPod):
+                self._images.happen(kept.node)
+
     def _judge(self, entry: LogEntry, decision: PodDecision) -> Judged:
+        self._images.look()
         ahead = list(takewhile(lambda other: other.seconds <= entry.seconds + WINDOW, self._ahead))
         window = Window(entry, tuple(self._behind), ahead, self._kept)
-        order = partial(tree_order, self._snapshot.nodes, self._created)
-        return judge(window, partial(self._compute, decision), order)
+        return judge(window, partial(self.compute, decision), partial(tree_order, created=self._created))
 
-    def _compute(self, decision: PodDecision, overlay: Overlay) -> ComputedDecision:
-        """Return what is computed of a decision in a state."""
+    def compute(self, decision: PodDecision, overlay: Overlay = NO_CHANGES) -> ComputedDecision:
+        """Return what is computed of a decision in a state; it holds until the next is asked for."""
         changes = [ObjectChange(key.namespace, key.name, self._kept.get(key), kept) for key, kept in overlay.items()]
         snapshot = self._snapshot
         for change in changes:
@@ -243,20 +267,28 @@ class Verifier:
 
     def objects(self, judged: Judged) -> Iterator[Raw]:
         """
-        Yield the objects of the first state of the decision that was judged last, as they are in the log.
+        Yield the objects of the first state of the decision that was judged last.
 
-        In the first state some Pods are assumed already, and others are not yet.
+        They are as they are in the log, but that each Pod has the node on which it is assumed.
         """
-        instead = {entry.key: entry.line for entry in self._ahead if entry.key in judged.first}
-        instead |= {entry.key: entry.line_before for entry in self._behind if entry.key in judged.first}
-        for key in {**self._lines, **instead}:
-            line = instead.get(key, self._lines.get(key))
-            if line is not None:
-                yield json.loads(zlib.decompress(line))
+        first = judged.first
+        lines = dict(self._lines)
+        for entry in reversed(self._ahead):
+            if entry.key in first and entry.kept == first[entry.key]:
+                _put(lines, entry.key, entry.line)
+        for entry in self._behind:
+            if entry.key in first and entry.before == first[entry.key]:
+                _put(lines, entry.key, entry.line_before)
+        for key, line in lines.items():
+            raw: Any = self._compression.object(key.kind, line)
+            kept = first[key] if key in first else self._kept.get(key)
+            if isinstance(kept, BoundPod):
+                raw["spec"]["nodeName"] = kept.node
+            yield raw
 
 
-def as_compressed(raw: Raw) -> bytes:
-    return zlib.compress(json.dumps(raw).encode(), 1)
+def _creation(raw: Raw) -> str:
+    return texts_at(raw, "metadata.creationTimestamp")[0]
 
 
 def _put(values: dict[ObjectKey, ValueT], key: ObjectKey, value: ValueT | None) -> None:

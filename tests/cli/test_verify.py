@@ -1,0 +1,216 @@
+"""evenkeel verify: what it says of a log, its exit codes, and the files of what differs."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.apiserver import ApiServer
+from tests.support.decisions import NODES, Log, recorded, right, wrong
+from webhook.cli import verify
+from webhook.loading import inputs, observing
+
+TABLE = """\
+3 of 3 decisions of kube-scheduler v1.37.1 agree with what is computed, in 2 s.
+
+                   compared  agree  differ  power
+all                       3      3       0   0.50
+a node was chosen         2      2       0   0.50
+no node was found         1      1       0
+
+power: the share of the nodes that pass which would have been called wrong, on average.
+"""
+
+
+@pytest.fixture
+def replay(run, tmp_path):
+    def ask(*logs, options="", **fields):
+        recorded(tmp_path / "day.jsonl.gz", *logs, **fields)
+        return run(f"verify --replay day.jsonl.gz {options}")
+
+    return ask
+
+
+def test_a_log_in_which_all_agree(replay):
+    assert (0, TABLE, "") == replay(right())
+
+
+def test_a_decision_that_differs_is_told_with_a_file_and_the_command_that_shows_it(replay, run):
+    code, out, _ = replay(wrong())
+
+    assert 1 == code
+    assert [
+        "differs: pod/tiny -n shop: kube-scheduler chose a1",
+        "  computed: a1 passes; a2 would be taken, with a higher score",
+        "  evenkeel explain pod/tiny -n shop --cluster verify-out/0001.jsonl.gz",
+        "3 of 4 decisions of kube-scheduler v1.37.1 agree with what is computed, in 2 s.",
+    ] == out.splitlines()[:4]
+
+    explained = run(out.splitlines()[2].split()[1:])
+    assert 0 == explained.code
+    assert "Nodes that pass, the best scores first: a2 (" in explained.out
+
+
+def test_the_file_of_a_case_replaces_none(replay):
+    replay(wrong())
+    out = replay(wrong(), options="--cases verify-out").out
+
+    assert "verify-out/0002.jsonl.gz" in out
+    assert ["0001.jsonl.gz", "0002.jsonl.gz"] == sorted(file.name for file in Path("verify-out").iterdir())
+
+
+def test_at_most_so_many_files_are_written(replay, monkeypatch):
+    monkeypatch.setattr(verify, "MOST_CASES", 1)
+    code, out, _ = replay(wrong(), wrong(), options="-o json")
+    differences = json.loads(out)["differences"]
+
+    assert (1, ["verify-out/0001.jsonl.gz", ""]) == (code, [each["file"] for each in differences])
+    assert [] == differences[1]["command"]
+
+
+def test_the_options_by_which_it_was_computed_are_in_the_command(replay):
+    out = replay(wrong(), options="--kubernetes-version 1.36").out
+
+    assert "--cluster verify-out/0001.jsonl.gz --kubernetes-version 1.36" in out
+
+
+def test_decisions_of_one_namespace(replay):
+    log = wrong()
+    log.create("elsewhere", namespace="bank")
+    log.bind("elsewhere", "a2")
+
+    assert [4, 1, 5] == [
+        json.loads(replay(log, options=f"-o json {of}").out)["compared"] for of in ("-n shop", "-n bank", "-A")
+    ]
+    assert (
+        "1 of 1 decision of kube-scheduler v1.37.1 in the namespace bank agrees" in replay(log, options="-n bank").out
+    )
+
+
+def test_nothing_could_be_compared(replay):
+    code, out, _ = replay(Log())
+
+    assert (3, "No decision of kube-scheduler v1.37.1 could be compared in 0 s.\n") == (code, out)
+
+
+def test_what_is_not_compared_is_told_by_its_reason(replay):
+    log = Log()
+    log.create("static", nodeName="a1")
+    log.create("other", schedulerName="volcano")
+    log.bind("other", "a1")
+    code, out, _ = replay(log)
+
+    assert (3, "Not compared: 1 another scheduler, 1 created with a nodeName.") == (code, out.splitlines()[1])
+
+
+def test_a_log_with_a_gap_is_judged_on_both_sides(replay):
+    out = replay(right(), right()).out
+
+    assert out.startswith("6 of 6 decisions")
+    assert "note: The log was interrupted once; what was decided meanwhile was not seen." == out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("resource", ["nodes", "pods"])
+def test_nodes_and_pods_are_needed(replay, resource):
+    code, out, err = replay(right(), missing={resource: "403 forbidden"})
+
+    assert (2, "") == (code, out)
+    assert err.startswith(f"evenkeel: {resource} cannot be listed: 403 forbidden; ")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--for 1x", '--for: found "1x", wanted a time such as 90s, 15m or 1h'),
+        ("--for 0s", '--for: found "0s", wanted a time such as 90s, 15m or 1h'),
+        ("--replay gone.gz", "gone.gz: No such file or directory"),
+        ("--replay day --for 1h", "--for: found --replay, which asks no cluster; leave out one of the two"),
+        ("--replay day --record b", "--record: found --replay, which asks no cluster; leave out one of the two"),
+        (
+            "--replay day",
+            'day: line 1: found "apiVersion: v1", wanted what evenkeel verify --record writes; record first',
+        ),
+        ("--kubernetes-version x --kubeconfig gone", '--kubernetes-version: found "x", wanted a version such as 1.37'),
+    ],
+)
+def test_bad_input_is_one_line(run, options, said):
+    code, out, err = run(f"verify {options}", day="apiVersion: v1\n")
+
+    assert (2, "", f"evenkeel: {said}\n") == (code, out, err)
+
+
+@pytest.fixture
+def live(run, monkeypatch):
+    """The command, beside an API server with nodes; it is over once that has told everything."""
+    api = ApiServer()
+    api.put(*NODES)
+    monkeypatch.setattr(observing, "JUDGING_DELAY", 0.1)
+    monkeypatch.setattr(inputs, "client", lambda *_, **__: connected(api))
+    yield run, api
+    api.stop()
+
+
+def connected(api):
+    from tests.support.watching import configured
+    from webhook.cluster.client import Client
+
+    return Client(lambda: configured(api.url))
+
+
+def telling(api, log):
+    """Let the API server tell a log while the command shows its progress, once it has listed everything."""
+    events = iter(log.events)
+
+    def show(_):
+        for event in events:
+            api.put(event.raw)
+
+    return show
+
+
+def test_a_live_cluster_is_watched_and_recorded_and_judged_alike_again(live, monkeypatch):
+    run, api = live
+    told = telling(api, wrong())
+    monkeypatch.setattr(verify, "line", lambda: shown(told))
+    code, out, err = run("verify --for 1s --record day.gz")
+    again = run("verify --replay day.gz --cases again")
+
+    assert (1, "") == (code, err)
+    assert out.splitlines()[4:] == again.out.splitlines()[4:]
+    assert "all                       4      3       1   0.50" in out
+
+
+def test_ctrl_c_prints_what_was_seen(live, monkeypatch):
+    run, api = live
+    told = telling(api, right())
+    end = time.monotonic() + 1
+
+    def show(text):
+        told(text)
+        if time.monotonic() > end:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(verify, "line", lambda: shown(show))
+    code, out, _ = run("verify")
+
+    assert (0, "3 of 3 decisions") == (code, out[:16])
+
+
+class shown:
+    def __init__(self, show):
+        self.show = show
+
+    def __enter__(self):
+        return self.show
+
+    def __exit__(self, *_):
+        pass
+
+
+def test_a_file_that_cannot_be_written_is_one_line(run, tmp_path):
+    code, _, err = run(f"verify --record {tmp_path}")
+
+    assert (2, f"evenkeel: {tmp_path}: Is a directory\n") == (code, err)

@@ -1,0 +1,215 @@
+"""Which states kube-scheduler may have seen: what the queue says first, and then what else the log leaves open."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.logs import waiting
+from webhook.objects.references import ObjectKey
+from webhook.scheduler.counts import BoundPod
+from webhook.scheduler.snapshot import Namespace, NominatedPod, Service
+from webhook.verification.decision import CREATED_BOUND, OTHER_SCHEDULER, PodDecision
+from webhook.verification.states import (
+    EARLIER,
+    LATER,
+    MOST_TOGETHER,
+    LogEntry,
+    Move,
+    Window,
+    first_state,
+    leaves_queue_first,
+    moves,
+    other_states,
+)
+
+HERE, THERE = BoundPod((), "n1"), BoundPod((), "n2")
+OWN = "own"
+
+
+def key(name, kind="Pod"):
+    return ObjectKey("", kind, "shop", name)
+
+
+def decided(version, name, *, queued=0, priority=0, tried=False, passed_over="", before=None, kept=HERE, node="n1"):
+    """The entry by which a Pod gets a node."""
+    pod = waiting(name, priority=priority)
+    decision = PodDecision(pod, node, queued=queued, tried=tried, passed_over=passed_over)
+    return LogEntry(version / 10, version, key(name), kept, b"", decision, before, b"")
+
+
+def changed(version, name, before, kept, kind="Pod"):
+    """The entry by which an object changes, without a decision."""
+    return LogEntry(version / 10, version, key(name, kind), kept, b"", None, before, b"")
+
+
+def window(own, *others):
+    """The log around a decision; what is kept right before it is what the entries behind have left."""
+    behind = [entry for entry in others if entry.version < own.version]
+    last = {entry.key: entry.kept for entry in behind}
+    there = {key: kept for key, kept in last.items() if kept is not None}
+    return Window(own, behind, [entry for entry in others if entry.version > own.version], there)
+
+
+def overlays(window, is_relevant=lambda _: True):
+    """The other states of one move, in their order."""
+    first = first_state(window)
+    return [move.overlay for move in moves(window, first, is_relevant)]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "own", "first"),
+    [
+        pytest.param({"queued": 5}, {"queued": 6}, True, id="came first"),
+        pytest.param({"queued": 6}, {"queued": 5}, False, id="came later"),
+        pytest.param({"queued": 5, "priority": 9}, {"queued": 6}, True, id="came first, and is more important"),
+        pytest.param({"queued": 6, "priority": -9}, {"queued": 5}, False, id="came later, and is less important"),
+        pytest.param({"queued": 6, "priority": 9}, {"queued": 5}, None, id="came later, and is more important"),
+        pytest.param({"queued": 5, "priority": -9}, {"queued": 6}, None, id="came first, and is less important"),
+        pytest.param({"queued": 0}, {"queued": 5}, True, id="was there at first"),
+        pytest.param({"queued": 0}, {"queued": 0}, None, id="both were there at first"),
+        pytest.param({"queued": 5, "tried": True}, {"queued": 6}, None, id="was tried"),
+        pytest.param({"queued": 5}, {"queued": 6, "tried": True}, None, id="own was tried"),
+    ],
+)
+def test_the_queue_is_in_the_order_of_priority_and_then_of_coming(theirs, own, first):
+    assert first is leaves_queue_first(decided(7, "a", **theirs), decided(8, OWN, **own))
+
+
+def test_without_a_decision_nobody_knows_the_order():
+    assert leaves_queue_first(changed(7, "a", None, HERE), decided(8, OWN)) is None
+
+
+def test_pods_before_it_in_the_queue_are_assumed_first_and_those_behind_it_are_not():
+    own = decided(20, OWN, queued=5)
+    behind = [decided(18, "behind-came-later", queued=6), decided(19, "behind-came-first", queued=4)]
+    ahead = [decided(21, "ahead-came-later", queued=6), decided(22, "ahead-came-first", queued=4)]
+
+    state = first_state(window(own, *behind, *ahead))
+
+    assert {key("behind-came-later"): None, key("ahead-came-first"): HERE} == state
+
+
+@pytest.mark.parametrize("passed_over", [OTHER_SCHEDULER, CREATED_BOUND])
+def test_a_pod_that_another_places_is_where_the_log_has_it(passed_over):
+    entries = decided(19, "a", queued=6, passed_over=passed_over), decided(21, "b", queued=4, passed_over=passed_over)
+
+    assert {} == first_state(window(decided(20, OWN, queued=5), *entries))
+
+
+def test_a_pod_that_is_nominated_by_preemption_is_so_in_the_order_of_the_queue():
+    waits = NominatedPod("shop", "a", HERE)
+    own = decided(20, OWN, queued=5)
+    nominates = decided(21, "a", queued=4, kept=waits, node="")
+    loses = decided(19, "a", queued=6, before=waits, kept=None, node="")
+
+    assert {key("a"): waits} == first_state(window(own, nominates))
+    assert {key("a"): waits} == first_state(window(own, loses))
+    assert {} == first_state(window(own, decided(21, "a", queued=4, kept=None, node="")))  # It was only refused.
+
+
+def test_a_pod_of_the_same_name_that_is_made_again_is_assumed_or_not_by_its_next_place():
+    """It was placed, deleted, made again, and placed again: the next place, and the last one, are what counts."""
+    own = decided(20, OWN, queued=12)
+    behind = [decided(15, "db-0", queued=14), changed(16, "db-0", HERE, None)]
+    ahead = [decided(22, "db-0", queued=11, kept=THERE), changed(23, "db-0", THERE, None)]
+    ahead.append(decided(25, "db-0", queued=24, kept=HERE))
+
+    assert {key("db-0"): THERE} == first_state(window(own, *behind, *ahead))
+
+
+def test_the_decision_itself_is_never_changed():
+    own = decided(20, "db-0", queued=12)
+    others = [decided(15, "db-0", queued=14), decided(25, "db-0", queued=4), changed(18, "db-0", HERE, None)]
+
+    assert ({}, []) == (first_state(window(own, *others)), overlays(window(own, *others)))
+
+
+def test_events_are_not_seen_yet_by_kind_and_from_the_last_on():
+    old, new = Namespace("a", {}), Namespace("a", {"team": "x"})
+    entries = [
+        changed(15, "a", None, old, kind="Namespace"),
+        changed(16, "p", HERE, None),
+        changed(17, "a", old, new, kind="Namespace"),
+        changed(18, "q", None, THERE),
+    ]
+    name = key("a", "Namespace")
+
+    assert [{key("q"): None}, {name: old}, {key("q"): None, key("p"): HERE}, {name: None}] == overlays(
+        window(decided(20, OWN), *entries)
+    )
+
+
+def test_pods_whose_order_is_not_known_are_decided_later_or_earlier_together_and_alone():
+    own = decided(20, OWN, queued=5, tried=True)
+    behind = [decided(18, "a"), decided(19, "b")]
+    ahead = [decided(21, "c"), decided(22, "d")]
+    there = window(own, *behind, *ahead)
+
+    listed = [(move.sequence, dict(move.overlay)) for move in moves(there, first_state(there), lambda _: True)]
+
+    assert [
+        *((LATER, {key("b"): None}), (EARLIER, {key("c"): HERE})),
+        *((LATER, {key("b"): None, key("a"): None}), ("", {key("a"): None})),
+        *((EARLIER, {key("c"): HERE, key("d"): HERE}), ("", {key("d"): HERE})),
+    ] == listed
+
+
+def test_a_pod_that_came_after_the_decision_was_not_decided_earlier():
+    assert [] == overlays(window(decided(20, OWN, tried=True), decided(22, "a", queued=21)))
+
+
+def test_a_pod_whose_order_is_known_makes_no_other_state():
+    assert [] == overlays(window(decided(20, OWN, queued=5), decided(19, "a", queued=4), decided(21, "b", queued=6)))
+
+
+def test_what_is_not_relevant_makes_no_state_but_goes_along_with_what_is():
+    own = decided(20, OWN)
+    entries = changed(18, "near", THERE, None), changed(19, "far", HERE, None)
+    there = window(own, *entries)
+
+    assert [{key("far"): HERE, key("near"): THERE}] == overlays(there, lambda change: change.after == THERE)
+    assert [] == overlays(there, lambda _: False)
+
+
+def test_a_move_starts_from_the_first_state():
+    """The Pod is waiting in the first state already, though the log has it on a node."""
+    service = Service("a", {"app": "web"})
+    own = decided(20, OWN, queued=5)
+    later = decided(17, "late", queued=6)
+    told = changed(18, "b", None, HERE), changed(19, "a", None, service, kind="Service")
+    there = window(own, later, *told)
+    first = first_state(there)
+
+    assert [["a", "late"], ["b", "late"], ["a", "b", "late"]] == [
+        sorted(changed_key.name for changed_key in state)
+        for state in other_states(moves(there, first, lambda _: True), first)
+    ]
+
+
+def test_what_happened_to_a_pod_that_is_decided_later_makes_no_other_state():
+    there = window(decided(20, OWN, queued=5), decided(17, "a", queued=6), changed(18, "a", HERE, THERE))
+
+    assert [] == overlays(there)
+
+
+def move(name, sequence="", distance=1):
+    return Move(distance, sequence, {key(name): None})
+
+
+def test_two_moves_are_made_together_unless_they_are_of_one_sequence_or_object():
+    made = [move("a", "Pod"), move("b", "Pod"), move("c", LATER), move("a"), move("d")]
+    pairs = [{*state} for state in other_states(made, {})][len(made) :]
+
+    together = [("a", "c"), ("a", "d"), ("b", "c"), ("b", "a"), ("b", "d"), ("c", "a"), ("c", "d"), ("a", "d")]
+    assert [{key(name) for name in pair} for pair in together] == pairs
+
+
+def test_only_the_nearest_moves_are_made_together():
+    made = [move(f"p{number}") for number in range(MOST_TOGETHER + 4)]
+
+    states = [*other_states(made, {})]
+
+    assert len(made) + MOST_TOGETHER * (MOST_TOGETHER - 1) // 2 == len(states)
+    assert {key(f"p{number}") for number in range(MOST_TOGETHER)} == {
+        name for state in states[len(made) :] for name in state
+    }
