@@ -174,7 +174,7 @@ TABLES = {
         "skew": skew,
         "values": chart.table,
     },
-    **{"metrics": metrics.table, "reasons": metrics.reasons},
+    **{"metrics": metrics.table, "decisions": metrics.decisions, "reasons": metrics.reasons},
     "alerts": partial(metrics.alerts, "alerts.yaml"),
     "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
 }

@@ -33,6 +33,7 @@ cli
 policy_test.writing
 policy_test.running
 loading
+loading.verification_thread
 loading.observing
 loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
 loading.processes
@@ -177,7 +178,7 @@ USERS = {
     "msgspec": "cluster.decoding · cluster.reduction · serving.wire",
     "pathspec": "lint.gitignore",
     "pkgutil": "rules.__init__",
-    "prometheus_client": "render.skew_metrics · serving.metrics",
+    "prometheus_client": "render.decision_metrics · render.skew_metrics · serving.metrics",
     "urllib3": "cluster.client",
     "werkzeug": "serving.app · serving.health",
     "yaml": "cli.manifests · cli.policy · documents · render.applied",

@@ -11,7 +11,7 @@ from webhook.cluster.client import Client
 from webhook.cluster.recording import Recording
 from webhook.cluster.recording import read as read_recording
 from webhook.loading import observing
-from webhook.loading.observing import Observer, live
+from webhook.loading.observing import Observer, half_a_cpu, live
 from webhook.loading.observing import recorded as observed
 from webhook.loading.usage import UsageError
 from webhook.scheduler.profile import USUAL_PROFILES
@@ -92,3 +92,30 @@ def test_a_live_log_with_a_gap_is_two_sections_also_in_the_recording(tmp_path):
     api.stop()
 
     assert 2 == observer.sections == sum(1 for _ in read_recording(tmp_path / "log"))
+
+
+def test_a_tally_that_is_given_counts_on(tmp_path):
+    path = recorded(tmp_path / "log", wrong())
+    tally = observe(path).tally
+    observe(path, tally=tally)
+
+    assert (8, 2) == (tally.every.compared, tally.every.differ)
+
+
+def test_judging_takes_half_a_cpu_and_saves_no_more_than_some_seconds_of_it(monkeypatch):
+    clock = {"now": 1_000.0, "used": 70.0}
+    monkeypatch.setattr(observing, "monotonic", lambda: clock["now"])
+    may_judge = half_a_cpu(lambda: clock["used"])
+
+    def after(seconds, used):
+        clock["now"] += seconds
+        clock["used"] += used
+        return may_judge()
+
+    assert after(0, 0), "what was used before does not count"
+    assert after(10, 10), "5 s are left of the half, and 5 s in advance"
+    assert not after(1, 1)
+    assert after(1, 0)
+    assert after(3_600, 0)
+    assert not after(0, 5.1), "an hour of rest saves 5 s"
+    assert after(60, 29.8)

@@ -25,8 +25,9 @@ from tests.support.monitoring import (
 )
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
-from webhook.render import skew_metrics
+from webhook.render import decision_metrics, skew_metrics
 from webhook.render.skew_metrics import SKEW_METRICS, text
+from webhook.verification.tally import Tally
 
 BY_NODE = constraint(topologyKey="kubernetes.io/hostname", whenUnsatisfiable="ScheduleAnyway")
 WEB = [*ZONES, *deployment(constraint(), BY_NODE), *pods("a1", "a1", "b1", "")]
@@ -146,10 +147,11 @@ VARIABLES = {one["name"]: one["query"] for one in DASHBOARD["templating"]["list"
 
 @cache
 def served():
-    """What is served of workloads with constraints of their own, and with none but the scheduler's defaults."""
+    """What is served of decisions, of workloads with constraints of their own, and with the scheduler's alone."""
     shop = [*WEB, gated(), *deployment(name="search"), service(selector={"app": "search"})]
     found = report(*shop, of=policy(defaulting={"defaultingType": "System"}))
-    return described(text_string_to_metric_families(shown(found, 0, 0)))
+    decisions = decision_metrics.text(Tally(), 0).decode()
+    return described(text_string_to_metric_families(shown(found, 0, 0) + decisions))
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
@@ -178,7 +180,7 @@ def test_a_metric_or_label_of_another_name_is_found_in_a_query():
 def test_the_dashboard_shows_every_metric():
     shown = {name for target in targets_of(DASHBOARD).values() for name in metrics_of(target["expr"])}
 
-    assert {metric.name for metric in SKEW_METRICS} == shown
+    assert set(known(served())) == shown
 
 
 def test_a_legend_names_labels_that_are_kept():
@@ -216,6 +218,8 @@ WELL = {
     READ: "0+60x60",
     LEFT_OUT: "0x60",
     "evenkeel_report_failures_total": "0x60",
+    'evenkeel_decisions_compared_total{verdict="agree"}': "0+9x60",
+    'evenkeel_decisions_compared_total{verdict="differ"}': "3x60",
     # The skew of a rollout is gone before long, and that of a constraint that only wishes may remain.
     **spread("2x10 3x20 1x30", "3x60", "2x60", **HARD),
     **spread("2x60", "3x60", "1x60"),
@@ -236,6 +240,10 @@ CASES = {
     "a soft constraint in vain": (
         "EvenkeelWorkloadInOneDomain",
         spread("2x10 3x50", "3x60", "1x10 0x50"),
+    ),
+    "a decision that is not what is computed": (
+        "EvenkeelDecisionsDiffer",
+        {'evenkeel_decisions_compared_total{verdict="differ"}': "0x10 1x50"},
     ),
     "all is well": ("", {}),
 }

@@ -9,10 +9,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from contextlib import contextmanager
 
 import pytest
 
+from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import constraint
+from tests.support.decisions import NODES, wrong
 from tests.support.reporting import ZONES, deployment, pods, report
 from tests.support.serving import free_ports, until
 from webhook.serving.report_metrics import LATE, Exposed, ReportError
@@ -75,21 +78,58 @@ def test_what_else_is_asked(exposed, path, method, status):
     assert status == asked(exposed, path, method)[0]
 
 
+def test_further_metrics_are_asked_for_each_time(exposed):
+    texts = iter([b"a 1\n", b"a 2\n"])
+    exposed.further = lambda: next(texts)
+    first, second = (asked(exposed, "/metrics")[1] for _ in range(2))
+
+    assert first.removesuffix("a 1\n") == second.removesuffix("a 2\n") == exposed.body.decode()
+
+
 def test_it_serves_until_it_is_ended(tmp_path):
     (tmp_path / "dump").write_text(json.dumps(CLUSTER))
+    with serving(tmp_path, "--cluster", "dump") as metrics:
+        shown = metrics()
+
+    assert re.search(r"^evenkeel_workload_skew\{.*\} 2.0$", shown, re.MULTILINE)
+    assert "evenkeel_decisions" not in shown
+
+
+def test_with_verify_it_counts_the_decisions_of_kube_scheduler_too(tmp_path, capfd):
+    api = ApiServer()
+    api.put(*NODES)
+    kubeconfig(api.url, tmp_path)
+    with serving(tmp_path, "--kubeconfig", "kubeconfig", "--verify") as metrics:
+        until(lambda: any("leases" in path and "watch=1" in path for path in api.asked), "all to be watched")
+        for event in wrong().events:
+            api.put(event.raw)
+        until(lambda: 'compared_total{verdict="differ"} 1.0\n' in metrics(), "a decision that differs")
+        shown = metrics()
+    api.stop()
+
+    assert 'evenkeel_decisions_compared_total{verdict="agree"} 3.0\n' in shown
+    assert "evenkeel_report_failures_total 0.0\n" in shown
+    assert "evenkeel: differs: pod/tiny -n shop: kube-scheduler chose a1; computed: " in capfd.readouterr().err
+
+
+@contextmanager
+def serving(folder, *options):
+    """The command, once it has read the cluster: what it serves at /metrics; at the end it exits with 0."""
     (port,) = free_ports(1)
-    options = ["-A", "--cluster", "dump", "--metrics-bind", f"127.0.0.1:{port}"]
-    with subprocess.Popen([sys.executable, "-m", "webhook", "report", *options], cwd=tmp_path) as running:
+    command = [sys.executable, "-m", "webhook", "report", "-A", *options, "--metrics-bind", f"127.0.0.1:{port}"]
+
+    def metrics():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as response:
+            return response.read().decode()
+
+    with subprocess.Popen(command, cwd=folder) as running:
         try:
             until(lambda: status(port, "/healthz") == 200, "the first report")
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as response:
-                found = response.read().decode()
+            yield metrics
             running.send_signal(signal.SIGTERM)
             assert 0 == running.wait(20)
         finally:
             running.kill()
-
-    assert re.search(r"^evenkeel_workload_skew\{.*\} 2.0$", found, re.MULTILINE)
 
 
 def status(port, path):

@@ -8,6 +8,7 @@ Report what a policy would do to each workload of a cluster, and how its Pods ar
     evenkeel report -A --summary                               only the sums
     evenkeel report deployment/web -n shop
     evenkeel report -A --metrics-bind :9090                    skew as metrics, until it is ended
+    evenkeel report -A --metrics-bind :9090 --verify           and how often kube-scheduler is computed right
     evenkeel report -A -o openreports --apply                  the findings as OpenReports in the cluster
     evenkeel report -A -o html > spread.html                   a page, with pictures, and why Pods wait
 
@@ -23,9 +24,10 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from webhook.admission.decision import Outcome
 from webhook.loading import clusters, inputs, selection
@@ -45,6 +47,9 @@ from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting_pods import waiting
 from webhook.scheduler.profile import Profiles
+
+if TYPE_CHECKING:
+    from webhook.loading.verification_thread import VerificationThread
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
 OPENREPORTS = "openreports"
@@ -73,6 +78,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=60,
         help="how long to rest before the cluster is read again, for --metrics-bind (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="with --metrics-bind: judge what kube-scheduler decides, as evenkeel verify does, and count that, too",
     )
     inputs.add_policy_argument(parser, "the policy file to ask (default: the built-in policy, for what the rules find)")
     parser.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
@@ -108,7 +118,8 @@ def run(args: argparse.Namespace) -> int:
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
-        return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
+        verification = _verification(args, source, profiles, chosen.namespace) if args.verify else None
+        return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named), verification)
     report, known, inventory = _made(args, source, policies, profiles, chosen, named)
     of_nodes = policies.policy.notes_on(known.snapshot.nodes) if policies.in_force is not None else ()
     notes = (*_notes(args, chosen.namespace, report, known), *of_nodes)
@@ -192,13 +203,28 @@ def _check(args: argparse.Namespace, source: inputs.Source) -> None:
         raise UsageError(f"--apply: found -o {args.output}, wanted -o {OPENREPORTS}")
     if args.apply and not source.live:
         raise UsageError(f"--apply: found --cluster {source.cluster}, wanted --cluster live; leave it out to print")
+    if args.verify and args.metrics_bind is None:
+        raise UsageError("--verify: found no --metrics-bind, wanted one; evenkeel verify prints what it counts")
+    if args.verify and not source.live:
+        raise UsageError(f"--verify: found --cluster {source.cluster}, wanted --cluster live, where Pods are placed")
     if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
         wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
         raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
 
 
-def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
-    """Serve the metrics of reports until the process is ended."""
+def _verification(
+    args: argparse.Namespace, source: inputs.Source, profiles: Profiles, namespace: str
+) -> VerificationThread:
+    """Return a thread that judges the decisions of kube-scheduler, to be started."""
+    from webhook.loading.verification_thread import VerificationThread  # Only --verify needs it.
+
+    connect = partial(inputs.client, source=source, patience=inputs.PATIENCE)
+    return VerificationThread(connect, profiles, args.kubernetes_version, namespace)
+
+
+def _serve(args: argparse.Namespace, make: Callable[[], Made], verification: VerificationThread | None) -> int:
+    """Serve the metrics of reports, and of a `verification`, until the process is ended."""
+    from webhook.render import decision_metrics
     from webhook.serving.report_metrics import ReportError, serve
 
     def noted() -> tuple[Report, Sequence[str]]:
@@ -208,7 +234,13 @@ def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
             raise ReportError(str(error)) from error
         return made.report, made.known.notes
 
-    serve(listen("--metrics-bind", args.metrics_bind), args.metrics_interval, noted)
+    def further() -> bytes:
+        return decision_metrics.text(verification.tally, verification.failures) if verification is not None else b""
+
+    listener = listen("--metrics-bind", args.metrics_bind)
+    if verification is not None:
+        verification.start()
+    serve(listener, args.metrics_interval, noted, further)
     return 0
 
 

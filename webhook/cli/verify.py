@@ -15,16 +15,16 @@ Exit code 0: all agree, 1: some differ, 2: bad input, 3: nothing could be compar
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from time import monotonic, process_time
+from time import monotonic
 
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import CompressedLines, write
 from webhook.cluster.recording import Recording
 from webhook.loading import clusters, inputs, selection
-from webhook.loading.observing import ObservedSection, Observer, live, recorded
+from webhook.loading.observing import ObservedSection, Observer, half_a_cpu, live, recorded
 from webhook.loading.progress import line
 from webhook.loading.usage import UsageError
 from webhook.objects.times import duration
@@ -35,7 +35,6 @@ from webhook.verification.verifier import Verifier
 
 NOTHING_COMPARED = 3  # The exit code.
 MOST_CASES = 50
-CPU_SHARE, CPU_SECONDS = 0.5, 5.0  # What judging may take of a CPU, and what of that may be taken in advance.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             if args.output == selection.TEXT:
                 print(render.in_words(differences[-1], options), flush=True)
 
-    may_judge = (lambda: True) if args.replay else _half_a_cpu()
+    may_judge = (lambda: True) if args.replay else half_a_cpu()
     observer = Observer(profiles, args.kubernetes_version, namespace, may_judge=may_judge, on_judged=on_judged)
     with suppress(KeyboardInterrupt), _sections(args, source, seconds) as sections, line() as show:
         for section in sections:
@@ -135,18 +134,6 @@ def _recording(path: Path) -> Iterator[Recording]:
             yield recording
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-
-
-def _half_a_cpu() -> Callable[[], bool]:
-    """Return a function that says whether less than half a CPU was used since it was first asked."""
-    begun: tuple[float, float] | None = None
-
-    def may_judge() -> bool:
-        nonlocal begun
-        begun = begun or (monotonic(), process_time())
-        return process_time() - begun[1] <= CPU_SHARE * (monotonic() - begun[0]) + CPU_SECONDS
-
-    return may_judge
 
 
 def _write_case(folder: Path, judged: Judged, verifier: Verifier, contents: Contents) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from math import inf
 from pathlib import Path
-from time import monotonic
-from typing import NamedTuple
+from time import monotonic, process_time
+from typing import NamedTuple, cast
 
 from webhook.cluster.client import Client
 from webhook.cluster.cluster import Contents
@@ -33,6 +33,7 @@ from webhook.verification.watch_event import WatchEvent
 JUDGING_DELAY = 2.5
 NEEDED_RESOURCES = ("nodes", "pods")
 LISTENING_SECONDS = 0.2  # Seconds for which a live log is listened to at once.
+CPU_SHARE, CPU_SECONDS = 0.5, 5.0  # What judging may take of a CPU, and the most of that which is saved for later.
 
 
 class Heard(NamedTuple):
@@ -99,13 +100,32 @@ def recorded(path: Path) -> Iterator[ObservedSection]:
         yield ObservedSection(section.contents, partial(getattr, section, "version"), heard)
 
 
+def half_a_cpu(used: Callable[[], float] = process_time) -> Callable[[], bool]:
+    """
+    Return a function that says whether less than half a CPU was used since it was first asked.
+
+    `used` returns the seconds of a CPU.  Of what is left at one time, CPU_SECONDS at most may be used later.
+    """
+    left, last = CPU_SECONDS, cast(tuple[float, float] | None, None)
+
+    def may_judge() -> bool:
+        nonlocal left, last
+        now = monotonic(), used()
+        last = last or now
+        left = min(CPU_SECONDS, left + CPU_SHARE * (now[0] - last[0]) - (now[1] - last[1]))
+        last = now
+        return left >= 0
+
+    return may_judge
+
+
 class Observer:
     """
     Judges the decisions of a namespace, or of all if it is "", section by section.
 
     `version` is that of the cluster where the log does not tell it.  `may_judge` says whether there is time for it, and
-    `on_judged` is called with each judgement, while the verifier is at that place of the log.  UsageError if nodes or
-    Pods may not be listed.
+    `on_judged` is called with each judgement, while the verifier is at that place of the log.  `tally` counts on, where
+    one is given.  UsageError if nodes or Pods may not be listed.
     """
 
     def __init__(
@@ -116,10 +136,11 @@ class Observer:
         *,
         may_judge: Callable[[], bool] = lambda: True,
         on_judged: Callable[[Judged, Verifier], None] = lambda *_: None,
+        tally: Tally | None = None,
     ) -> None:
         self._profiles, self._version, self._namespace = profiles, version, namespace
         self._may_judge, self._on_judged = may_judge, on_judged
-        self.tally, self.seconds, self.sections, self.unreadable = Tally(), 0.0, 0, 0
+        self.tally, self.seconds, self.sections, self.unreadable = tally or Tally(), 0.0, 0, 0
         self.contents = Contents(iter(()), {})
         self._verifier: Verifier | None = None
 
