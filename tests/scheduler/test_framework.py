@@ -70,6 +70,17 @@ def test_two_plugins_that_leave_no_node_together():
     )
 
 
+@pytest.mark.parametrize(("nominated", "plugins"), [("n1", "NodeAffinity NodeResourcesFit"), ("", "NodeAffinity")])
+def test_what_refuses_the_nominated_node_is_named_with_what_leaves_out_others(nominated, plugins):
+    asked = cycle(node("n1", allocatable=SMALL), node("n2"), affinity=affinity(named("n1")), **BIG)
+    asked = replace(asked, pod=replace(asked.pod, nominated_node=nominated))
+
+    assert {
+        "n1": ("NodeResourcesFit", "Insufficient cpu", "Insufficient memory"),
+        "n2": ("", f"node(s) didn't satisfy plugin(s) [{plugins}]"),
+    } == refusals(asked)
+
+
 def test_the_message_counts_each_reason_and_sorts_as_text():
     tainted = [node(f"t{i}", taints=[INFRA]) for i in range(10)]
     full = [node(f"f{i}", allocatable={**SMALL, "pods": "0"}) for i in range(2)]

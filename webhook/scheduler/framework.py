@@ -181,7 +181,8 @@ class Framework:
     @cached_property
     def searched(self) -> NodeSet:
         """The nodes that PreFilter leaves."""
-        return self.cycle.snapshot.nodes.all & ~union(refusal.nodes for refusal in self._pre_filter)
+        rejected, left_out, _ = self._pre_filter
+        return self.cycle.snapshot.nodes.all & ~rejected.nodes & ~left_out
 
     @cached_property
     def usable(self) -> NodeSet:
@@ -258,14 +259,12 @@ class Framework:
             return Feasibility(0, (Refusal("", (str(error),), self.cycle.snapshot.nodes.all),), "", spread, str(error))
 
     def _feasibility(self, spread: Verdicts) -> Feasibility:
-        rejected, left_out = self._pre_filter
+        rejected, left_out, naming = self._pre_filter
         if rejected.reasons:
             return Feasibility(0, (rejected,), rejected.reasons[0], spread)
-        refusals = [left_out]
-        remaining = self.cycle.snapshot.nodes.all & ~left_out.nodes
-        for_nominated = list(self._refused_for_nominated(remaining))
-        refusals += for_nominated
-        remaining &= ~union(refusal.nodes for refusal in for_nominated)
+        remaining = self.cycle.snapshot.nodes.all & ~left_out
+        refusals = list(self._refused_for_nominated(remaining))
+        remaining &= ~union(refusal.nodes for refusal in refusals)
         for name in self.cycle.profile.filters:
             refused = list(self.plugin(name).refusals(remaining))
             refusals += refused
@@ -273,33 +272,35 @@ class Framework:
         if own := self._own_node(remaining):
             refusals.append(Refusal("", (OWN_NODE_PASSES,), remaining & ~own))
             remaining = own
+        # kube-scheduler tries the own node first, and adds what refuses it to the same set of names.
+        naming |= {refusal.plugin for refusal in refusals if self._own_node(refusal.nodes) and refusal.plugin}
+        refusals.insert(0, Refusal("", (_unsatisfied(naming),), left_out))
         return Feasibility(remaining, tuple([refusal for refusal in refusals if refusal.nodes]), "", spread)
 
     @cached_property
-    def _pre_filter(self) -> tuple[Refusal, Refusal]:
+    def _pre_filter(self) -> tuple[Refusal, NodeSet, frozenset[str]]:
         """
-        What rejects the Pod, without reasons if nothing does, and the nodes that are left out.
+        What rejects the Pod, without reasons if nothing does, the nodes that are left out, and the plugins that do so.
 
         upstream: framework.go:frameworkImpl.RunPreFilterPlugins (v1.37)
         """
         nodes, nothing = self.cycle.snapshot.nodes, Refusal("", (), 0)
         names: frozenset[str] | None = None
-        naming: list[str] = []
+        naming: set[str] = set()
         for kind in PLUGINS:
             if kind.name not in self.cycle.profile.pre_filters:
                 continue
             result = self.plugin(kind.name).pre_filter()
             if result.rejected:
-                return Refusal(kind.name, (result.rejected,), nodes.all), nothing
+                return Refusal(kind.name, (result.rejected,), nodes.all), 0, frozenset()
             if result.names is not None:
-                naming.append(kind.name)
+                naming.add(kind.name)
                 names = result.names if names is None else names & result.names
         if names is None:
-            return nothing, nothing
-        unsatisfied = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(naming))}]"
+            return nothing, 0, frozenset()
         if not names:
-            return Refusal("", (f"{unsatisfied} simultaneously",), nodes.all), nothing
-        return nothing, Refusal("", (unsatisfied,), nodes.all & ~nodes.named(names))
+            return Refusal("", (f"{_unsatisfied(naming)} simultaneously",), nodes.all), 0, frozenset()
+        return nothing, nodes.all & ~nodes.named(names), frozenset(naming)
 
     def prioritize(self, candidates: NodeSet) -> dict[str, dict[str, int]]:
         """
@@ -506,6 +507,11 @@ def message(cycle: Cycle, feasibility: Feasibility) -> str:
     if not number:
         return NO_NODES_AVAILABLE
     return f"0/{number} nodes are available: {feasibility.rejected or counted(feasibility.refusals)}."
+
+
+def _unsatisfied(plugins: Iterable[str]) -> str:
+    """Return what is said of the nodes that these plugins leave out."""
+    return f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
 
 
 def counted(refusals: Iterable[Refusal]) -> str:

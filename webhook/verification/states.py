@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import itemgetter
 from typing import NamedTuple
 
 from webhook.objects.references import ObjectKey
@@ -21,7 +22,8 @@ from webhook.scheduler.snapshot_changes import Kept, ObjectChange
 from webhook.verification.decision import PodDecision
 
 MOST_STATES = 64
-MOST_TOGETHER = 8  # The nearest moves, of which two are made together.
+MOST_TOGETHER = 10  # The nearest moves, of which two are made together.
+RANK_OF_TWO = 3  # Two moves are as far as one of so many times their ranks.
 EARLIER, LATER = "earlier", "later"
 Overlay = Mapping[ObjectKey, Kept | None]  # What a state keeps of objects in place of what the log says.
 
@@ -163,9 +165,13 @@ def moves(window: Window, first: Overlay, is_relevant: Callable[[ObjectChange], 
 
 
 def other_states(moves: Sequence[Move], first: Overlay) -> Iterator[Overlay]:
-    """Yield the other states: those of one move, and then of two of the nearest; the nearest moves first."""
-    for move in moves:
-        yield {**first, **move.overlay}
-    for move, other in combinations(moves[:MOST_TOGETHER], 2):
+    """
+    Yield the other states, the nearest first: those of one move, in their order, and among them those of two of the
+    nearest.  What two kinds tell may be late at the same time, long before much is late of one.
+    """
+    states = [(rank, move.overlay) for rank, move in enumerate(moves)]
+    for (rank, move), (other_rank, other) in combinations(enumerate(moves[:MOST_TOGETHER]), 2):
         if not (move.sequence and move.sequence == other.sequence) and move.overlay.keys().isdisjoint(other.overlay):
-            yield {**first, **move.overlay, **other.overlay}
+            states.append((RANK_OF_TWO * (rank + other_rank), {**move.overlay, **other.overlay}))
+    for _, overlay in sorted(states, key=itemgetter(0)):
+        yield {**first, **overlay}
