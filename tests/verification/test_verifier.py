@@ -244,6 +244,18 @@ def test_a_pod_whose_volumes_could_not_be_prepared_has_its_room_no_more():
     assert [("stored", AGREES), ("stored", GAVE_UP), ("other", AGREES)] == verdicts(log.judged())
 
 
+def test_a_pod_that_is_bound_elsewhere_than_it_was_assumed_is_another_decision():
+    stored, taken = waiting("stored", "7", **using("data")), running("n2", "4")
+    assumed = nominated(stored, "n2")
+    for meanwhile in ([], [stored]):
+        log = EventLog(*CLUSTER, *STORED).put(stored, assumed, after=5).delete(BUSY).put(taken, *meanwhile, after=5)
+        log.put(bound(meanwhile[-1] if meanwhile else assumed, "n1"), after=5)
+
+        assert [("stored", AGREES), ("stored", AGREES)] == verdicts(
+            judged for judged in log.judged() if judged.verdict != CREATED_BOUND
+        )
+
+
 def test_a_pod_that_preempts_others_keeps_its_room():
     low, high, other = bound(waiting("low", "8", priority=-1), "n2"), waiting("high", "7", priority=5), waiting("other")
     message = "0/2 nodes are available: 2 Insufficient cpu. "

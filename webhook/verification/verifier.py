@@ -147,8 +147,7 @@ class Verifier:
 
     def _decided(self, key: ObjectKey, raw: Raw, event: WatchEvent) -> PodDecision | None:
         """Return what kube-scheduler has decided of a Pod by an event, None for nothing."""
-        before, pod = self._waiting.pop(key, None), read_pod(raw)
-        was_assumed = key in self._assumed
+        before, pod, was_assumed = self._waiting.pop(key, None), read_pod(raw), key in self._assumed
         self._assumed.discard(key)
         if event.type == DELETED_EVENT:
             return None
@@ -157,6 +156,7 @@ class Verifier:
         if before is None:
             return None
         decision = read_decision(before.pod, raw, nominates_before_binding=self._features.nominates_before_binding)
+        was_assumed &= read_pod(before.pod).nominated_node == (pod.node or pod.nominated_node)
         if not pod.node:
             refused = decision is not None and not decision.node
             queued = event.version if read_pod(before.pod).scheduling_gates else before.queued
