@@ -223,6 +223,19 @@ def test_a_decision_for_which_there_is_no_time_is_counted_and_followed():
     assert verifier.skipped == 1
 
 
+@pytest.mark.parametrize("is_judged", [True, False])
+def test_kube_scheduler_looks_at_the_images_of_nodes_also_for_a_decision_for_which_there_is_no_time(is_judged):
+    image = {"status": {"images": [{"names": ["app:v1"], "sizeBytes": 900_000_000}]}}
+    a, b = waiting("a"), waiting("b", containers=[{"name": "app", "image": "app:v1"}])
+    log = EventLog(merged(node("n1"), image), node("n2"), node("n3")).put(a, bound(a, "n3"))
+    verifier = log.delete(bound(a, "n3")).put(merged(node("n2"), image)).put(b, bound(b, "n2"), after=3).verifier()
+    answers = iter((is_judged, True))
+    *_, judged = verifier.judged(inf, lambda: next(answers))
+
+    # It knows of n1 that one node has the image, and of n2 that two have it.
+    assert ("b", AGREES, 2 / 3) == (judged.decision.key[1], judged.verdict, judged.power)
+
+
 STORED = (claim("data", "pv"), volume("pv", of="data"), storage_class(), csi_node("n1", 25), csi_node("n2", 25))
 
 
@@ -242,6 +255,18 @@ def test_a_pod_whose_volumes_could_not_be_prepared_has_its_room_no_more():
     log.put(other, bound(other, "n2"), after=5)
 
     assert [("stored", AGREES), ("stored", GAVE_UP), ("other", AGREES)] == verdicts(log.judged())
+
+
+def test_a_pod_that_is_bound_elsewhere_than_it_was_assumed_is_another_decision():
+    stored, taken = waiting("stored", "7", **using("data")), running("n2", "4")
+    assumed = nominated(stored, "n2")
+    for meanwhile in ([], [stored]):
+        log = EventLog(*CLUSTER, *STORED).put(stored, assumed, after=5).delete(BUSY).put(taken, *meanwhile, after=5)
+        log.put(bound(meanwhile[-1] if meanwhile else assumed, "n1"), after=5)
+
+        assert [("stored", AGREES), ("stored", AGREES)] == verdicts(
+            judged for judged in log.judged() if judged.verdict != CREATED_BOUND
+        )
 
 
 def test_a_pod_that_preempts_others_keeps_its_room():

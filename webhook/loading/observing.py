@@ -153,7 +153,9 @@ class Observer:
         self.finish()
         contents = self.contents = section.contents
         known = inputs.given_features(self.kubernetes_version) if self.kubernetes_version else LATEST
-        verifier = Verifier(contents.objects, known, self._profiles, missing=lambda: contents.missing)
+        verifier = Verifier(
+            contents.objects, known, self._profiles, namespace=self._namespace, missing=lambda: contents.missing
+        )
         for resource in NEEDED_RESOURCES:
             if resource in contents.missing:
                 raise UsageError(f"{clusters.cannot_be_listed(resource, contents.missing[resource])}; {inputs.ASK}")
@@ -179,8 +181,7 @@ class Observer:
         if self._verifier is None:
             return
         for judged in self._verifier.judged(until, self._may_judge):
-            if self._namespace in ("", judged.decision.key[0]):
-                self.tally.add(judged)
-                self._on_judged(judged, self._verifier)
+            self.tally.add(judged)
+            self._on_judged(judged, self._verifier)
         self.tally.skipped += self._verifier.skipped
         self._verifier.skipped = 0

@@ -53,8 +53,8 @@ class PodDecision(NamedTuple):
 
     @property
     def is_of_others(self) -> bool:
-        """Whether something else than this kube-scheduler has chosen the node."""
-        return self.passed_over in (OTHER_SCHEDULER, CREATED_BOUND)
+        """Whether it is none of this kube-scheduler's."""
+        return self.passed_over in (OTHER_SCHEDULER, CREATED_BOUND, HAS_GATES)
 
     @property
     def priority(self) -> int:

@@ -56,9 +56,9 @@ class Verifier:
     """
     A log of a cluster, and the cluster at the place up to which it was judged.
 
-    `objects` were there when the log began; decisions up to the resourceVersion `version` are not judged.  `missing`
-    are the resources that may not be listed.  `skipped` counts the decisions that nobody had the time to judge,
-    `unreadable` the objects with a field of a wrong type.
+    `objects` were there when the log began; decisions up to the resourceVersion `version` are not judged, nor those
+    outside of `namespace` if that is not "".  `missing` are the resources that may not be listed.  `skipped` counts the
+    decisions that nobody had the time to judge, `unreadable` the objects with a field of a wrong type.
     """
 
     def __init__(
@@ -68,9 +68,10 @@ class Verifier:
         profiles: Profiles,
         *,
         version: int = 0,
+        namespace: str = "",
         missing: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        self._features, self._profiles, self.version = features, profiles, version
+        self._features, self._profiles, self.version, self._namespace = features, profiles, version, namespace
         self._kept: dict[ObjectKey, Kept] = {}
         self._compression = Compression()
         self._lines: dict[ObjectKey, bytes] = {}  # Each object in compressed form.
@@ -147,8 +148,7 @@ class Verifier:
 
     def _decided(self, key: ObjectKey, raw: Raw, event: WatchEvent) -> PodDecision | None:
         """Return what kube-scheduler has decided of a Pod by an event, None for nothing."""
-        before, pod = self._waiting.pop(key, None), read_pod(raw)
-        was_assumed = key in self._assumed
+        before, pod, was_assumed = self._waiting.pop(key, None), read_pod(raw), key in self._assumed
         self._assumed.discard(key)
         if event.type == DELETED_EVENT:
             return None
@@ -157,6 +157,7 @@ class Verifier:
         if before is None:
             return None
         decision = read_decision(before.pod, raw, nominates_before_binding=self._features.nominates_before_binding)
+        was_assumed &= read_pod(before.pod).nominated_node == (pod.node or pod.nominated_node)
         if not pod.node:
             refused = decision is not None and not decision.node
             queued = event.version if read_pod(before.pod).scheduling_gates else before.queued
@@ -180,13 +181,14 @@ class Verifier:
         """Yield the judgement of each decision up to the time `until`, by what is known now."""
         while self._ahead and self._ahead[0].seconds <= until:
             entry = self._ahead.popleft()
-            if entry.decision is not None and entry.version > self.version:
-                if entry.decision.passed_over:
-                    yield Judged(entry.decision, entry.decision.passed_over, entry.seconds)
-                elif self._is_taken_over(entry.seconds):
-                    yield Judged(entry.decision, TAKEN_OVER, entry.seconds)
+            decision = entry.decision
+            if decision is not None and not decision.is_of_others:
+                self._images.look()
+            if decision is not None and entry.version > self.version and self._namespace in ("", decision.key[0]):
+                if reason := decision.passed_over or (TAKEN_OVER if self._is_taken_over(entry.seconds) else ""):
+                    yield Judged(decision, reason, entry.seconds)
                 elif may_judge():
-                    yield self._judge(entry, entry.decision)
+                    yield self._judge(entry, decision)
                 else:
                     self.skipped += 1
             self._follow(entry)
@@ -234,7 +236,6 @@ class Verifier:
                 self._images.happen(kept.node)
 
     def _judge(self, entry: LogEntry, decision: PodDecision) -> Judged:
-        self._images.look()
         ahead = list(takewhile(lambda other: other.seconds <= entry.seconds + WINDOW, self._ahead))
         window = Window(entry, tuple(self._behind), ahead, self._kept)
         return judge(window, partial(self.compute, decision), partial(tree_order, created=self._created))
