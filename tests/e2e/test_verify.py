@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.churn import DECLARED_SINCE
+from tests.e2e.programs import version
 from tests.e2e.verifying import (
     ALONE,
     REFUSED,
@@ -32,6 +34,7 @@ from tests.support.commands import script
 from webhook.scheduler.profile import (
     FILTERS,
     NODE_AFFINITY,
+    NODE_DECLARED_FEATURES,
     NODE_NAME,
     NODE_PORTS,
     NODE_UNSCHEDULABLE,
@@ -48,8 +51,9 @@ PODS = int(os.environ.get("CHURN") or 850)
 FEW = 200  # Of so many decisions at least one shows what is wrong; of some plugins those in which they take part.
 PARTS_OF = {NODE_AFFINITY: NODE_AFFINITY_PART, NODE_PORTS: PORTS_PART}
 # NodeUnschedulable refuses what TaintToleration would refuse next, so that messages alone tell. kube-scheduler does not
-# look at a Pod with a nodeName.
+# look at a Pod with a nodeName, and no Pod asks for a feature of which the API server has not heard.
 FEW_PODS = (*REFUSED, NODE_UNSCHEDULABLE)
+NOT_ASKED = (NODE_NAME, *((NODE_DECLARED_FEATURES,) if version().minor < DECLARED_SINCE else ()))
 LEAST_POWER, LEAST_RATE = 0.5, 10  # decisions in a second
 
 
@@ -150,7 +154,7 @@ def test_a_wrong_weight_is_found(run, agreeing, plugin):
     assert differ and number <= FEW * differ
 
 
-@pytest.mark.parametrize("plugin", [name for name in FILTERS if name not in (*FEW_PODS, NODE_NAME)])
+@pytest.mark.parametrize("plugin", [name for name in FILTERS if name not in (*FEW_PODS, *NOT_ASKED)])
 def test_a_filter_that_is_left_out_is_found(run, agreeing, plugin):
     differ, number = rate(run.recording, agreeing, without(plugin), PARTS_OF.get(plugin, ""))
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from operator import itemgetter
 from typing import NamedTuple
 
 from webhook.objects.references import ObjectKey
@@ -173,5 +172,5 @@ def other_states(moves: Sequence[Move], first: Overlay) -> Iterator[Overlay]:
     for (rank, move), (other_rank, other) in combinations(enumerate(moves[:MOST_TOGETHER]), 2):
         if not (move.sequence and move.sequence == other.sequence) and move.overlay.keys().isdisjoint(other.overlay):
             states.append((RANK_OF_TWO * (rank + other_rank), {**move.overlay, **other.overlay}))
-    for _, overlay in sorted(states, key=itemgetter(0)):
+    for _, overlay in sorted(states, key=lambda state: state[0]):
         yield {**first, **overlay}
