@@ -18,13 +18,12 @@ import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from time import monotonic
 
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import CompressedLines, write
 from webhook.cluster.recording import Recording
 from webhook.loading import clusters, inputs, selection
-from webhook.loading.observing import ObservedSection, Observer, half_a_cpu, live, recorded
+from webhook.loading.observing import ObservedSection, Observer, half_a_cpu, live, over_after, recorded
 from webhook.loading.progress import line
 from webhook.loading.usage import UsageError
 from webhook.objects.times import duration
@@ -80,8 +79,7 @@ def run(args: argparse.Namespace) -> int:
             for section in sections:
                 for _ in observer.take(section):
                     show(render.progress(observer.tally))
-        observer.finish()
-    observed = Observation(observer.kubernetes_version, observer.seconds, namespace, _notes(observer))
+        observed = Observation(observer.kubernetes_version, observer.seconds, namespace, _notes(observer))
     if args.output == selection.JSON:
         print(render.as_json(observer.tally, observed, differences, options))
     else:
@@ -125,8 +123,8 @@ def _sections(
             yield recorded(args.replay)
             return
         recording = opened.enter_context(_recording(args.record)) if args.record is not None else None
-        client, end = inputs.client("verify", source, inputs.PATIENCE), monotonic() + (seconds or 0.0)
-        yield live(client, (lambda: False) if seconds is None else (lambda: monotonic() >= end), recording)
+        client = inputs.client("verify", source, inputs.PATIENCE)
+        yield live(client, (lambda: False) if seconds is None else over_after(seconds), recording)
 
 
 @contextmanager
