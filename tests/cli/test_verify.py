@@ -64,11 +64,13 @@ def test_the_file_of_a_case_replaces_none(replay):
 
 def test_at_most_so_many_files_are_written(replay, monkeypatch):
     monkeypatch.setattr(verify, "MOST_CASES", 1)
-    code, out, _ = replay(wrong(), wrong(), options="-o json")
-    differences = json.loads(out)["differences"]
+    code, out, _ = replay(wrong(), wrong())
 
-    assert (1, ["verify-out/0001.jsonl.gz", ""]) == (code, [each["file"] for each in differences])
-    assert [] == differences[1]["command"]
+    assert (1, 2, 1) == (code, out.count("differs: pod/tiny"), out.count("verify-out"))
+
+    out = json.loads(replay(wrong(), wrong(), options="-o json").out)
+
+    assert (2, ["verify-out/0002.jsonl.gz"]) == (out["differ"], [each["file"] for each in out["differences"]])
 
 
 def test_the_options_by_which_it_was_computed_are_in_the_command(replay):
@@ -181,6 +183,25 @@ def test_a_live_cluster_is_watched_and_recorded_and_judged_alike_again(live, mon
     assert (1, "") == (code, err)
     assert out.splitlines()[4:] == again.out.splitlines()[4:]
     assert "all                       4      3       1   0.50" in out
+
+
+def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer(live, replay, monkeypatch):
+    run, api = live
+    told = telling(api, right())
+    end = time.monotonic() + 1
+
+    def show(text):
+        told(text)
+        if time.monotonic() > end:
+            api.forbidden = {"pods"}
+            api.error(410)
+
+    monkeypatch.setattr(observing, "RELIST_SECONDS", 0)
+    monkeypatch.setattr(verify, "line", lambda: shown(show))
+    code, out, err = run("verify")
+
+    assert (0, "", "3 of 3 decisions") == (code, err, out[:16])
+    assert out.splitlines()[-1].startswith("note: The log ended before its time: pods cannot be listed: ")
 
 
 def test_ctrl_c_prints_what_was_seen(live, monkeypatch):

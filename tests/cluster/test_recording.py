@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
+from itertools import count
 
 import pytest
 
@@ -156,6 +158,46 @@ def test_of_a_process_that_is_killed_all_but_the_last_seconds_can_be_read(path, 
     out.add_events([])
     assert [(OBJECTS, EVENTS, 10, {})] == sections(path)
     out.__exit__()
+
+
+def interrupted(number):
+    """A trace that interrupts, as Ctrl-C does, before a line of what writes the file; 1 is the first."""
+    lines = count(1)
+
+    def trace(frame, event, _):
+        if frame.f_code.co_filename not in (recording.__file__, gzip.__file__):
+            return None
+        if event == "line" and next(lines) == number:
+            raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+def test_whenever_it_is_interrupted_the_file_is_a_whole_one_of_what_was_before(path, monkeypatch):
+    monkeypatch.setattr(recording, "FLUSH_SECONDS", 0.0)
+    numbers, before = [], sys.gettrace()
+    for number in count(1):
+        try:
+            with Recording(path) as out:
+                out.begin(OF_A_CLUSTER)
+                sys.settrace(interrupted(number))
+                for obj in OBJECTS:
+                    out.add_object(obj)
+                out.end_objects(10, {})
+                for event in EVENTS:
+                    out.add_events([event])
+                sys.settrace(before)
+        except KeyboardInterrupt:
+            ((objects, events, _, _),) = sections(path)
+            gzip.decompress(path.read_bytes())
+
+            assert (objects, events) == (OBJECTS[: len(objects)], EVENTS[: len(events)])
+            numbers.append(len(objects) + len(events))
+        else:
+            break
+
+    assert numbers[-1] == len(OBJECTS) + len(EVENTS)
 
 
 def line(value):

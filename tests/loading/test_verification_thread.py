@@ -23,6 +23,7 @@ DIFFERS = (
 @pytest.fixture
 def api(monkeypatch):
     monkeypatch.setattr(observing, "JUDGING_DELAY", 0.1)
+    monkeypatch.setattr(observing, "RELIST_SECONDS", 0)
     monkeypatch.setattr(verification_thread, "FIRST_PAUSE", 0.01)
     server = ApiServer()
     server.put(*NODES)

@@ -341,6 +341,12 @@ def test_the_objects_of_the_first_state_lead_to_what_was_said():
     assert is_said(judged, objects)
 
 
+def test_the_objects_of_a_state_are_those_of_a_dump():
+    log = EventLog(namespace(), *NODES, held_by("control-plane-1"))
+
+    assert {"Namespace", "Node"} == {raw["kind"] for raw in log.verifier().objects(Judged(PodDecision({}, ""), AGREES))}
+
+
 def test_an_assumed_pod_is_on_its_node_in_the_objects_of_a_state():
     stored, other = waiting("stored", "7", priority=-1, **using("data")), waiting("other")
     log = EventLog(*CLUSTER, *STORED).put(stored, nominated(stored, "n2")).put(other, bound(other, "n2"), after=5)

@@ -18,13 +18,12 @@ import argparse
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from time import monotonic
 
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import CompressedLines, write
 from webhook.cluster.recording import Recording
 from webhook.loading import clusters, inputs, selection
-from webhook.loading.observing import ObservedSection, Observer, half_a_cpu, live, recorded
+from webhook.loading.observing import ObservedSection, Observer, half_a_cpu, live, over_after, recorded
 from webhook.loading.progress import line
 from webhook.loading.usage import UsageError
 from webhook.objects.times import duration
@@ -63,25 +62,33 @@ def run(args: argparse.Namespace) -> int:
         inputs.given_features(args.kubernetes_version)
     namespace = selection.namespace(args, source, default="")
     options = [word for option in ("scheduler_config", "kubernetes_version") for word in _option(args, option)]
-    differences: list[Difference] = []
+    differences: list[Difference] = []  # The first of them, which have a file.
 
     def on_judged(judged: Judged, verifier: Verifier) -> None:
-        if judged.verdict == DIFFERS:
-            file = _write_case(args.cases, judged, verifier, observer.contents) if len(differences) < MOST_CASES else ""
-            differences.append(Difference(judged, file))
-            if args.output == selection.TEXT:
-                show("")
-                print(render.in_words(differences[-1], options), flush=True)
+        if judged.verdict != DIFFERS:
+            return
+        difference = Difference(judged)
+        if len(differences) < MOST_CASES:
+            difference = Difference(judged, _write_case(args.cases, judged, verifier, observer.contents))
+            differences.append(difference)
+        if args.output == selection.TEXT:
+            show("")
+            print(render.in_words(difference, options), flush=True)
 
     may_judge = (lambda: True) if args.replay else half_a_cpu()
     observer = Observer(profiles, args.kubernetes_version, namespace, may_judge=may_judge, on_judged=on_judged)
+    notes: list[str] = []
     with line() as show:
-        with suppress(KeyboardInterrupt), _sections(args, source, seconds) as sections:
-            for section in sections:
-                for _ in observer.take(section):
-                    show(render.progress(observer.tally))
-        observer.finish()
-    observed = Observation(observer.kubernetes_version, observer.seconds, namespace, _notes(observer))
+        try:
+            with suppress(KeyboardInterrupt), _sections(args, source, seconds) as sections:
+                for section in sections:
+                    for _ in observer.take(section):
+                        show(render.progress(observer.tally))
+        except UsageError as error:
+            if not observer.tally.every.compared:
+                raise
+            notes.append(f"The log ended before its time: {error}")
+        observed = Observation(observer.kubernetes_version, observer.seconds, namespace, [*_notes(observer), *notes])
     if args.output == selection.JSON:
         print(render.as_json(observer.tally, observed, differences, options))
     else:
@@ -125,8 +132,8 @@ def _sections(
             yield recorded(args.replay)
             return
         recording = opened.enter_context(_recording(args.record)) if args.record is not None else None
-        client, end = inputs.client("verify", source, inputs.PATIENCE), monotonic() + (seconds or 0.0)
-        yield live(client, (lambda: False) if seconds is None else (lambda: monotonic() >= end), recording)
+        client = inputs.client("verify", source, inputs.PATIENCE)
+        yield live(client, (lambda: False) if seconds is None else over_after(seconds), recording)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from webhook.objects.fields import Raw, as_mapping, integer
 from webhook.objects.reading import brief
 from webhook.verification.watch_event import ADDED_EVENT, DELETED_EVENT, MODIFIED_EVENT, WatchEvent
 
-FLUSH_SECONDS = 2.0
+FLUSH_SECONDS, MOST_UNWRITTEN = 2.0, 1 << 20  # Bytes of lines.
 # The parts of a section, by a member that only their lines have.
 _HEADER, _OBJECT, _LISTED, _EVENT_TIME = "header", "object", "listed", "seconds"
 _EVENT_TYPES = (ADDED_EVENT, MODIFIED_EVENT, DELETED_EVENT)
@@ -40,43 +40,55 @@ class Recording:
     """
     A recording that is written; what was written reaches the file after FLUSH_SECONDS.
 
-    OSError if it cannot be written.
+    It does so in gzip files one after the other, each by one write: an interrupt leaves a whole file.  OSError if it
+    cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = gzip.GzipFile(path, "wb", compresslevel=6, mtime=0)
+        self._file = path.open("wb", buffering=0)
+        self._lines, self._size = list[bytes](), 0
         self._flushed = monotonic()
 
     def __enter__(self) -> Recording:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        with self._file:
+            self._flush()
 
     def begin(self, contents: Contents) -> None:
         """Begin a section with the header of `contents`, whose objects need not have been gone through."""
-        self._file.write(json.dumps(header(contents._replace(missing={}), RECORDING_KIND)).encode() + b"\n")
+        self._write(json.dumps(header(contents._replace(missing={}), RECORDING_KIND)).encode() + b"\n")
+        self._flush()
 
     def add_object(self, raw: Raw) -> None:
         """Write an object of the section."""
-        self._file.write(as_line(raw))
+        self._write(as_line(raw))
 
     def end_objects(self, version: int, missing: Mapping[str, str]) -> None:
         """Write the resourceVersion of the lists, and what could not be listed; events follow."""
-        self._file.write(as_line({"listed": version, "missing": missing}))
+        self._write(as_line({"listed": version, "missing": missing}))
         self._flush()
 
     def add_events(self, events: Iterable[WatchEvent]) -> None:
         """Write events; to be called also when there are none, so that those before reach the file."""
         for event in events:
             fields = {"seconds": round(event.seconds, 3), "type": event.type, "version": event.version}
-            self._file.write(as_line({**fields, "object": event.raw}))
+            self._write(as_line({**fields, "object": event.raw}))
         if monotonic() - self._flushed >= FLUSH_SECONDS:
             self._flush()
 
+    def _write(self, line: bytes) -> None:
+        self._lines.append(line)
+        self._size += len(line)
+        if self._size > MOST_UNWRITTEN:
+            self._flush()
+
     def _flush(self) -> None:
-        self._file.flush()
-        self._flushed = monotonic()
+        lines, self._lines, self._size, self._flushed = self._lines, [], 0, monotonic()
+        unwritten = gzip.compress(b"".join(lines), compresslevel=6, mtime=0) if lines else b""
+        while unwritten:  # Of a full disk the system may take a part, and refuse the rest.
+            unwritten = unwritten[self._file.write(unwritten) :]
 
 
 class LogSection:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from math import inf
 from pathlib import Path
-from time import monotonic, process_time
+from time import monotonic, process_time, sleep
 from typing import NamedTuple, cast
 
 from webhook.cluster.client import Client
@@ -31,6 +30,7 @@ from webhook.verification.watch_event import WatchEvent
 
 # A decision is judged so many seconds after it is heard of: then all is known that kube-scheduler knew.
 JUDGING_DELAY = 2.5
+RELIST_SECONDS = 5.0  # A cluster is listed no more often than that, whatever its API server answers to a watch.
 NEEDED_RESOURCES = ("nodes", "pods")
 LISTENING_SECONDS = 0.2  # Seconds for which a live log is listened to at once.
 CPU_SHARE, CPU_SECONDS = 0.5, 5.0  # What judging may take of a CPU, and the most of that which is saved for later.
@@ -57,11 +57,13 @@ class ObservedSection(NamedTuple):
 
 def live(client: Client, is_over: Callable[[], bool], recording: Recording | None = None) -> Iterator[ObservedSection]:
     """
-    Yield the log of a cluster, until it `is_over`: one section, and another each time that the log has a gap.
+    Yield the log of a cluster: one section, and another each time that the log has a gap.
 
-    ClusterError if the API server does not answer, or refuses.
+    Once all is listed, it is asked whether the log `is_over`.  ClusterError if the API server does not answer, or
+    refuses.
     """
-    while not is_over():
+    over = False
+    while not over:
         watching = Watching(client)
         contents = watching.begin()
         if recording is not None:
@@ -71,6 +73,8 @@ def live(client: Client, is_over: Callable[[], bool], recording: Recording | Non
             yield ObservedSection(contents, partial(getattr, watching, "version"), _heard(watching, is_over, recording))
         finally:
             watching.stop()
+        while not (over := is_over()) and monotonic() - watching.begun < RELIST_SECONDS:
+            sleep(LISTENING_SECONDS)
 
 
 def _recorded(
@@ -82,22 +86,50 @@ def _recorded(
     recording.end_objects(watching.version, missing)
 
 
+def over_after(seconds: float) -> Callable[[], bool]:
+    """
+    Return a function that says whether so many seconds have passed since it was first asked, and those after which the
+    last decision in them can be judged.
+    """
+    end: float | None = None
+
+    def is_over() -> bool:
+        nonlocal end
+        end = end or monotonic() + seconds + JUDGING_DELAY
+        return monotonic() >= end
+
+    return is_over
+
+
 def _heard(watching: Watching, is_over: Callable[[], bool], recording: Recording | None) -> Iterator[Heard]:
+    """Yield what is heard of all kinds; while some kind is not heard of, what others do is kept back."""
+    events: list[WatchEvent] = []
     while not is_over():
         try:
-            events = watching.events(LISTENING_SECONDS)
+            events += watching.events(LISTENING_SECONDS)
         except LogInterrupted:
             return
+        if watching.problem:
+            continue
+        events.sort(key=lambda event: event.version)
         if recording is not None:
             recording.add_events(events)
         yield Heard(events, monotonic() - watching.begun - JUDGING_DELAY)
+        events = []
 
 
 def recorded(path: Path) -> Iterator[ObservedSection]:
-    """Yield the log in a recording; DumpError if it is none."""
+    """Yield the log in a recording, which is judged to its end; DumpError if it is none."""
     for section in read(path):
-        heard = (Heard((event,), event.seconds - JUDGING_DELAY) for event in section.events)
-        yield ObservedSection(section.contents, partial(getattr, section, "version"), heard)
+        yield ObservedSection(section.contents, partial(getattr, section, "version"), _read(section.events))
+
+
+def _read(events: Iterable[WatchEvent]) -> Iterator[Heard]:
+    last = 0.0
+    for event in events:
+        last = max(last, event.seconds)
+        yield Heard((event,), event.seconds - JUDGING_DELAY)
+    yield Heard((), last)
 
 
 def half_a_cpu(used: Callable[[], float] = process_time) -> Callable[[], bool]:
@@ -142,15 +174,13 @@ class Observer:
         self._may_judge, self._on_judged = may_judge, on_judged
         self.tally, self.seconds, self.sections, self.unreadable = tally or Tally(), 0.0, 0, 0
         self.contents = Contents(iter(()), {})
-        self._verifier: Verifier | None = None
 
     @property
     def kubernetes_version(self) -> str:
         return self._version or self.contents.kubernetes_version
 
     def take(self, section: ObservedSection) -> Iterator[None]:
-        """Judge a section; yields after each part of it."""
-        self.finish()
+        """Judge a section as far as it is heard; yields after each part of it."""
         contents = self.contents = section.contents
         known = inputs.given_features(self.kubernetes_version) if self.kubernetes_version else LATEST
         verifier = Verifier(
@@ -159,29 +189,18 @@ class Observer:
         for resource in NEEDED_RESOURCES:
             if resource in contents.missing:
                 raise UsageError(f"{clusters.cannot_be_listed(resource, contents.missing[resource])}; {inputs.ASK}")
-        self._verifier, verifier.version = verifier, section.version()
+        verifier.version = section.version()
         self.sections += 1
         begun = self.seconds
         yield
         for heard in section.heard:
             for event in heard.events:
                 verifier.add(event)
-            self._judge(heard.until)
-            self.seconds = max(self.seconds, begun + heard.until + JUDGING_DELAY)
+            for judged in verifier.judged(heard.until, self._may_judge):
+                self.tally.add(judged)
+                self._on_judged(judged, verifier)
+            self.tally.skipped += verifier.skipped
+            self.unreadable += verifier.unreadable
+            verifier.skipped = verifier.unreadable = 0
+            self.seconds = max(self.seconds, begun + heard.until)
             yield
-
-    def finish(self) -> None:
-        """Judge what was heard and not judged yet, as when the log ends."""
-        self._judge(inf)
-        if self._verifier is not None:
-            self.unreadable += self._verifier.unreadable
-        self._verifier = None
-
-    def _judge(self, until: float) -> None:
-        if self._verifier is None:
-            return
-        for judged in self._verifier.judged(until, self._may_judge):
-            self.tally.add(judged)
-            self._on_judged(judged, self._verifier)
-        self.tally.skipped += self._verifier.skipped
-        self._verifier.skipped = 0

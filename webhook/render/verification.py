@@ -168,7 +168,7 @@ def as_json(tally: Tally, observed: Observation, differences: Sequence[Differenc
                 "message": shown.judged.decision.message,
                 "computed": shown.judged.computed,
                 "file": shown.file,
-                "command": command(shown, options) if shown.file else [],
+                "command": command(shown, options),
             }
             for shown in differences
         ],

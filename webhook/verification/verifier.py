@@ -98,10 +98,11 @@ class Verifier:
         """Take the objects that were there when the log began; yield those that can be read, and list the others."""
         for raw in objects:
             key = ObjectRef.of(raw).key
-            self._lines[key] = self._compression.compressed(key.kind, raw)
             if key.kind == LEASE_KIND:
                 self._hold(raw)
-            elif key.kind == NODE_KIND:
+                continue
+            self._lines[key] = self._compression.compressed(key.kind, raw)
+            if key.kind == NODE_KIND:
                 self._created[key.name] = _creation(raw), 0
             elif key.kind == POD_OBJECT and not (pod := read_pod(raw)).node:
                 self._waiting[key] = PodDecision(
