@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -231,7 +232,30 @@ class shown:
         pass
 
 
-def test_a_file_that_cannot_be_written_is_one_line(run, tmp_path):
-    code, _, err = run(f"verify --record {tmp_path}")
+def test_a_file_that_cannot_be_written_is_one_line(live, tmp_path):
+    run, _ = live
+    for path, problem in ((tmp_path, "Is a directory"), (Path("/dev/full"), "No space left on device")):
+        code, _, err = run(f"verify --for 1s --record {path}")
 
-    assert (2, f"evenkeel: {tmp_path}: Is a directory\n") == (code, err)
+        assert (2, f"evenkeel: {path}: {problem}\n") == (code, err)
+
+
+@pytest.mark.usefixtures("live")
+def test_what_is_wrong_elsewhere_does_not_name_the_recording(tmp_path):
+    args = Namespace(replay=None, record=tmp_path / "day.gz")
+    with pytest.raises(BrokenPipeError), verify._sections(args, inputs.Source(), 1.0):
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_a_case_that_is_written_in_part_is_taken_away(replay, monkeypatch, error):
+    def fail(file, *_):
+        file.write(b"x")
+        raise error
+
+    monkeypatch.setattr(verify, "write", fail)
+    code, _, err = replay(wrong())
+
+    assert code in (1, 2)
+    assert "Traceback" not in err
+    assert [] == [*Path("verify-out").iterdir()]

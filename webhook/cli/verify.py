@@ -127,22 +127,13 @@ def _sections(
     args: argparse.Namespace, source: inputs.Source, seconds: float | None
 ) -> Iterator[Iterator[ObservedSection]]:
     """Yield the log of the cluster, or in the recording; errors in it are UsageErrors."""
-    with inputs.usage_errors(), ExitStack() as opened:
+    with inputs.usage_errors("verify"), ExitStack() as opened:
         if args.replay is not None:
             yield recorded(args.replay)
             return
-        recording = opened.enter_context(_recording(args.record)) if args.record is not None else None
+        recording = opened.enter_context(Recording(args.record)) if args.record is not None else None
         client = inputs.client("verify", source, inputs.PATIENCE)
         yield live(client, (lambda: False) if seconds is None else over_after(seconds), recording)
-
-
-@contextmanager
-def _recording(path: Path) -> Iterator[Recording]:
-    try:
-        with Recording(path) as recording:
-            yield recording
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
 
 
 def _write_case(folder: Path, judged: Judged, verifier: Verifier, contents: Contents) -> str:
@@ -154,8 +145,12 @@ def _write_case(folder: Path, judged: Judged, verifier: Verifier, contents: Cont
         folder.mkdir(parents=True, exist_ok=True)
         number = 1 + max((int(file.name[:4]) for file in folder.glob("[0-9][0-9][0-9][0-9].jsonl.gz")), default=0)
         path = folder / f"{number:04}.jsonl.gz"
-        with path.open("wb") as file:
-            write(file, contents, lines)
+        try:
+            with path.open("wb") as file:
+                write(file, contents, lines)
+        except BaseException:  # Also an interrupt leaves no part of a file.
+            path.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise UsageError(f"{error.filename or folder}: {error.strerror}") from error
     return str(path)

@@ -40,12 +40,13 @@ class Recording:
     """
     A recording that is written; what was written reaches the file after FLUSH_SECONDS.
 
-    It does so in gzip files one after the other, each by one write: an interrupt leaves a whole file.  OSError if it
+    It does so in gzip files one after the other, each by one write: an interrupt leaves a whole file.  DumpError if it
     cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("wb", buffering=0)
+        with naming_file(path):
+            self._path, self._file = path, path.open("wb", buffering=0)
         self._lines, self._size = list[bytes](), 0
         self._flushed = monotonic()
 
@@ -87,8 +88,9 @@ class Recording:
     def _flush(self) -> None:
         lines, self._lines, self._size, self._flushed = self._lines, [], 0, monotonic()
         unwritten = gzip.compress(b"".join(lines), compresslevel=6, mtime=0) if lines else b""
-        while unwritten:  # Of a full disk the system may take a part, and refuse the rest.
-            unwritten = unwritten[self._file.write(unwritten) :]
+        with naming_file(self._path):
+            while unwritten:  # Of a full disk the system may take a part, and refuse the rest.
+                unwritten = unwritten[self._file.write(unwritten) :]
 
 
 class LogSection:

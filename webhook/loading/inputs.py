@@ -37,6 +37,7 @@ DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
 NOT_JUDGED = "not-judged"  # What --fail-on of pending and simulate may name.
 LIVE = "live"  # Give a dump in a file of this name as ./live.
+LIVE_OPTION = f"--cluster {LIVE}"
 
 
 class Source(NamedTuple):
@@ -227,8 +228,8 @@ def _checked(objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, o
 
 
 @contextmanager
-def usage_errors() -> Iterator[None]:
-    """Raise errors of a dump, a recording or an API server as UsageError."""
+def usage_errors(option: str = LIVE_OPTION) -> Iterator[None]:
+    """Raise errors of a dump, a recording or an API server, for which `option` asks, as UsageError."""
     from webhook.cluster.client import ClusterError
 
     try:
@@ -236,10 +237,10 @@ def usage_errors() -> Iterator[None]:
     except DumpError as error:
         raise UsageError(str(error)) from error
     except ClusterError as error:
-        raise UsageError(f"--cluster live: {error}{_advice(error)}") from error
+        raise UsageError(f"{option}: {error}{_advice(error)}") from error
 
 
-def client(option: str = "--cluster live", source: Source = NO_CLUSTER, patience: float = 0.0) -> Client:
+def client(option: str = LIVE_OPTION, source: Source = NO_CLUSTER, patience: float = 0.0) -> Client:
     """Return a client of the cluster that kubectl uses; `option` asks for it, it asks again for `patience` seconds."""
     from webhook.cluster.client import Client, ClusterError, access  # Most commands need no cluster.
 
@@ -295,7 +296,7 @@ def _live_version(source: Source) -> str:
     except ClusterError as error:
         # Without a response, or without a login, no other request would be answered, either.
         advice = "; set --kubernetes-version" if error.status not in (0, HTTPStatus.UNAUTHORIZED) else _advice(error)
-        raise UsageError(f"--cluster live: {error}{advice}") from error
+        raise UsageError(f"{LIVE_OPTION}: {error}{advice}") from error
 
 
 def _advice(error: ClusterError) -> str:
@@ -341,7 +342,7 @@ def _live(source: Source, features: Features | None, watch_pods: bool) -> Snapsh
     try:
         return listed(client(source=source), watch_pods, features)
     except ClusterError as error:
-        raise UsageError(f"--cluster live: {error}{_advice(error)}") from error
+        raise UsageError(f"{LIVE_OPTION}: {error}{_advice(error)}") from error
 
 
 def _stdin() -> str:
