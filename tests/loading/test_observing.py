@@ -162,7 +162,7 @@ def test_while_a_kind_is_not_heard_of_nothing_is_judged(tells, tmp_path, monkeyp
     log.create("web")
     log.bind("web", "c1")
     events = [event._replace(seconds=0.01) for event in log.events]
-    told = Told([events[1:], *[[]] * 20, events[:1]], ["cut off"] * 21)
+    told = Told([events[1:], *[[]] * 20, events[:1]], ["cut off"] * 19)
     with Recording(tmp_path / "log") as out:
         observer = tells(told, 0.5, out)
     again = observe(tmp_path / "log")

@@ -102,14 +102,16 @@ def over_after(seconds: float) -> Callable[[], bool]:
 
 
 def _heard(watching: Watching, is_over: Callable[[], bool], recording: Recording | None) -> Iterator[Heard]:
-    """Yield what is heard of all kinds; while some kind is not heard of, what others do is kept back."""
-    events: list[WatchEvent] = []
+    """Yield what is heard; while a kind is not watched, and until it has caught up, what others do is kept back."""
+    events, kept_until = list[WatchEvent](), 0.0
     while not is_over():
         try:
             events += watching.events(LISTENING_SECONDS)
         except LogInterrupted:
             return
         if watching.problem:
+            kept_until = monotonic() + JUDGING_DELAY
+        if monotonic() < kept_until:
             continue
         events.sort(key=lambda event: event.version)
         if recording is not None:
