@@ -202,7 +202,7 @@ def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer
     code, out, err = run("verify")
 
     assert (0, "", "3 of 3 decisions") == (code, err, out[:16])
-    assert out.splitlines()[-1].startswith("note: The log ended before its time: pods cannot be listed: ")
+    assert out.splitlines()[-1].startswith("note: It ended early: pods cannot be listed: ")
 
 
 def test_ctrl_c_prints_what_was_seen(live, monkeypatch):

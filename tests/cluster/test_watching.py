@@ -74,9 +74,14 @@ def test_what_is_there_is_listed_whole_and_its_version_is_that_of_the_lists():
         assert [] == it.log.events(0)
 
 
-def test_an_older_list_of_another_api_server_does_not_lower_the_version():
+@pytest.mark.parametrize(
+    ("path", "version"),
+    [("/apis/storage.k8s.io/v1/volumeattachments", "7"), ("/apis/coordination.k8s.io/v1/leases", "99999999")],
+    ids=["an older list of another API server", "Leases in an etcd of their own"],
+)
+def test_the_version_is_the_newest_of_what_is_in_order(path, version):
     api = ApiServer()
-    api.further["/apis/coordination.k8s.io/v1/leases"] = {"metadata": {"resourceVersion": "7"}, "items": []}
+    api.further[path] = {"metadata": {"resourceVersion": version}, "items": []}
     it = Followed(api, QUICK)
     it.log.stop()
     api.stop()

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         except UsageError as error:
             if not observer.tally.every.compared:
                 raise
-            notes.append(f"The log ended before its time: {error}")
+            notes.append(f"It ended early: {error}")
         observed = Observation(observer.kubernetes_version, observer.seconds, namespace, [*_notes(observer), *notes])
     if args.output == selection.JSON:
         print(render.as_json(observer.tally, observed, differences, options))

@@ -20,7 +20,7 @@ from webhook.cluster.client import UNAUTHORIZED, Client, ClusterError
 from webhook.cluster.cluster import Contents
 from webhook.cluster.contents import WITHHELD, read_contents
 from webhook.cluster.informer import RELIST, Pace, Reflector
-from webhook.cluster.listed_resources import FOLLOWED_RESOURCES
+from webhook.cluster.listed_resources import FOLLOWED_RESOURCES, SCHEDULER_LEASE
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES, Watched
 from webhook.verification.watch_event import WatchEvent
 
@@ -36,8 +36,8 @@ class Watching:
     """
     The log of the kinds in FOLLOWED_RESOURCES, from the moment at which each was listed.
 
-    `version` is the largest resourceVersion of the lists: what happened up to it is in some lists and not in others.
-    The seconds of events are counted from when the log has `begun`, as `monotonic` has it.
+    `version` is the largest resourceVersion of the lists, but for the Lease's: what happened up to it is in some lists
+    and not in others.  The seconds of events are counted from when the log has `begun`, as `monotonic` has it.
     """
 
     def __init__(self, client: Client, pace: Pace | None = None) -> None:
@@ -58,9 +58,11 @@ class Watching:
 
     def _watch(self, kind: Watched, version: str) -> None:
         try:
-            self.version = max(self.version, _number(version))
+            listed = _number(version)
         except ValueError as error:
             raise ClusterError(f"{kind.path()}: {error}") from error
+        if kind is not SCHEDULER_LEASE:  # Large clusters have an etcd for Leases only.
+            self.version = max(self.version, listed)
         self._threads.append(LogReflector(kind, self._client, self._pace, version, self._heard, self.begun))
         self._threads[-1].start()
 
