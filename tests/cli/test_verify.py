@@ -12,6 +12,7 @@ import pytest
 from tests.support.apiserver import ApiServer
 from tests.support.decisions import NODES, Log, recorded, right, wrong
 from webhook.cli import verify
+from webhook.cluster.dump import contents
 from webhook.loading import inputs, observing
 
 TABLE = """\
@@ -53,6 +54,12 @@ def test_a_decision_that_differs_is_told_with_a_file_and_the_command_that_shows_
     explained = run(out.splitlines()[2].split()[1:])
     assert 0 == explained.code
     assert "Nodes that pass, the best scores first: a2 (" in explained.out
+
+
+def test_the_file_of_a_case_has_the_time_of_the_decision(replay):
+    replay(wrong(Log(seconds=3600)))
+
+    assert "2026-01-31T11:00:00Z" == contents(Path("verify-out/0001.jsonl.gz")).time
 
 
 def test_the_file_of_a_case_replaces_none(replay):

@@ -6,13 +6,14 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from webhook.objects.times import days_at, duration, seconds_at
+from webhook.objects.times import days_at, duration, seconds_at, time_at
 
 
 def test_a_time_is_its_seconds_since_1970():
     time = datetime(1969, 1, 1, 12, 30, 59, tzinfo=UTC)
     while time.year < 2110:
-        assert time.timestamp() == seconds_at(time.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        text = time.strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert (time.timestamp(), text) == (seconds_at(text), time_at(time.timestamp() + 0.9))
         time += timedelta(days=11, hours=7)
 
 

@@ -26,7 +26,7 @@ from webhook.loading import clusters, inputs, selection
 from webhook.loading.observing import ObservedSection, Observer, half_a_cpu, live, over_after, recorded
 from webhook.loading.progress import line
 from webhook.loading.usage import UsageError
-from webhook.objects.times import duration
+from webhook.objects.times import duration, seconds_at, time_at
 from webhook.render import verification as render
 from webhook.render.verification import Difference, Observation
 from webhook.verification.judgement import DIFFERS, Judged
@@ -141,6 +141,8 @@ def _write_case(folder: Path, judged: Judged, verifier: Verifier, contents: Cont
     lines = CompressedLines()
     for raw in verifier.objects(judged):
         lines.add(raw)
+    if (begun := seconds_at(contents.time)) is not None:
+        contents = contents._replace(time=time_at(begun + judged.seconds))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         number = 1 + max((int(file.name[:4]) for file in folder.glob("[0-9][0-9][0-9][0-9].jsonl.gz")), default=0)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from time import time
 from typing import Any
 
 from webhook.cluster import reduction
@@ -16,6 +16,7 @@ from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES, Watched
 from webhook.objects.fields import as_list, texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
+from webhook.objects.times import time_at
 
 OnListed = Callable[[Watched, str], object]  # It is given a kind and the resourceVersion of its list.
 PAGE_SECONDS = 60.0
@@ -44,11 +45,10 @@ def read_contents(
     kind by kind and page by page, so that no more than a page is in memory; after each kind `on_listed` is called.
     """
     missing: dict[str, str] = {}
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     objects = chain(
         _objects(client, namespace, missing, resources, on_listed), _custom(client, namespace, kinds, missing)
     )
-    return Contents(objects, missing, namespace, _version(client), now)
+    return Contents(objects, missing, namespace, _version(client), time_at(time()))
 
 
 def _version(client: Client) -> str:
