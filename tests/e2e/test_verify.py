@@ -11,7 +11,6 @@ import os
 import time
 from collections import Counter
 from functools import partial
-from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -69,15 +68,15 @@ def run(tmp_path_factory) -> Churned:
 
 def test_what_is_computed_is_what_a_real_scheduler_decides(run):
     """
-    All but one decision in 1,000, and those that chance may add to a short run; too many orders is no agreement.
+    All but one decision in 1,000 that is compared, one of a short run; few are not, since there are too many orders.
 
     Most decisions would have been called wrong on most of the other nodes.
     """
     said = run.said
-    disagree = said["differ"] + said["notCompared"].get(TOO_MANY_ORDERS, 0)
-    expected = (said["compared"] + disagree) / 1000
+    undecided = said["notCompared"].get(TOO_MANY_ORDERS, 0)
 
-    assert disagree <= expected + 4 * sqrt(expected), said["differences"]
+    assert said["differ"] <= max(1, said["compared"] // 1000), said["differences"]
+    assert undecided <= max(3, said["compared"] // 200)
     assert said["power"] >= LEAST_POWER
     assert said["compared"] >= LEAST_RATE * said["seconds"]
     assert [*PARTS] == [*said["parts"]]

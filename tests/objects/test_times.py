@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from webhook.objects.times import days_at, duration, seconds_at, time_at
+from webhook.cluster.contents import time_at
+from webhook.objects.times import days_at, duration, seconds_at
 
 
 def test_a_time_is_its_seconds_since_1970():

@@ -20,13 +20,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from webhook.cluster.cluster import Contents
+from webhook.cluster.contents import time_at
 from webhook.cluster.dump_file import CompressedLines, write
 from webhook.cluster.recording import Recording
 from webhook.loading import clusters, inputs, selection
 from webhook.loading.observing import ObservedSection, Observer, half_a_cpu, live, over_after, recorded
 from webhook.loading.progress import line
 from webhook.loading.usage import UsageError
-from webhook.objects.times import duration, seconds_at, time_at
+from webhook.objects.times import duration, seconds_at
 from webhook.render import verification as render
 from webhook.render.verification import Difference, Observation
 from webhook.verification.judgement import DIFFERS, Judged

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
+from math import floor
 from time import time
 from typing import Any
 
@@ -16,7 +18,6 @@ from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES, Watched
 from webhook.objects.fields import as_list, texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
-from webhook.objects.times import time_at
 
 OnListed = Callable[[Watched, str], object]  # It is given a kind and the resourceVersion of its list.
 PAGE_SECONDS = 60.0
@@ -49,6 +50,11 @@ def read_contents(
         _objects(client, namespace, missing, resources, on_listed), _custom(client, namespace, kinds, missing)
     )
     return Contents(objects, missing, namespace, _version(client), time_at(time()))
+
+
+def time_at(seconds: float) -> str:
+    """Return the time so many seconds after 1970."""
+    return datetime.fromtimestamp(floor(seconds), UTC).isoformat().replace("+00:00", "Z")
 
 
 def _version(client: Client) -> str:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
-from math import floor
 
 _DAY_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
 _TIME_PATTERN = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", re.ASCII)
 _DURATION_PATTERN = re.compile("([1-9][0-9]{0,5})([smhd])")
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 DAYS_BEFORE_1970 = 719_468  # from 1 March of the year 0, from which leap days are counted
-
-
-def time_at(seconds: float) -> str:
-    """Return the time so many seconds after 1970."""
-    return datetime.fromtimestamp(floor(seconds), UTC).isoformat().replace("+00:00", "Z")
 
 
 def seconds_at(value: object) -> float | None:
