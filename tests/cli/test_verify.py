@@ -59,7 +59,9 @@ def test_a_decision_that_differs_is_told_with_a_file_and_the_command_that_shows_
 def test_the_file_of_a_case_has_the_time_of_the_decision(replay):
     replay(wrong(Log(seconds=3600)))
 
-    assert "2026-01-31T11:00:00Z" == contents(Path("verify-out/0001.jsonl.gz")).time
+    case = contents(Path("verify-out/0001.jsonl.gz"))
+
+    assert ("2026-01-31T11:00:00Z", 7) == (case.time, len(list(case.objects)))
 
 
 def test_the_file_of_a_case_replaces_none(replay):
