@@ -230,8 +230,6 @@ def judged(recording: Path, profile: Profile = USUAL_PROFILE, since: float = 0.0
         for _ in observer.take(section):
             yield from judgements
             judgements.clear()
-    observer.finish()
-    yield from judgements
 
 
 class Drawn(NamedTuple):
