@@ -195,19 +195,27 @@ def test_a_live_cluster_is_watched_and_recorded_and_judged_alike_again(live, mon
     assert "all                       4      3       1   0.50" in out
 
 
-def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer(live, replay, monkeypatch):
-    run, api = live
-    told = telling(api, right())
+def after_a_second(told, happens):
+    """What lets the API server tell a log, and then something happen."""
     end = time.monotonic() + 1
 
     def show(text):
         told(text)
         if time.monotonic() > end:
-            api.forbidden = {"pods"}
-            api.error(410)
+            happens()
+
+    return show
+
+
+def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer(live, replay, monkeypatch):
+    run, api = live
+
+    def refuse():
+        api.forbidden = {"pods"}
+        api.error(410)
 
     monkeypatch.setattr(observing, "RELIST_SECONDS", 0)
-    monkeypatch.setattr(verify, "line", lambda: shown(show))
+    monkeypatch.setattr(verify, "line", lambda: shown(after_a_second(telling(api, right()), refuse)))
     code, out, err = run("verify")
 
     assert (0, "", "3 of 3 decisions") == (code, err, out[:16])
@@ -216,15 +224,11 @@ def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer
 
 def test_ctrl_c_prints_what_was_seen(live, monkeypatch):
     run, api = live
-    told = telling(api, right())
-    end = time.monotonic() + 1
 
-    def show(text):
-        told(text)
-        if time.monotonic() > end:
-            raise KeyboardInterrupt
+    def interrupt():
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(verify, "line", lambda: shown(show))
+    monkeypatch.setattr(verify, "line", lambda: shown(after_a_second(telling(api, right()), interrupt)))
     code, out, _ = run("verify")
 
     assert (0, "3 of 3 decisions") == (code, out[:16])

@@ -71,14 +71,15 @@ selectors.Selector.match selectors.as_label_selector selectors.equals selectors.
 snapshot.Snapshot.attached_volumes snapshot.Snapshot.controller snapshot.Snapshot.pods_of
 snapshot.Snapshot.with_controller snapshot.Snapshot.with_namespace snapshot.by_rarest_label snapshot.from_objects
 snapshot.in_words snapshot.read_object snapshot_changes.ObjectChange.undone snapshot_changes.changed
-snapshot_changes.read_kept snapshot_changes.without_pod storage.CSINode.is_limited storage.CSINode.limit
-storage.CSINode.topology_keys storage.Claim.selector_labels storage.PersistentVolume.translated
-storage.PersistentVolumes.candidates storage.PersistentVolumes.plus storage.Storage.claim storage.Storage.judged
-storage.Storage.lacking storage.Storage.names_cloud_disk storage.Storage.replaced storage.Storage.with_claims
-storage.Storage.with_csi_nodes storage.Storage.with_volumes storage.StorageClass.makes_volumes
-storage.StorageClass.waits storage_objects.StorageReader.add storage_objects.StorageReader.storage
-storage_objects.read_claim storage_objects.read_storage_object taints.read_taints topology_counts.TopologyCounts.add
-topology_counts.TopologyCounts.copy topology_counts.TopologyCounts.keys topology_counts.TopologyCounts.nodes_by_weight
+snapshot_changes.put snapshot_changes.read_kept snapshot_changes.without_missing snapshot_changes.without_pod
+storage.CSINode.is_limited storage.CSINode.limit storage.CSINode.topology_keys storage.Claim.selector_labels
+storage.PersistentVolume.translated storage.PersistentVolumes.candidates storage.PersistentVolumes.plus
+storage.Storage.claim storage.Storage.judged storage.Storage.lacking storage.Storage.names_cloud_disk
+storage.Storage.replaced storage.Storage.with_claims storage.Storage.with_csi_nodes storage.Storage.with_volumes
+storage.StorageClass.makes_volumes storage.StorageClass.waits storage_objects.StorageReader.add
+storage_objects.StorageReader.storage storage_objects.read_claim storage_objects.read_storage_object
+taints.read_taints topology_counts.TopologyCounts.add topology_counts.TopologyCounts.copy
+topology_counts.TopologyCounts.keys topology_counts.TopologyCounts.nodes_by_weight
 topology_counts.TopologyCounts.reached validation.errors_in validation.in_one_line validation.on_stored_pod
 validation.shown_path volume_binding.VolumeBinding.bindings volume_binding.VolumeBinding.of
 volume_restrictions.VolumeRestrictions.add_pods volume_restrictions.VolumeRestrictions.copy

@@ -27,6 +27,7 @@ from webhook.placement.gaps import left_out
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import PRIORITY_CLASS, Snapshot, SnapshotError, from_objects
+from webhook.scheduler.snapshot_changes import DEVICE_CLASSES, without_missing
 from webhook.scheduler.storage import (
     ATTACHMENTS,
     CAPACITIES,
@@ -46,7 +47,6 @@ MOST_NAMED, MOST_COMPARED = 5, 5_000  # Names in a message; and those that a mis
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 
-DEVICE_CLASSES, BUDGET_RESOURCE = "deviceclasses", "poddisruptionbudgets"
 # What may not be listed is noted where it matters for the Pod that is asked about.
 _OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
 _WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
@@ -130,13 +130,9 @@ def read(
         left.append(
             "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
         )
-    snapshot = known.snapshot
-    if DEVICE_CLASSES in missing:
-        snapshot = replace(snapshot, device_resources=None)
-    if BUDGET_RESOURCE in missing:
-        snapshot = replace(snapshot, budgets=None)
+    snapshot = without_missing(known.snapshot, missing)
     storage = snapshot.storage or NO_STORAGE
-    unread = storage.unread | (STORAGE_RESOURCES & missing.keys())
+    unread = storage.unread
     if contents.namespace:  # Drivers report free storage in their own namespaces.
         unread |= {CAPACITIES}
     if not (source.live or contents.time):

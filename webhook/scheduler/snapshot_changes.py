@@ -8,7 +8,7 @@ A snapshot of 5,000 nodes and 150,000 Pods takes a Pod more in some tenths of a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -36,10 +36,11 @@ from webhook.scheduler.snapshot import (
     resources_of_class,
 )
 from webhook.scheduler.storage import NO_STORAGE, StorageObject
-from webhook.scheduler.storage_objects import read_storage_object
+from webhook.scheduler.storage_objects import STORAGE_RESOURCES, read_storage_object
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
+DEVICE_CLASSES, BUDGET_RESOURCE = "deviceclasses", "poddisruptionbudgets"
 DeviceResources = frozenset[str]  # of a DeviceClass
 Kept = SnapshotObject | StorageObject | DisruptionBudget | DeviceResources
 Groups = Mapping[LabelSet, PodGroup]
@@ -91,7 +92,7 @@ def changed(snapshot: Snapshot, change: ObjectChange) -> Snapshot:
         return _plus_pod(without, namespace, name, after, 1)
     if isinstance(some, Node):
         nodes = {node.name: node for node in snapshot.nodes}
-        _set(nodes, some.name, after)
+        put(nodes, some.name, after if isinstance(after, Node) else None)
         return replace(snapshot, nodes=snapshot.nodes.replaced_by([nodes[name] for name in sorted(nodes)]))
     if isinstance(some, Namespace):
         labels = after.labels if isinstance(after, Namespace) else None
@@ -111,6 +112,17 @@ def changed(snapshot: Snapshot, change: ObjectChange) -> Snapshot:
         return replace(snapshot, device_resources=resources | _resources(after))
     storage: Any = (before, after)
     return replace(snapshot, storage=(snapshot.storage or NO_STORAGE).replaced(namespace, name, *storage))
+
+
+def without_missing(snapshot: Snapshot, missing: Collection[str]) -> Snapshot:
+    """Return a snapshot that says what is not known, because these resources may not be listed."""
+    storage = snapshot.storage or NO_STORAGE
+    return replace(
+        snapshot,
+        storage=replace(storage, unread=storage.unread | STORAGE_RESOURCES.intersection(missing)),
+        budgets=None if BUDGET_RESOURCE in missing else snapshot.budgets,
+        device_resources=None if DEVICE_CLASSES in missing else snapshot.device_resources,
+    )
 
 
 def without_pod(snapshot: Snapshot, namespace: str, name: str, pod: BoundPod) -> Snapshot:
@@ -174,11 +186,12 @@ def _plus(numbers: Mapping[KeyT, int], key: KeyT, number: int) -> Mapping[KeyT, 
 def _with(values: Mapping[KeyT, ValueT], key: KeyT, value: ValueT | None) -> Mapping[KeyT, ValueT]:
     """Return a copy in which a key has this value, and is absent for None."""
     new = dict(values)
-    _set(new, key, value)
+    put(new, key, value)
     return new
 
 
-def _set(values: dict[KeyT, Any], key: KeyT, value: object) -> None:
+def put(values: dict[KeyT, ValueT], key: KeyT, value: ValueT | None) -> None:
+    """Set the value of a key, and take the key away for None."""
     if value is None:
         values.pop(key, None)
     else:
@@ -192,7 +205,7 @@ def _services(snapshot: Snapshot, change: ObjectChange) -> Any:
         key=lambda each: each[0],
     )
     services = {service.name: service for _, service in placed}
-    _set(services, change.name, change.after)
+    put(services, change.name, change.after if isinstance(change.after, Service) else None)
     return by_rarest_label(list(services.values())) if services else None
 
 

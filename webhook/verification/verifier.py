@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any
 
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.pod_object import read_pod
@@ -27,9 +27,7 @@ from webhook.scheduler.nodes import Node
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.profile import Profiles
 from webhook.scheduler.snapshot import NominatedPod, Snapshot, SnapshotError, from_objects
-from webhook.scheduler.snapshot_changes import Kept, ObjectChange, changed, read_kept
-from webhook.scheduler.storage import NO_STORAGE
-from webhook.scheduler.storage_objects import STORAGE_RESOURCES
+from webhook.scheduler.snapshot_changes import Kept, ObjectChange, changed, put, read_kept, without_missing
 from webhook.verification.compressed_objects import Compression
 from webhook.verification.computation import ComputedDecision, compute
 from webhook.verification.decision import (
@@ -45,11 +43,9 @@ from webhook.verification.search_windows import tree_order
 from webhook.verification.states import LogEntry, Overlay, Window
 from webhook.verification.watch_event import ADDED_EVENT, DELETED_EVENT, WatchEvent
 
-ValueT = TypeVar("ValueT")
 WINDOW = 2.0  # Seconds of the log that are looked at, before a decision and after it.
 MOST_USAGE_CHANGES = 10_000  # of what is used of nodes, after which all of it is looked at anew
 LEASE_KIND, POD_OBJECT, NODE_KIND = "Lease", "Pod", "Node"
-BUDGETS, DEVICE_CLASS_RESOURCE = "poddisruptionbudgets", "deviceclasses"
 
 
 class Verifier:
@@ -86,7 +82,7 @@ class Verifier:
         for change in partly_read:
             snapshot = changed(snapshot, change)
         self._images = ImageNumbers(node.images for node in snapshot.nodes)
-        self._snapshot = replace(_without(snapshot, frozenset(missing())), image_numbers=self._images)
+        self._snapshot = replace(without_missing(snapshot, frozenset(missing())), image_numbers=self._images)
         for there in snapshot.pods_on.values():
             for named in there:
                 self._kept[ObjectKey("", POD_OBJECT, named.namespace, named.name)] = named.pod
@@ -110,7 +106,7 @@ class Verifier:
                 )
             kept, is_readable = self._read(raw)
             if not isinstance(kept, BoundPod):  # Those are taken from the snapshot, in which Pods share what is equal.
-                _put(self._kept, key, kept)
+                put(self._kept, key, kept)
             if is_readable:
                 yield raw
             elif kept is not None:
@@ -157,11 +153,12 @@ class Verifier:
             return self._new_pod(key, raw, event)
         if before is None:
             return None
+        was = read_pod(before.pod)
         decision = read_decision(before.pod, raw, nominates_before_binding=self._features.nominates_before_binding)
-        was_assumed &= read_pod(before.pod).nominated_node == (pod.node or pod.nominated_node)
+        was_assumed &= was.nominated_node == (pod.node or pod.nominated_node)
         if not pod.node:
             refused = decision is not None and not decision.node
-            queued = event.version if read_pod(before.pod).scheduling_gates else before.queued
+            queued = event.version if was.scheduling_gates else before.queued
             self._waiting[key] = before._replace(pod=raw, queued=queued, tried=before.tried or refused)
             if (was_assumed and not refused) or (decision is not None and decision.assumes):
                 self._assumed.add(key)
@@ -203,8 +200,8 @@ class Verifier:
         """Let the cluster be as it is after an entry."""
         key = entry.key
         entry.before, entry.line_before = self._kept.get(key), self._lines.get(key)
-        _put(self._kept, key, entry.kept)
-        _put(self._lines, key, entry.line)
+        put(self._kept, key, entry.kept)
+        put(self._lines, key, entry.line)
         if key.kind == NODE_KIND:
             if entry.line is None:
                 self._created.pop(key.name, None)
@@ -277,10 +274,10 @@ class Verifier:
         lines = dict(self._lines)
         for entry in reversed(self._ahead):
             if entry.key in first and entry.kept == first[entry.key]:
-                _put(lines, entry.key, entry.line)
+                put(lines, entry.key, entry.line)
         for entry in self._behind:
             if entry.key in first and entry.before == first[entry.key]:
-                _put(lines, entry.key, entry.line_before)
+                put(lines, entry.key, entry.line_before)
         for key, line in lines.items():
             raw: Any = self._compression.object(key.kind, line)
             kept = first[key] if key in first else self._kept.get(key)
@@ -291,21 +288,3 @@ class Verifier:
 
 def _creation(raw: Raw) -> str:
     return texts_at(raw, "metadata.creationTimestamp")[0]
-
-
-def _put(values: dict[ObjectKey, ValueT], key: ObjectKey, value: ValueT | None) -> None:
-    if value is None:
-        values.pop(key, None)
-    else:
-        values[key] = value
-
-
-def _without(snapshot: Snapshot, missing: frozenset[str]) -> Snapshot:
-    """Return a snapshot that says what may not be listed."""
-    storage = replace(snapshot.storage or NO_STORAGE, unread=STORAGE_RESOURCES & missing)
-    return replace(
-        snapshot,
-        storage=storage,
-        budgets=None if BUDGETS in missing else snapshot.budgets,
-        device_resources=None if DEVICE_CLASS_RESOURCE in missing else snapshot.device_resources,
-    )
