@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.apiserver import ApiServer
-from tests.support.decisions import NODES, Log, recorded, right, wrong
+from tests.support.decisions import NODES, events, recorded, right, wrong
+from tests.support.logs import waiting
 from webhook.cli import verify
 from webhook.cluster.dump import contents
 from webhook.loading import inputs, observing
@@ -57,7 +58,7 @@ def test_a_decision_that_differs_is_told_with_a_file_and_the_command_that_shows_
 
 
 def test_the_file_of_a_case_has_the_time_of_the_decision(replay):
-    replay(wrong(Log(seconds=3600)))
+    replay(wrong(3600))
 
     case = contents(Path("verify-out/0001.jsonl.gz"))
     assert [*case.objects]
@@ -91,8 +92,7 @@ def test_the_options_by_which_it_was_computed_are_in_the_command(replay):
 
 def test_decisions_of_one_namespace(replay):
     log = wrong()
-    log.create("elsewhere", namespace="bank")
-    log.bind("elsewhere", "a2")
+    log.place(waiting("elsewhere", "1", namespace="bank"), "a2")
 
     assert [4, 1, 5] == [
         json.loads(replay(log, options=f"-o json {of}").out)["compared"] for of in ("-n shop", "-n bank", "-A")
@@ -103,16 +103,14 @@ def test_decisions_of_one_namespace(replay):
 
 
 def test_nothing_could_be_compared(replay):
-    code, out, _ = replay(Log())
+    code, out, _ = replay(events())
 
     assert (3, "No decision of kube-scheduler v1.37.1 could be compared in 0 s.\n") == (code, out)
 
 
 def test_what_is_not_compared_is_told_by_its_reason(replay):
-    log = Log()
-    log.create("static", nodeName="a1")
-    log.create("other", schedulerName="volcano")
-    log.bind("other", "a1")
+    log = events().put(waiting("static", nodeName="a1"))
+    log.place(waiting("other", schedulerName="volcano"), "a1")
     code, out, _ = replay(log)
 
     assert (3, "Not compared: 1 another scheduler, 1 created with a nodeName.") == (code, out.splitlines()[1])

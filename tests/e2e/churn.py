@@ -43,6 +43,7 @@ from tests.support.build import API_VERSIONS, HOSTNAME, ZONE, pod, priority_clas
 from webhook.objects.quantities import parse_quantity
 
 NODES, ZONES = 60, "abc"
+QUIET = 3.0  # Seconds, longer than the part of the log that is looked at around a decision.
 RATE = 14.0  # Pods that are asked for in a second.
 # Other than in most tests, controllers taint nodes and evict Pods.  They take a node for lost after an hour: nobody
 # renews its Lease.
@@ -103,8 +104,8 @@ class Churn(RandomCluster):
         self.workloads: dict[str, dict] = {}
         self.due: dict[int, list[Request]] = defaultdict(list)  # by the number of the action that they come before
 
-    def beginning(self) -> Iterator[Request]:
-        """Yield what is made before the first Pod; namespaces need more than a request."""
+    def ground(self) -> Iterator[Request]:
+        """Yield what is made before the first workload; namespaces need more than a request."""
         for name, value in PRIORITIES.items():
             never = {"preemptionPolicy": "Never"} if name == POLITE else {}
             yield Request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", priority_class(name, value, **never))
@@ -112,6 +113,9 @@ class Churn(RandomCluster):
             yield Request("POST", path_of(made["kind"], "default"), made)
         for _ in range(self.size):
             yield from self.add_node()
+
+    def beginning(self) -> Iterator[Request]:
+        """Yield the first workloads."""
         yield Request("POST", path_of("DaemonSet", "test"), self.daemon_set())
         while self.is_to_grow:
             yield from self.add_workload()
@@ -466,6 +470,9 @@ def drive(plane: ControlPlane, churn: Churn, pods: int, rate: float = RATE) -> N
     """Make the cluster, and ask it for so many Pods in all; `rate` is the most in a second."""
     for name, labels in churn.namespaces.items():
         plane.create_namespace(name, **labels)
+    for request in churn.ground():
+        send(plane, request)
+    time.sleep(QUIET)
     for request in churn.beginning():
         send(plane, request)
     before, began = churn.pods, time.monotonic()

@@ -19,7 +19,7 @@ from urllib.request import urlopen
 from pytest import MonkeyPatch
 
 from tests.e2e.api import MERGE
-from tests.e2e.churn import DISK_DRIVER, FLAGS, ONE_POD, Churn, Request, configure, drive, path_of, send
+from tests.e2e.churn import DISK_DRIVER, FLAGS, ONE_POD, QUIET, Churn, Request, configure, drive, path_of, send
 from tests.e2e.placement import refusal
 from tests.e2e.plane import ControlPlane
 from tests.e2e.stored import claim, claim_spec, csi_node, near, volume
@@ -45,7 +45,6 @@ from webhook.verification.watch_event import WatchEvent
 
 METRICS = {"kube-scheduler": {"authorization-always-allow-paths": "/healthz,/readyz,/metrics"}}
 ATTEMPTS = re.compile(r'scheduler_schedule_attempts_total\{.*result="(\w+)"\} (\d+)')
-QUIET = 3.0  # Seconds, longer than the part of the log that is looked at around a decision.
 DRAWN = 3
 ALONE = "alone"  # The Pod that is placed when all others are.
 

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from tests.support.apiserver import ApiServer
-from tests.support.decisions import NODES, Log, recorded, right, wrong
+from tests.support.decisions import NODES, events, recorded, right, wrong
+from tests.support.logs import waiting
 from tests.support.placing import node
 from tests.support.watching import configured
 from webhook.cluster.client import Client
@@ -32,7 +33,7 @@ def observe(path, **options):
 
 def test_a_decision_is_judged_once_enough_is_known_after_it(tmp_path):
     log = right()
-    log.say("MODIFIED", NODES[0], seconds=observing.JUDGING_DELAY + 0.05)
+    log.put(NODES[0], after=observing.JUDGING_DELAY + 0.05)
     path = recorded(tmp_path / "log", log)
     observer = Observer(USUAL_PROFILES, None)
     numbers = [observer.tally.every.compared for section in observed(path) for _ in observer.take(section)]
@@ -62,6 +63,24 @@ def test_each_judgement_is_told_while_the_verifier_is_there(tmp_path):
     assert [("web-0", 4), ("web-1", 5), ("large", 6), ("tiny", 7)] == told
 
 
+def test_a_decision_is_judged_within_the_seconds_that_are_observed(tmp_path):
+    asked, told, observer = (
+        [],
+        [],
+        Observer(
+            USUAL_PROFILES,
+            None,
+            may_judge=lambda: asked.append(observer.seconds) or True,
+            on_judged=lambda judged, _: told.append(judged.seconds),
+        ),
+    )
+    for section in observed(recorded(tmp_path / "log", wrong())):
+        for _ in observer.take(section):
+            pass
+
+    assert 4 == len(told) and all(seconds <= until for seconds, until in zip(told, asked, strict=True))
+
+
 def test_what_there_is_no_time_for_is_counted(tmp_path):
     times = iter([True, False, True, False])
     tally = observe(recorded(tmp_path / "log", wrong()), may_judge=lambda: next(times)).tally
@@ -70,11 +89,7 @@ def test_what_there_is_no_time_for_is_counted(tmp_path):
 
 
 def test_decisions_of_other_namespaces_take_room_and_no_time_and_are_not_counted(tmp_path):
-    log = Log()
-    log.create("other", cpu="3", namespace="bank")
-    log.bind("other", "b1")
-    log.create("web", cpu="3")
-    log.bind("web", "a1")
+    log = events().place(waiting("other", "3", namespace="bank"), "b1").place(waiting("web", "3"), "a1")
     times = iter([True])
     tally = observe(recorded(tmp_path / "log", log), namespace="shop", may_judge=lambda: next(times)).tally
 
@@ -137,7 +152,7 @@ def tells(monkeypatch):
 
 def test_the_last_decisions_of_a_live_log_are_not_judged_since_nobody_knows_what_follows(tells, monkeypatch):
     monkeypatch.setattr(observing, "JUDGING_DELAY", 0.2)
-    first, second = right(Log(seconds=-0.5)).events, wrong(Log(seconds=0.1)).events[-2:]
+    first, second = right(-0.5).events, wrong(0.1).events[-2:]
     observer = tells(Told([first, second]), 0.2)
 
     assert 3 == observer.tally.every.compared
@@ -157,12 +172,9 @@ def test_a_live_log_is_over_so_long_after_it_was_first_asked(monkeypatch):
 def test_while_a_kind_is_not_heard_of_nothing_is_judged(tells, tmp_path, monkeypatch):
     """A node comes, and a Pod is placed there; of the node is heard later."""
     monkeypatch.setattr(observing, "JUDGING_DELAY", 0.05)
-    log = Log(seconds=0)
-    log.say("ADDED", node("c1", "c", cpu="64"), seconds=0)
-    log.create("web")
-    log.bind("web", "c1")
-    events = [event._replace(seconds=0.01) for event in log.events]
-    told = Told([events[1:], *[[]] * 20, events[:1]], ["cut off"] * 19)
+    log = events().put(node("c1", "c", cpu="64")).place(waiting("web", "1"), "c1")
+    node_event, *later = [event._replace(seconds=0.01) for event in log.events]
+    told = Told([later, *[[]] * 20, [node_event]], ["cut off"] * 19)
     with Recording(tmp_path / "log") as out:
         observer = tells(told, 0.5, out)
     again = observe(tmp_path / "log")

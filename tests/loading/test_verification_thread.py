@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.apiserver import ApiServer
 from tests.support.decisions import NODES, right, wrong
+from tests.support.logs import waiting
 from tests.support.serving import until
 from tests.support.watching import configured
 from webhook.cluster.client import Client, ClusterError
@@ -72,8 +73,7 @@ def test_decisions_are_counted_and_those_that_differ_printed_in_a_line_each(api,
 def test_of_decisions_that_differ_only_some_are_printed_in_a_minute(api, begin, capsys, monkeypatch):
     monkeypatch.setattr(verification_thread, "MOST_DIFFERENCES", 1)
     thread, log = begin(), wrong()
-    log.create("tiny-2", cpu="250m")
-    log.bind("tiny-2", "a1")
+    log.place(waiting("tiny-2", "250m"), "a1")
     tell(api, log)
     until(lambda: thread.tally.every.compared == 5, "five decisions")
 
@@ -83,8 +83,7 @@ def test_of_decisions_that_differ_only_some_are_printed_in_a_minute(api, begin, 
 
 def test_only_the_decisions_of_a_namespace_are_counted(api, begin):
     thread, log = begin(namespace="bank"), right()
-    log.create("elsewhere", namespace="bank")
-    log.bind("elsewhere", "a1")
+    log.place(waiting("elsewhere", "1", namespace="bank"), "a1")
     tell(api, log)
     until(lambda: thread.tally.every.compared, "a decision")
 

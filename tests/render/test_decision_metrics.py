@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.loading.test_observing import observe
 from tests.support.decisions import recorded, wrong
+from tests.support.logs import waiting
 from webhook.render.decision_metrics import DecisionMetrics, text
 from webhook.verification.decision import NOT_COMPARED
 from webhook.verification.tally import Tally
@@ -24,7 +25,7 @@ def samples(tally, failures=0):
 
 def test_decisions_are_counted_by_verdict_and_by_why_they_are_not_compared(tmp_path):
     log = wrong()
-    log.create("static", nodeName="a1")
+    log.put(waiting("static", nodeName="a1"))
     tally = observe(recorded(tmp_path / "log", log)).tally
     tally.skipped = 7
     counted = samples(tally, 2)

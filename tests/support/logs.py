@@ -17,10 +17,11 @@ from webhook.verification.verifier import Verifier
 from webhook.verification.watch_event import ADDED_EVENT, DELETED_EVENT, MODIFIED_EVENT, WatchEvent
 
 
-def waiting(name="web-1", cpu="100m", *, status=None, owner=None, labels=None, **spec):
+def waiting(name="web-1", cpu="100m", *, namespace="shop", status=None, owner=None, labels=None, **spec):
     """A Pod without a node."""
     spec = {"containers": requesting(cpu), **spec}
-    return pod(name=name, uid=f"u-{name}", owner=owner, labels=labels, spec=spec) | {"status": status or {}}
+    made = pod(name=name, namespace=namespace, uid=f"u-{name}", owner=owner, labels=labels, spec=spec)
+    return made | {"status": status or {}}
 
 
 def bound(raw, node):
@@ -51,9 +52,9 @@ def best(objects, raw):
 class EventLog:
     """Events, each of the next resourceVersion, and a tenth of a second after the last unless told otherwise."""
 
-    def __init__(self, *objects, version=1):
+    def __init__(self, *objects, version=1, seconds=0.0):
         self.objects = {ObjectRef.of(raw).key: raw for raw in objects}
-        self.first, self.events, self.version, self.seconds = list(objects), [], version, 0.0
+        self.first, self.events, self.version, self.seconds = list(objects), [], version, seconds
 
     def put(self, *objects, after=0.1):
         """Let objects come or change."""
@@ -61,6 +62,10 @@ class EventLog:
             self._tell(MODIFIED_EVENT if ObjectRef.of(raw).key in self.objects else ADDED_EVENT, raw, after)
             self.objects[ObjectRef.of(raw).key] = raw
         return self
+
+    def place(self, raw, node_name):
+        """Let a new Pod come, and kube-scheduler bind it."""
+        return self.put(raw, bound(raw, node_name))
 
     def delete(self, *objects, after=0.1):
         for raw in objects:

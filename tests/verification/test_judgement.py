@@ -20,8 +20,8 @@ from webhook.verification.decision import (
     TOO_MANY_ORDERS,
     PodDecision,
 )
-from webhook.verification.judgement import AGREES, DIFFERS, Judged, Relevance, in_words, judge
-from webhook.verification.states import MOST_STATES, LogEntry, Window
+from webhook.verification.judgement import AGREES, DIFFERS, Judged, TouchedNodes, in_words, judge, obstacles
+from webhook.verification.states import ALL_NODES, MOST_STATES, LogEntry, Obstacles, Window
 
 NODES = node("n1", "a"), node("n2", "b"), node("n3", "c")
 BUSY = running("n1", "4"), running("n3", "2")  # n2 has the best score, and n1 the worst.
@@ -259,26 +259,70 @@ HARD = {"topologySpreadConstraints": [spread()]}
         pytest.param(waiting(**using("data")), "n3", csi_node("n1", 3), True, id="CSINode where it has volumes"),
     ],
 )
-def test_what_may_turn_the_verdict_is_relevant(raw, chosen, change, relevant):
-    is_relevant = Relevance(PodDecision(raw, chosen), computed([*CLUSTER, LOWER, *STORED], raw, chosen))
+def test_what_may_turn_the_verdict_touches_what_is_in_the_way(raw, chosen, change, relevant):
+    there = computed([*CLUSTER, LOWER, *STORED], raw, chosen)
+    in_the_way, reach = obstacles(PodDecision(raw, chosen), there, there), TouchedNodes(there)
     ref = ObjectRef.of(change)
 
     assert [relevant, relevant] == [
-        is_relevant(ObjectChange(ref.namespace, ref.name, *pair))
+        in_the_way.heed(reach(ObjectChange(ref.namespace, ref.name, *pair)))
         for pair in ((None, kept(change)), (kept(change), None))
     ]
 
 
-def test_a_pod_that_plugins_look_at_elsewhere_is_relevant_on_any_node():
+def test_a_pod_that_plugins_look_at_from_elsewhere_touches_every_node():
     term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "web"}}}
     away = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    is_relevant = Relevance(to("n3"), computed(CLUSTER, waiting(), "n3"))
+    there = computed(CLUSTER, waiting(), "n3")
+    reach, nodes = TouchedNodes(there), there.cycle.snapshot.nodes
     near, far = (
         merged(bound(waiting("x", affinity=away), "n1"), {"metadata": {"namespace": name}}) for name in ("shop", "bank")
     )
 
-    assert is_relevant(ObjectChange("shop", "x", None, kept(near)))
-    assert not is_relevant(ObjectChange("bank", "x", None, kept(far)))
+    assert ALL_NODES == reach(ObjectChange("shop", "x", None, kept(near)))
+    assert nodes.named(["n1"]) == reach(ObjectChange("bank", "x", None, kept(far)))
+
+
+@pytest.mark.parametrize(
+    ("objects", "decision", "any_of", "all_of"),
+    [
+        pytest.param(CLUSTER, to("n3"), ["n3"], ["n2"], id="a better node"),
+        pytest.param(CLUSTER, to("n1"), ["n1"], ["n2", "n3"], id="two better nodes"),
+        pytest.param(CLUSTER, to("n1", cpu="7"), ["n1"], [], id="it does not pass"),
+        pytest.param(CLUSTER, to("n9"), [], [], id="it is not there"),
+        pytest.param(
+            CLUSTER, PodDecision(nominated(waiting(), "n1"), "n3"), ["n1", "n3"], [], id="another is nominated"
+        ),
+        pytest.param(CLUSTER, none("?", cpu="5"), [], ["n2", "n3"], id="nodes pass"),
+        pytest.param(CLUSTER, none("?", cpu="16"), ["n1", "n2", "n3"], [], id="none passes"),
+        pytest.param(CLUSTER, none("?", cpu="16", **IN_B), ["n2"], [], id="none passes, and one is looked at"),
+    ],
+)
+def test_what_is_in_the_way_of_a_decision(objects, decision, any_of, all_of):
+    there = computed(objects, decision.pod, decision.node)
+    named = there.cycle.snapshot.nodes.named
+
+    assert Obstacles(named(any_of), named(all_of)) == obstacles(decision, there, there)
+
+
+def test_what_is_in_the_way_is_told_by_the_nodes_of_the_first_state():
+    first, another = (
+        computed(CLUSTER, waiting(), "n1"),
+        computed([node("n0", "a"), *CLUSTER[:3], BUSY[0]], waiting(), "n1"),
+    )
+
+    assert Obstacles(0b001, 0b010) == obstacles(to("n1"), another, first)
+
+
+def test_states_in_which_the_better_nodes_stay_better_are_not_tried():
+    """So many Pods come to n3 before the decision, and one to n2."""
+    pods = [*[running("n3", "1m")] * MOST_STATES, running("n2", "1m")]
+    entries = [
+        LogEntry(1.0, place, ObjectKey("", "Pod", "shop", f"p{place}"), kept(raw), b"")
+        for place, raw in enumerate(pods)
+    ]
+
+    assert (DIFFERS, 2) == judged(CLUSTER, to("n1"), CLUSTER, behind=entries)[1:4:2]
 
 
 @pytest.mark.parametrize(
@@ -289,6 +333,7 @@ def test_a_pod_that_plugins_look_at_elsewhere_is_relevant_on_any_node():
         (CLUSTER, to("n1", cpu="16"), "n1 does not pass; none would be taken"),
         (CLUSTER, to("n9"), "n9 does not pass; n2 would be taken"),
         (CLUSTER, none("?"), "n1, n2, n3 pass"),
+        (CLUSTER, none("?", **IN_B), "n2 passes"),
         ([*CLUSTER, node("n4"), node("n5")], none("?"), "n1, n2, n3 and 2 more pass"),
         (CLUSTER, none("?", cpu="16"), NO_CPU),
     ],

@@ -12,12 +12,14 @@ from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.snapshot import Namespace, NominatedPod, Service
 from webhook.verification.decision import CREATED_BOUND, OTHER_SCHEDULER, PodDecision
 from webhook.verification.states import (
+    ALL_NODES,
     EARLIER,
     LATER,
     MOST_STATES,
     MOST_TOGETHER,
     LogEntry,
     Move,
+    Obstacles,
     Window,
     first_state,
     leaves_queue_first,
@@ -27,6 +29,8 @@ from webhook.verification.states import (
 
 HERE, THERE = BoundPod((), "n1"), BoundPod((), "n2")
 OWN = "own"
+NODE, ANOTHER, THIRD = 1, 2, 4  # Each is one node.
+CHOSEN = Obstacles(NODE, 0)
 
 
 def key(name, kind="Pod"):
@@ -53,10 +57,25 @@ def window(own, *others):
     return Window(own, behind, [entry for entry in others if entry.version > own.version], there)
 
 
-def overlays(window, is_relevant=lambda _: True):
+def everywhere(_):
+    """A change that makes each node another."""
+    return ALL_NODES
+
+
+def moved(window, reach=everywhere, obstacles=CHOSEN):
+    """What leads from the first state to others."""
+    return moves(window, first_state(window), reach, obstacles)
+
+
+def overlays(window, reach=everywhere):
     """The other states of one move, in their order."""
-    first = first_state(window)
-    return [move.overlay for move in moves(window, first, is_relevant)]
+    return [move.overlay for move in moved(window, reach)]
+
+
+def states(moves, obstacles=CHOSEN, *later, first=None):
+    """The other states that may explain a decision; `later` is what stands against it in each of them."""
+    left = iter(later)
+    return other_states(moves, first or {}, obstacles, lambda: next(left, obstacles))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +167,7 @@ def test_pods_whose_order_is_not_known_are_decided_later_or_earlier_together_and
     ahead = [decided(21, "c"), decided(22, "d")]
     there = window(own, *behind, *ahead)
 
-    listed = [(move.sequence, dict(move.overlay)) for move in moves(there, first_state(there), lambda _: True)]
+    listed = [(move.sequence, dict(move.overlay)) for move in moved(there)]
 
     assert [
         *((LATER, {key("b"): None}), (EARLIER, {key("c"): HERE})),
@@ -165,13 +184,21 @@ def test_a_pod_whose_order_is_known_makes_no_other_state():
     assert [] == overlays(window(decided(20, OWN, queued=5), decided(19, "a", queued=4), decided(21, "b", queued=6)))
 
 
-def test_what_is_not_relevant_makes_no_state_but_goes_along_with_what_is():
+def test_what_touches_nothing_that_is_in_the_way_makes_no_state_but_goes_along_with_what_does():
     own = decided(20, OWN)
     entries = changed(18, "near", THERE, None), changed(19, "far", HERE, None)
-    there = window(own, *entries)
+    moves = moved(window(own, *entries), lambda change: NODE if change.after == THERE else ANOTHER)
 
-    assert [{key("far"): HERE, key("near"): THERE}] == overlays(there, lambda change: change.after == THERE)
-    assert [] == overlays(there, lambda _: False)
+    assert [{key("far"): HERE, key("near"): THERE}] == [*states(moves)]
+    assert [] == [*states(moves, Obstacles(THIRD, 0))]
+    assert [] == overlays(window(own, *entries), lambda _: 0)
+
+
+def test_alone_a_pod_was_placed_earlier_only_where_something_is_in_the_way():
+    there = window(decided(20, OWN, queued=5, tried=True), decided(21, "a"), decided(22, "b"), decided(23, "c"))
+    moves = moved(there, lambda change: NODE if change.name == "c" else ANOTHER)
+
+    assert [{key("c"): HERE}] == [move.overlay for move in moves if not move.sequence]
 
 
 def test_a_move_starts_from_the_first_state():
@@ -184,8 +211,7 @@ def test_a_move_starts_from_the_first_state():
     first = first_state(there)
 
     assert [["a", "late"], ["b", "late"], ["a", "b", "late"]] == [
-        sorted(changed_key.name for changed_key in state)
-        for state in other_states(moves(there, first, lambda _: True), first)
+        sorted(changed_key.name for changed_key in state) for state in states(moved(there), first=first)
     ]
 
 
@@ -195,13 +221,13 @@ def test_what_happened_to_a_pod_that_is_decided_later_makes_no_other_state():
     assert [] == overlays(there)
 
 
-def move(name, sequence="", distance=1):
-    return Move(distance, sequence, {key(name): None})
+def move(name, sequence="", distance=1, touched=ALL_NODES, added=None):
+    return Move(distance, sequence, {key(name): None}, touched, touched if added is None else added)
 
 
 def test_two_moves_are_made_together_unless_they_are_of_one_sequence_or_object():
     made = [move("a", "Pod"), move("b", "Pod"), move("c", LATER), move("a"), move("d")]
-    pairs = [{*state} for state in other_states(made, {}) if len(state) == 2]
+    pairs = [{*state} for state in states(made) if len(state) == 2]
 
     together = [("a", "c"), ("a", "d"), ("b", "c"), ("b", "a"), ("b", "d"), ("c", "a"), ("c", "d"), ("a", "d")]
     assert sorted(sorted(name) for name in together) == sorted(sorted(of.name for of in pair) for pair in pairs)
@@ -210,7 +236,7 @@ def test_two_moves_are_made_together_unless_they_are_of_one_sequence_or_object()
 def test_only_the_nearest_moves_are_made_together():
     made = [move(f"p{number}") for number in range(MOST_TOGETHER + 4)]
 
-    pairs = [state for state in other_states(made, {}) if len(state) == 2]
+    pairs = [state for state in states(made) if len(state) == 2]
 
     assert MOST_TOGETHER * (MOST_TOGETHER - 1) // 2 == len(pairs)
     assert {key(f"p{number}") for number in range(MOST_TOGETHER)} == {name for state in pairs for name in state}
@@ -220,6 +246,76 @@ def test_the_nearest_two_moves_are_made_together_before_a_far_one_alone():
     """Where much has happened, there are more single moves than states are tried."""
     made = [move(f"p{number}") for number in range(2 * MOST_STATES)]
 
-    pairs = [{*state} for state in islice(other_states(made, {}), MOST_STATES // 2) if len(state) == 2]
+    pairs = [{*state} for state in islice(states(made), MOST_STATES // 2) if len(state) == 2]
 
     assert [{key("p0"), key("p1")}, {key("p0"), key("p2")}, {key("p0"), key("p3")}, {key("p1"), key("p2")}] == pairs[:4]
+
+
+@pytest.mark.parametrize(
+    ("touched", "any_of", "all_of", "falls"),
+    [
+        pytest.param(NODE, NODE, ANOTHER | THIRD, True, id="the chosen node"),
+        pytest.param(ANOTHER, NODE, ANOTHER | THIRD, False, id="one of two that are better"),
+        pytest.param(ANOTHER | THIRD, NODE, ANOTHER | THIRD, True, id="both that are better"),
+        pytest.param(THIRD, NODE, ANOTHER, False, id="a worse node"),
+        pytest.param(THIRD, NODE, 0, False, id="another, where the node does not pass"),
+        pytest.param(ALL_NODES, 0, 0, True, id="every node"),
+    ],
+)
+def test_a_state_may_explain_a_decision_only_if_what_is_in_the_way_is_other(touched, any_of, all_of, falls):
+    assert falls is Obstacles(any_of, all_of).after(touched).may_have_fallen
+    assert [key("a")] * falls == [
+        name for state in states([move("a", touched=touched)], Obstacles(any_of, all_of)) for name in state
+    ]
+
+
+def test_the_steps_of_a_sequence_come_together_and_what_is_in_the_way_is_that_of_its_last_state():
+    """After the state of p1 only ANOTHER is better, so that p3 may explain the decision, and p2 may not."""
+    steps = [
+        move(f"p{place}", "Pod", place, touched, added)
+        for place, (touched, added) in enumerate(
+            [(ANOTHER, ANOTHER), (ANOTHER | THIRD, THIRD), (ANOTHER | THIRD, THIRD), (ANOTHER | THIRD, ANOTHER)]
+        )
+    ]
+
+    tried = [*states(steps, Obstacles(NODE, ANOTHER | THIRD), Obstacles(NODE, ANOTHER))]
+
+    assert [{key("p1")}, {key("p3")}] == [{*state} for state in tried]
+
+
+def test_of_two_moves_each_has_to_overcome_what_is_left_after_the_other():
+    """After a, which was tried, one better node is left, which b does not touch, and c does."""
+    made = [move("a"), move("b", touched=ANOTHER), move("c", touched=THIRD)]
+
+    pairs = [
+        {*state} for state in states(made, Obstacles(NODE, ANOTHER | THIRD), Obstacles(NODE, THIRD)) if len(state) == 2
+    ]
+
+    assert [{key("a"), key("c")}, {key("b"), key("c")}] == pairs
+
+
+def test_the_state_of_a_step_is_other_for_what_all_steps_before_it_touch_too():
+    own = decided(20, OWN)
+    entries = [changed(17, "q", HERE, None), changed(18, "r", THERE, None), changed(19, "s", HERE, None)]
+    reach = {"q": ANOTHER, "r": NODE, "s": THIRD}
+
+    steps = moved(window(own, *entries), lambda change: reach[change.name])
+
+    assert [(THIRD, THIRD), (NODE | THIRD, NODE), (NODE | ANOTHER | THIRD, ANOTHER)] == [step[3:] for step in steps]
+
+
+def test_what_stands_in_the_way_of_a_later_step_need_not_be_so_at_first():
+    """Once the first step is made another node is better, which the second touches."""
+    steps = [move("p1", "Pod", 1, NODE), move("p2", "Pod", 2, NODE | ANOTHER, ANOTHER)]
+
+    assert 2 == len([*states(steps, CHOSEN, Obstacles(NODE, ANOTHER))])
+
+
+def test_a_step_that_is_not_in_the_way_does_not_put_off_those_of_others():
+    """Of many steps that touch nothing, each is as far as the next that does."""
+    far = [move(f"p{number}", "Pod", number, ANOTHER) for number in range(2 * MOST_STATES)]
+    near = [move("a", LATER, 1000, NODE), move("b", EARLIER, 1001, NODE), move("c", "Node", 1002, NODE)]
+
+    tried = [{*state} for state in states([*far, *near])]
+
+    assert [{key(name) for name in names} for names in ("a", "b", "c", "ab", "ac", "bc")] == tried

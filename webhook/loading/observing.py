@@ -198,11 +198,11 @@ class Observer:
         for heard in section.heard:
             for event in heard.events:
                 verifier.add(event)
+            self.seconds = max(self.seconds, begun + heard.until)
             for judged in verifier.judged(heard.until, self._may_judge):
                 self.tally.add(judged)
                 self._on_judged(judged, verifier)
             self.tally.skipped += verifier.skipped
             self.unreadable += verifier.unreadable
             verifier.skipped = verifier.unreadable = 0
-            self.seconds = max(self.seconds, begun + heard.until)
             yield

@@ -18,7 +18,7 @@ from webhook.placement.gaps import LABELS_OF_NAMESPACES, gaps_of_runs
 from webhook.placement.subject import FROM_SCHEDULER
 from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.framework import usable_nodes
-from webhook.scheduler.nodes import Node
+from webhook.scheduler.nodes import Node, NodeSet, union
 from webhook.scheduler.snapshot import Controller, Namespace, NominatedPod, Service
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange
 from webhook.verification.computation import ComputedDecision, parts
@@ -30,7 +30,16 @@ from webhook.verification.decision import (
     PodDecision,
 )
 from webhook.verification.search_windows import is_sampled, wins_in_a_window
-from webhook.verification.states import MOST_STATES, Overlay, Window, first_state, moves, other_states
+from webhook.verification.states import (
+    ALL_NODES,
+    MOST_STATES,
+    Obstacles,
+    Overlay,
+    Window,
+    first_state,
+    moves,
+    other_states,
+)
 
 AGREES, DIFFERS = "agrees", "differs"
 MOST_NODES_TOLD = 3  # nodes in a message
@@ -83,7 +92,9 @@ def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[Iterable[
     called_right = set(_right(computed))
     states = 1
     if not _agrees(computed, decision):
-        others = other_states(moves(window, first, Relevance(decision, in_first)), first)
+        at_first = obstacles(decision, in_first, in_first)
+        ways = moves(window, first, TouchedNodes(in_first), at_first)
+        others = other_states(ways, first, at_first, lambda: obstacles(decision, computed, in_first))
         for overlay in islice(others, MOST_STATES - 1):
             computed = compute_in(overlay)
             states += 1
@@ -131,30 +142,46 @@ def _not_compared(computed: ComputedDecision) -> str:
     return ""
 
 
-class Relevance:
-    """Whether a change may turn the verdict on a decision that the first state does not explain."""
+def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: ComputedDecision) -> Obstacles:
+    """Return what stands against a decision in a state that does not explain it, by the nodes of the first state."""
+    nodes = in_first.cycle.snapshot.nodes
 
-    def __init__(self, decision: PodDecision, computed: ComputedDecision) -> None:
+    def known(of_state: NodeSet) -> NodeSet:
+        return nodes.named(computed.names(of_state))
+
+    if not decision.node:
+        if computed.feasible:
+            return Obstacles(0, known(computed.feasible))
+        return Obstacles(known(usable_nodes(computed.cycle)), 0)
+    named = computed.cycle.snapshot.nodes.named
+    chosen, own = named((decision.node,)), named((computed.framework.own_node,)) & computed.feasible
+    better = computed.better_than(chosen) if chosen & computed.feasible else 0
+    # While the node that is nominated for it passes, no other is tried.
+    return Obstacles(known(chosen | own), known(better))
+
+
+class TouchedNodes:
+    """Says for which nodes a state is other after a change."""
+
+    def __init__(self, computed: ComputedDecision) -> None:
         self._framework, self._cycle = computed.framework, computed.cycle
         self._owner = computed.subject.pod.owner
         self._has_defaults = computed.attempt.source == FROM_SCHEDULER
-        nodes = self._cycle.snapshot.nodes
-        chosen = nodes.named((decision.node,))
-        if computed.feasibility is not None:
-            deciding = computed.feasible or usable_nodes(self._cycle)
-        else:
-            deciding = chosen | computed.better_than(chosen) if chosen & computed.feasible else chosen
-        self._deciding = frozenset(nodes.names(deciding))
         self._tries_preemption = computed.preemption is not None and computed.preemption.tried
 
-    def __call__(self, change: ObjectChange) -> bool:
-        return any(self._heeds(change, kept) for kept in (change.before, change.after) if kept is not None)
+    def __call__(self, change: ObjectChange) -> NodeSet:
+        return union(self._touched(change, kept) for kept in (change.before, change.after) if kept is not None)
 
-    def _heeds(self, change: ObjectChange, kept: Kept) -> bool:
-        """Return whether an object matters: of Pods those on a deciding node, or such as plugins look at elsewhere."""
+    def _touched(self, change: ObjectChange, kept: Kept) -> NodeSet:
+        """Return the node of a Pod, or all if plugins look at such a Pod from elsewhere; all or none of others."""
         pod = kept.pod if isinstance(kept, NominatedPod) else kept
         if isinstance(pod, BoundPod):
-            return pod.node in self._deciding or bool(self._framework.heeding(pod.info(change.namespace)))
+            if self._framework.heeding(pod.info(change.namespace)):
+                return ALL_NODES
+            return self._cycle.snapshot.nodes.named((pod.node,))
+        return ALL_NODES if self._matters(change, kept) else 0
+
+    def _matters(self, change: ObjectChange, kept: Kept) -> bool:
         own_namespace = change.namespace == self._cycle.pod.namespace
         if isinstance(kept, Service):
             return self._has_defaults and own_namespace and kept.selects(self._cycle.pod.labels)
@@ -170,7 +197,7 @@ def in_words(decision: PodDecision, computed: ComputedDecision) -> str:
     """Return what is computed in place of a decision."""
     if not decision.node:
         if computed.feasible:
-            return f"{_named(computed, computed.feasible)} pass"
+            return f"{_named(computed, computed.feasible)} {'passes' if computed.feasible.bit_count() == 1 else 'pass'}"
         return " or: ".join(computed.messages)
     if decision.node not in computed.names(computed.feasible):
         return f"{decision.node} does not pass; {_named(computed, computed.best)} would be taken"

@@ -3,6 +3,7 @@ The states of a cluster that kube-scheduler may have seen when it decided.
 
     the log up to the decision, Pods in the order of its queue ──> first state
     ── a Pod assumed more or less, the end of the log not seen yet ──> moves ──one or two──> others
+    ── all but those in which what stands against the decision still stands ──> states that are tried
 
 kube-scheduler assumes a Pod on its node once it has decided, and writes many such Pods at the same time: the log does
 not tell in which order it has decided.
@@ -10,12 +11,14 @@ not tell in which order it has decided.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
 
 from webhook.objects.references import ObjectKey
+from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.snapshot import NominatedPod
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange
 from webhook.verification.decision import PodDecision
@@ -24,6 +27,7 @@ MOST_STATES = 64
 MOST_TOGETHER = 10  # The nearest moves, of which two are made together.
 RANK_OF_TWO = 3  # Two moves are as far as one of so many times their ranks.
 EARLIER, LATER = "earlier", "later"
+ALL_NODES: NodeSet = -1  # All nodes, also those that the first state does not have.
 Overlay = Mapping[ObjectKey, Kept | None]  # What a state keeps of objects in place of what the log says.
 
 
@@ -69,17 +73,45 @@ class Window(NamedTuple):
     kept: Mapping[ObjectKey, Kept]
 
 
+class Obstacles(NamedTuple):
+    """
+    What stands against a decision in a state that does not explain it: another may explain it only if it is other for
+    one of the nodes `any_of`, or for all of the nodes `all_of` where there are such.  It is other for those `touched`.
+    """
+
+    any_of: NodeSet
+    all_of: NodeSet
+    touched: NodeSet = 0
+
+    def after(self, touched: NodeSet) -> Obstacles:
+        """Return what stands against it in a state that is other for these nodes, too."""
+        return self._replace(touched=self.touched | touched)
+
+    @property
+    def may_have_fallen(self) -> bool:
+        """Whether the other state may explain the decision."""
+        all_touched = self.all_of and not self.all_of & ~self.touched
+        return self.touched == ALL_NODES or bool(self.touched & self.any_of or all_touched)
+
+    def heed(self, touched: NodeSet) -> bool:
+        """Return whether any of these nodes is in the way."""
+        return touched == ALL_NODES or bool(touched & (self.any_of | self.all_of))
+
+
 class Move(NamedTuple):
     """
     What leads from the first state to another: a step in a `sequence`, with all steps before it, or "" for one alone.
 
     The last events of a kind are not seen yet; Pods that are written later were decided EARLIER, or those that were
-    written before are decided LATER.  The step is so many events away from the decision.
+    written before are decided LATER.  The step is so many events away from the decision.  The state is other for the
+    nodes `touched`, and the step alone for those `added`.
     """
 
     distance: int
     sequence: str
     overlay: Overlay
+    touched: NodeSet
+    added: NodeSet
 
 
 def first_state(window: Window) -> Overlay:
@@ -135,19 +167,29 @@ def _placed_and_waiting(window: Window, other: LogEntry) -> tuple[Kept | None, K
     return (other.kept, now) if other.version > window.entry.version else (now, other.before)
 
 
-def moves(window: Window, first: Overlay, is_relevant: Callable[[ObjectChange], bool]) -> list[Move]:
-    """Return what leads from the first state to others, the nearest first, as far as it is relevant."""
+def moves(window: Window, first: Overlay, reach: Callable[[ObjectChange], NodeSet], obstacles: Obstacles) -> list[Move]:
+    """
+    Return what leads from the first state to others, the nearest first, alone only what touches the `obstacles` there.
+
+    `reach` returns the nodes for which a state is other after a change.
+    """
     made: list[Move] = []
-    so_far: dict[str, dict[ObjectKey, Kept | None]] = {}  # by sequence
+    overlays: dict[str, dict[ObjectKey, Kept | None]] = defaultdict(dict)  # by sequence, so far
+    touched: dict[str, NodeSet] = defaultdict(int)
 
     def go_on(sequence: str, distance: int, key: ObjectKey, instead: Kept | None, *, alone: bool) -> None:
-        overlay = so_far.setdefault(sequence, {})
+        overlay = overlays[sequence]
         overlay[key] = instead
         now = window.kept.get(key)
-        if instead != now and is_relevant(ObjectChange(key.namespace, key.name, now, instead)):
-            made.append(Move(distance, sequence, dict(overlay)))
-            if alone and len(overlay) > 1:
-                made.append(Move(distance, "", {key: instead}))
+        if instead == now:
+            return
+        added = reach(ObjectChange(key.namespace, key.name, now, instead))
+        if not added:
+            return
+        touched[sequence] |= added
+        made.append(Move(distance, sequence, dict(overlay), touched[sequence], added))
+        if alone and len(overlay) > 1 and obstacles.heed(added):
+            made.append(Move(distance, "", {key: instead}, added, added))
 
     for distance, other in enumerate(reversed(window.behind), 1):
         if not other.places and other.key != window.entry.key and other.key not in first:
@@ -163,14 +205,50 @@ def moves(window: Window, first: Overlay, is_relevant: Callable[[ObjectChange], 
     return sorted(made, key=lambda move: move.distance)
 
 
-def other_states(moves: Sequence[Move], first: Overlay) -> Iterator[Overlay]:
+def other_states(
+    moves: Sequence[Move], first: Overlay, obstacles: Obstacles, obstacles_now: Callable[[], Obstacles]
+) -> Iterator[Overlay]:
     """
-    Yield the other states, the nearest first: those of one move, in their order, and among them those of two of the
-    nearest.  What two kinds tell may be late at the same time, long before much is late of one.
+    Yield the other states that may explain a decision, the nearest first.
+
+    `obstacles` stand against it in the first state, and `obstacles_now` returns those in the state that was yielded
+    last.  A state in which they still stand is left out.
     """
-    states = [(rank, move.overlay) for rank, move in enumerate(moves)]
-    for (rank, move), (other_rank, other) in combinations(enumerate(moves[:MOST_TOGETHER]), 2):
+    standing: list[Obstacles] = []  # after each move
+    last_of: dict[str, Obstacles] = {}  # after the last step of each sequence
+    for place, *others in _in_order(moves, obstacles):
+        move = moves[place]
+        if others:
+            (other,) = others
+            sides = standing[place].after(moves[other].touched), standing[other].after(move.touched)
+            if all(side.may_have_fallen for side in sides):
+                yield {**first, **move.overlay, **moves[other].overlay}
+            continue
+        after = last_of.get(move.sequence, obstacles).after(move.added)
+        if after.may_have_fallen:
+            yield {**first, **move.overlay}
+            after = obstacles_now()
+        standing.append(after)
+        if move.sequence:
+            last_of[move.sequence] = after
+
+
+def _in_order(moves: Sequence[Move], obstacles: Obstacles) -> list[tuple[int, ...]]:
+    """
+    Return the places of one move or two, the nearest first: all moves in their order, and among them two of the nearest
+    that touch an obstacle.
+
+    What two kinds tell may be late at the same time, long before much is late of one.
+    """
+    states: list[tuple[int, tuple[int, ...]]] = []
+    touching: list[tuple[int, Move]] = []
+    for place, move in enumerate(moves):
+        states.append((len(touching), (place,)))
+        if obstacles.heed(move.added):
+            touching.append((place, move))
+    for (rank, (place, move)), (other_rank, (other_place, other)) in combinations(
+        enumerate(touching[:MOST_TOGETHER]), 2
+    ):
         if not (move.sequence and move.sequence == other.sequence) and move.overlay.keys().isdisjoint(other.overlay):
-            states.append((RANK_OF_TWO * (rank + other_rank), {**move.overlay, **other.overlay}))
-    for _, overlay in sorted(states, key=lambda state: state[0]):
-        yield {**first, **overlay}
+            states.append((RANK_OF_TWO * (rank + other_rank), (place, other_place)))
+    return [places for _, places in sorted(states, key=lambda state: state[0])]
