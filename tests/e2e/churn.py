@@ -73,6 +73,7 @@ STORAGE = [
     ),
 ]
 DECLARED_SINCE = 36  # The minor version of RestartAllContainersOnContainerExits.
+POD_RESOURCES_SINCE = 34  # Before, the API server drops what a Pod requests as a whole.
 GATE = "example.com/gate"
 HARD = ("DoNotSchedule", "nodeSelector'", "hostPort", GPU)  # as they stand in the text of a Pod's spec
 HARD += tuple(f"{kind}': {{'{REQUIRED}" for kind in ("nodeAffinity", "podAffinity", "podAntiAffinity"))
@@ -454,7 +455,8 @@ def path_to(made: dict) -> str:
 def requested(workload: dict, what: str) -> int:
     """Return the CPU or memory that the replicas of a workload request together, in nanos."""
     spec = workload["spec"]["template"]["spec"]
-    of_all = [spec] if "resources" in spec else spec["containers"]
+    as_a_whole = "resources" in spec and version().minor >= POD_RESOURCES_SINCE
+    of_all = [spec] if as_a_whole else spec["containers"]
     amounts = (parse_quantity(of["resources"].get("requests", {}).get(what, "0")) for of in of_all)
     return workload["spec"]["replicas"] * sum(amounts)
 

@@ -187,14 +187,14 @@ def draws(run) -> list[Drawn]:
         return drawn(run.recording, monkeypatch)
 
 
-def test_a_wrong_node_is_called_wrong_as_often_as_the_power_says(draws):
-    """Some are excused by another state than those that were tried for the real node."""
+def test_a_wrong_node_is_called_wrong_about_as_often_as_the_power_says(draws):
+    """Some are excused by a state that was not tried for the real node, and of some there are too many states."""
     power = sum(of.right.power for of in draws) / len(draws)
     verdicts = Counter(of.other.verdict for of in draws)
     print(f"\n{len(draws)} nodes drawn, power {power:.3f}: {dict(verdicts)}")
 
-    caught = (verdicts[DIFFERS] + verdicts[TOO_MANY_ORDERS]) / len(draws)
-    assert power - 0.1 <= caught <= power + 0.05
+    assert power - 0.15 <= verdicts[DIFFERS] / len(draws) <= power + 0.05
+    assert power - 0.1 <= (verdicts[DIFFERS] + verdicts[TOO_MANY_ORDERS]) / len(draws)
 
 
 def test_one_wrong_decision_is_reported(run, draws, tmp_path):

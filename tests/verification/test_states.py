@@ -221,6 +221,15 @@ def test_what_happened_to_a_pod_that_is_decided_later_makes_no_other_state():
     assert [] == overlays(there)
 
 
+def test_that_a_pod_of_the_same_name_is_gone_may_not_be_seen_yet_though_the_new_one_is_decided_later():
+    own = decided(20, OWN, queued=5)
+    gone, again = changed(7, "db-0", THERE, None), decided(12, "db-0", queued=8)
+    there = window(own, gone, again)
+
+    assert {key("db-0"): None} == first_state(there)
+    assert [{key("db-0"): THERE}] == overlays(there)
+
+
 def move(name, sequence="", distance=1, touched=ALL_NODES, added=None):
     return Move(distance, sequence, {key(name): None}, touched, touched if added is None else added)
 

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import inf
 from typing import NamedTuple
 
 from webhook.objects.references import ObjectKey
@@ -191,8 +192,12 @@ def moves(window: Window, first: Overlay, reach: Callable[[ObjectChange], NodeSe
         if alone and len(overlay) > 1 and obstacles.heed(added):
             made.append(Move(distance, "", {key: instead}, added, added))
 
+    queued = {
+        other.key: other.decision.queued for _, other in _placing(window) if other.key in first and other.decision
+    }
     for distance, other in enumerate(reversed(window.behind), 1):
-        if not other.places and other.key != window.entry.key and other.key not in first:
+        is_settled = other.key == window.entry.key or other.version >= queued.get(other.key, inf)
+        if not other.places and not is_settled:
             go_on(other.key.kind, distance, other.key, other.before, alone=False)
     for distance, other in _placing(window):
         was_queued = other.decision is not None and other.decision.queued < window.entry.version
