@@ -313,6 +313,15 @@ def test_the_state_of_a_step_is_other_for_what_all_steps_before_it_touch_too():
     assert [(THIRD, THIRD), (NODE | THIRD, NODE), (NODE | ANOTHER | THIRD, ANOTHER)] == [step[3:] for step in steps]
 
 
+def test_a_pod_that_came_and_went_is_gone_again_in_a_state_before_it_came():
+    """While it is there NODE does not pass; before it came only ANOTHER is in the way, as it is at first."""
+    entries = [changed(17, "q", THERE, None), changed(18, "p", None, HERE), changed(19, "p", HERE, None)]
+    first = Obstacles(NODE, ANOTHER)
+    steps = moved(window(decided(20, OWN), *entries), lambda change: ANOTHER if change.name == "q" else NODE, first)
+
+    assert {key("q"): THERE, key("p"): None} == [*states(steps, first, Obstacles(NODE, 0))][-1]
+
+
 def test_what_stands_in_the_way_of_a_later_step_need_not_be_so_at_first():
     """Once the first step is made another node is better, which the second touches."""
     steps = [move("p1", "Pod", 1, NODE), move("p2", "Pod", 2, NODE | ANOTHER, ANOTHER)]

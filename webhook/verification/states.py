@@ -180,11 +180,9 @@ def moves(window: Window, first: Overlay, reach: Callable[[ObjectChange], NodeSe
 
     def go_on(sequence: str, distance: int, key: ObjectKey, instead: Kept | None, *, alone: bool) -> None:
         overlay = overlays[sequence]
+        before = overlay.get(key, window.kept.get(key))
         overlay[key] = instead
-        now = window.kept.get(key)
-        if instead == now:
-            return
-        added = reach(ObjectChange(key.namespace, key.name, now, instead))
+        added = reach(ObjectChange(key.namespace, key.name, before, instead)) if instead != before else 0
         if not added:
             return
         touched[sequence] |= added
