@@ -220,6 +220,7 @@ LOWER = bound(
     "n2",
 )
 STORED = claim("data", "pv"), volume("pv", of="data"), storage_class(), *[csi_node(f"n{n}") for n in (1, 2, 3)]
+STORED_IN_B = claim("data", "pv"), volume("pv", of="data", zone="b"), storage_class()
 IN_B = {"nodeSelector": {"topology.kubernetes.io/zone": "b"}}
 HARD = {"topologySpreadConstraints": [spread()]}
 
@@ -296,6 +297,13 @@ def test_a_pod_that_plugins_look_at_from_elsewhere_touches_every_node():
         pytest.param(CLUSTER, none("?", cpu="5"), [], ["n2", "n3"], id="nodes pass"),
         pytest.param(CLUSTER, none("?", cpu="16"), ["n1", "n2", "n3"], [], id="none passes"),
         pytest.param(CLUSTER, none("?", cpu="16", **IN_B), ["n2"], [], id="none passes, and one is looked at"),
+        pytest.param(
+            [*CLUSTER, *STORED_IN_B],
+            none("?", cpu="16", **using("data")),
+            ["n1", "n2", "n3"],
+            [],
+            id="the volume is elsewhere, and another filter comes first",
+        ),
     ],
 )
 def test_what_is_in_the_way_of_a_decision(objects, decision, any_of, all_of):

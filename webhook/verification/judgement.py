@@ -9,6 +9,7 @@ Whether a decision of kube-scheduler is one that is computed in a state that it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -16,8 +17,9 @@ from webhook.objects.disruption_budget import DisruptionBudget
 from webhook.placement.claims import volume_gaps
 from webhook.placement.gaps import LABELS_OF_NAMESPACES, gaps_of_runs
 from webhook.placement.subject import FROM_SCHEDULER
+from webhook.scheduler.attached_volumes import SchedulerError
 from webhook.scheduler.counts import BoundPod
-from webhook.scheduler.framework import usable_nodes
+from webhook.scheduler.framework import Framework
 from webhook.scheduler.nodes import Node, NodeSet, union
 from webhook.scheduler.snapshot import Controller, Namespace, NominatedPod, Service
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange
@@ -152,12 +154,24 @@ def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: Compu
     if not decision.node:
         if computed.feasible:
             return Obstacles(0, known(computed.feasible))
-        return Obstacles(known(usable_nodes(computed.cycle)), 0)
+        return Obstacles(known(_refused_by_pods(computed.framework)), 0)
     named = computed.cycle.snapshot.nodes.named
     chosen, own = named((decision.node,)), named((computed.framework.own_node,)) & computed.feasible
     better = computed.better_than(chosen) if chosen & computed.feasible else 0
     # While the node that is nominated for it passes, no other is tried.
     return Obstacles(known(chosen | own), known(better))
+
+
+def _refused_by_pods(framework: Framework) -> NodeSet:
+    """Return the nodes for which the reason may depend on other Pods: a filter that counts them is asked there."""
+    remaining = framework.cycle.snapshot.nodes.all
+    with suppress(SchedulerError):
+        remaining = framework.searched
+        for plugin in map(framework.plugin, framework.cycle.profile.filters):
+            if plugin.counts_pods:
+                break
+            remaining = plugin.passing(remaining)
+    return remaining
 
 
 class TouchedNodes:
