@@ -232,7 +232,8 @@ HARD = {"topologySpreadConstraints": [spread()]}
         pytest.param(OWN, "n3", running("n2", **PLAIN), True, id="Pod on a better node"),
         pytest.param(OWN, "n3", running("n1", **PLAIN), False, id="Pod on a worse node"),
         pytest.param(waiting(cpu="5"), "n1", running("n1", **PLAIN), True, id="Pod on a node that does not pass"),
-        pytest.param(waiting(cpu="5"), "n1", running("n2", **PLAIN), False, id="Pod on another node"),
+        pytest.param(waiting(cpu="7"), "n1", running("n2", **PLAIN), True, id="Pod on one that passes instead"),
+        pytest.param(waiting(cpu="7"), "n1", running("n3", **PLAIN), False, id="Pod on another that does not pass"),
         pytest.param(waiting(**HARD), "n3", running("n1"), True, id="Pod that a constraint counts"),
         pytest.param(waiting(**HARD), "n3", running("n1", **PLAIN), False, id="Pod that none counts"),
         pytest.param(OWN, "n3", nominated(waiting("x"), "n3"), True, id="Pod nominated on the node"),
@@ -289,11 +290,9 @@ def test_a_pod_that_plugins_look_at_from_elsewhere_touches_every_node():
     [
         pytest.param(CLUSTER, to("n3"), ["n3"], ["n2"], id="a better node"),
         pytest.param(CLUSTER, to("n1"), ["n1"], ["n2", "n3"], id="two better nodes"),
-        pytest.param(CLUSTER, to("n1", cpu="7"), ["n1"], [], id="it does not pass"),
-        pytest.param(CLUSTER, to("n9"), [], [], id="it is not there"),
-        pytest.param(
-            CLUSTER, PodDecision(nominated(waiting(), "n1"), "n3"), ["n1", "n3"], [], id="another is nominated"
-        ),
+        pytest.param(CLUSTER, to("n1", cpu="7"), ["n1"], ["n2"], id="it does not pass"),
+        pytest.param(CLUSTER, to("n9"), [], ["n1", "n2", "n3"], id="it is not there"),
+        pytest.param(CLUSTER, PodDecision(nominated(waiting(), "n1"), "n3"), ["n3"], ["n1"], id="another is nominated"),
         pytest.param(CLUSTER, none("?", cpu="5"), [], ["n2", "n3"], id="nodes pass"),
         pytest.param(CLUSTER, none("?", cpu="16"), ["n1", "n2", "n3"], [], id="none passes"),
         pytest.param(CLUSTER, none("?", cpu="16", **IN_B), ["n2"], [], id="none passes, and one is looked at"),

@@ -155,11 +155,10 @@ def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: Compu
         if computed.feasible:
             return Obstacles(0, known(computed.feasible))
         return Obstacles(known(_refused_by_pods(computed.framework)), 0)
-    named = computed.cycle.snapshot.nodes.named
-    chosen, own = named((decision.node,)), named((computed.framework.own_node,)) & computed.feasible
-    better = computed.better_than(chosen) if chosen & computed.feasible else 0
-    # While the node that is nominated for it passes, no other is tried.
-    return Obstacles(known(chosen | own), known(better))
+    chosen = computed.cycle.snapshot.nodes.named((decision.node,))
+    # Once a node passes that does not, those that pass now may be better.
+    better = computed.better_than(chosen) if chosen & computed.feasible else computed.feasible
+    return Obstacles(known(chosen), known(better))
 
 
 def _refused_by_pods(framework: Framework) -> NodeSet:
