@@ -141,6 +141,15 @@ def test_among_many_nodes_any_that_passes_agrees_and_it_is_told_whether_it_wins(
     assert DIFFERS == judged([*many, running(NAMES[0], "8")], to(NAMES[0])).verdict
 
 
+def test_where_one_more_node_passes_the_better_ones_may_not_be_looked_at():
+    full = running(NAMES[100], "8")
+    before = [*map(node, NAMES[:101]), running(NAMES[0], "4"), running(NAMES[1], "4")]
+    comes = [LogEntry(1.0, 1, ObjectKey("", "Pod", "shop", "full"), kept(full), b"")]
+
+    assert (AGREES, 2) == judged([*before, full], to(NAMES[0]), before, behind=comes)[1:4:2]
+    assert (DIFFERS, 1) == judged([*before[1:], full], to(NAMES[1]), before[1:], behind=comes)[1:4:2]
+
+
 def test_what_takes_part_is_told_of_the_first_state():
     told = judged(
         [*CLUSTER, service()], to("n1"), [*CLUSTER, running("n2", "6"), running("n3", "3")], behind=not_seen(1)

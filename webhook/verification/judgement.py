@@ -19,7 +19,7 @@ from webhook.placement.gaps import LABELS_OF_NAMESPACES, gaps_of_runs
 from webhook.placement.subject import FROM_SCHEDULER
 from webhook.scheduler.attached_volumes import SchedulerError
 from webhook.scheduler.counts import BoundPod
-from webhook.scheduler.framework import Framework
+from webhook.scheduler.framework import Framework, usable_nodes
 from webhook.scheduler.nodes import Node, NodeSet, union
 from webhook.scheduler.snapshot import Controller, Namespace, NominatedPod, Service
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange
@@ -110,7 +110,7 @@ def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[Iterable[
     judged = Judged(decision, AGREES, seconds, states, parts=took_part)
     if not decision.node:
         return judged
-    if is_sampled(computed):
+    if is_sampled(computed.framework, computed.feasible):
         order = tree_order(computed.cycle.snapshot.nodes)
         return judged._replace(wins=wins_in_a_window(computed, decision.node, order))
     feasible = set(computed.names(computed.feasible))
@@ -121,7 +121,9 @@ def _agrees(computed: ComputedDecision, decision: PodDecision) -> bool:
     """Return whether kube-scheduler may decide so in this state."""
     if not decision.node:
         return decision.message in computed.messages
-    return decision.node in computed.names(computed.feasible if is_sampled(computed) else computed.best)
+    return decision.node in computed.names(
+        computed.feasible if is_sampled(computed.framework, computed.feasible) else computed.best
+    )
 
 
 def _right(computed: ComputedDecision) -> Iterator[str]:
@@ -155,10 +157,13 @@ def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: Compu
         if computed.feasible:
             return Obstacles(0, known(computed.feasible))
         return Obstacles(known(_refused_by_pods(computed.framework)), 0)
-    chosen = computed.cycle.snapshot.nodes.named((decision.node,))
-    # Once a node passes that does not, those that pass now may be better.
-    better = computed.better_than(chosen) if chosen & computed.feasible else computed.feasible
-    return Obstacles(known(chosen), known(better))
+    chosen, feasible = computed.cycle.snapshot.nodes.named((decision.node,)), computed.feasible
+    if not chosen & feasible:  # Once it passes, those that pass now may be better.
+        return Obstacles(known(chosen), known(feasible))
+    usable = usable_nodes(computed.cycle)
+    # Where one more node passes, kube-scheduler may not look at the better ones.
+    others = usable & ~feasible if is_sampled(computed.framework, usable) else 0
+    return Obstacles(known(chosen | others), known(computed.better_than(chosen)))
 
 
 def _refused_by_pods(framework: Framework) -> NodeSet:
