@@ -201,6 +201,16 @@ def test_preemption_among_too_many_candidates_is_not_compared():
     assert AGREES == judged(decided, none(decided.messages[0], cpu="8", priority=5)).verdict
 
 
+def test_what_is_not_compared_in_a_state_that_is_tried_does_not_differ():
+    full = computed([*CLUSTER, running("n2", "2")], waiting(cpu="7", priority=5))
+    inexact = full._replace(preemption=full.preemption._replace(exact=False))
+    decision = none("?", cpu="7", priority=5)
+
+    assert MANY_CANDIDATES == judged(CLUSTER, decision, inexact, full, behind=not_seen(2)).verdict
+    assert DIFFERS == judged(CLUSTER, decision, full, behind=not_seen(2)).verdict
+    assert AGREES == judged(CLUSTER, none(full.messages[0], cpu="7", priority=5), inexact, behind=not_seen(2)).verdict
+
+
 def test_a_state_in_which_kube_scheduler_would_give_up_is_no_end():
     """The class does not say when its volumes are bound."""
     broken = [*CLUSTER, claim("data"), storage_class(mode="")]

@@ -103,8 +103,9 @@ def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[Iterable[
             called_right.update(_right(computed))
             if _agrees(computed, decision):
                 break
+            reason = reason or _not_compared(computed)
         else:
-            verdict = DIFFERS if next(others, None) is None else TOO_MANY_ORDERS
+            verdict = reason or (DIFFERS if next(others, None) is None else TOO_MANY_ORDERS)
             said = in_words(decision, in_first)
             return Judged(decision, verdict, seconds, states, parts=took_part, computed=said, first=first)
     judged = Judged(decision, AGREES, seconds, states, parts=took_part)
