@@ -322,6 +322,17 @@ def test_a_pod_that_came_and_went_is_gone_again_in_a_state_before_it_came():
     assert {key("q"): THERE, key("p"): None} == [*states(steps, first, Obstacles(NODE, 0))][-1]
 
 
+def test_a_pod_that_is_not_gone_yet_is_not_where_it_is_made_again():
+    """In the first state it is on THERE already: kube-scheduler has placed it again, and writes that later."""
+    gone, again = changed(15, "db-0", HERE, None), decided(22, "db-0", queued=16, kept=THERE)
+    changes = []
+    there = window(decided(20, OWN, queued=18), gone, again)
+
+    assert {key("db-0"): THERE} == first_state(there)
+    assert [{key("db-0"): HERE}] == overlays(there, lambda change: changes.append(change[2:]) or NODE)
+    assert [(THERE, HERE)] == changes
+
+
 def test_what_stands_in_the_way_of_a_later_step_need_not_be_so_at_first():
     """Once the first step is made another node is better, which the second touches."""
     steps = [move("p1", "Pod", 1, NODE), move("p2", "Pod", 2, NODE | ANOTHER, ANOTHER)]

@@ -180,7 +180,7 @@ def moves(window: Window, first: Overlay, reach: Callable[[ObjectChange], NodeSe
 
     def go_on(sequence: str, distance: int, key: ObjectKey, instead: Kept | None, *, alone: bool) -> None:
         overlay = overlays[sequence]
-        before = overlay.get(key, window.kept.get(key))
+        before = overlay.get(key, first.get(key, window.kept.get(key)))
         overlay[key] = instead
         added = reach(ObjectChange(key.namespace, key.name, before, instead)) if instead != before else 0
         if not added:
