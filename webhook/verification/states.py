@@ -104,15 +104,22 @@ class Move(NamedTuple):
     What leads from the first state to another: a step in a `sequence`, with all steps before it, or "" for one alone.
 
     The last events of a kind are not seen yet; Pods that are written later were decided EARLIER, or those that were
-    written before are decided LATER.  The step is so many events away from the decision.  The state is other for the
-    nodes `touched`, and the step alone for those `added`.
+    written before are decided LATER.  The step is so many events away from the decision.  Of the `steps`, which all
+    moves of a sequence share, it makes so many.  The state is other for the nodes `touched`, and the step alone for
+    those `added`.
     """
 
     distance: int
     sequence: str
-    overlay: Overlay
+    steps: Sequence[tuple[ObjectKey, Kept | None]]
+    number: int
     touched: NodeSet
     added: NodeSet
+
+    @property
+    def overlay(self) -> Overlay:
+        """What the state keeps in place of what the first one does."""
+        return dict(self.steps[: self.number])
 
 
 def first_state(window: Window) -> Overlay:
@@ -176,19 +183,21 @@ def moves(window: Window, first: Overlay, reach: Callable[[ObjectChange], NodeSe
     """
     made: list[Move] = []
     overlays: dict[str, dict[ObjectKey, Kept | None]] = defaultdict(dict)  # by sequence, so far
+    steps: dict[str, list[tuple[ObjectKey, Kept | None]]] = defaultdict(list)
     touched: dict[str, NodeSet] = defaultdict(int)
 
     def go_on(sequence: str, distance: int, key: ObjectKey, instead: Kept | None, *, alone: bool) -> None:
         overlay = overlays[sequence]
         before = overlay.get(key, first.get(key, window.kept.get(key)))
         overlay[key] = instead
+        steps[sequence].append((key, instead))
         added = reach(ObjectChange(key.namespace, key.name, before, instead)) if instead != before else 0
         if not added:
             return
         touched[sequence] |= added
-        made.append(Move(distance, sequence, dict(overlay), touched[sequence], added))
+        made.append(Move(distance, sequence, steps[sequence], len(steps[sequence]), touched[sequence], added))
         if alone and len(overlay) > 1 and obstacles.heed(added):
-            made.append(Move(distance, "", {key: instead}, added, added))
+            made.append(Move(distance, "", [(key, instead)], 1, added, added))
 
     queued = {
         other.key: other.decision.queued for _, other in _placing(window) if other.key in first and other.decision
