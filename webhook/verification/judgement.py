@@ -9,7 +9,6 @@ Whether a decision of kube-scheduler is one that is computed in a state that it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
@@ -169,13 +168,14 @@ def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: Compu
 
 def _refused_by_pods(framework: Framework) -> NodeSet:
     """Return the nodes for which the reason may depend on other Pods: a filter that counts them is asked there."""
-    remaining = framework.cycle.snapshot.nodes.all
-    with suppress(SchedulerError):
+    try:
         remaining = framework.searched
         for plugin in map(framework.plugin, framework.cycle.profile.filters):
             if plugin.counts_pods:
                 break
             remaining = plugin.passing(remaining)
+    except SchedulerError:
+        return framework.cycle.snapshot.nodes.all
     return remaining
 
 
