@@ -121,9 +121,8 @@ def _agrees(computed: ComputedDecision, decision: PodDecision) -> bool:
     """Return whether kube-scheduler may decide so in this state."""
     if not decision.node:
         return decision.message in computed.messages
-    return decision.node in computed.names(
-        computed.feasible if is_sampled(computed.framework, computed.feasible) else computed.best
-    )
+    passing = computed.feasible
+    return decision.node in computed.names(passing if is_sampled(computed.framework, passing) else computed.best)
 
 
 def _right(computed: ComputedDecision) -> Iterator[str]:
