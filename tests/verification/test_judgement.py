@@ -20,7 +20,16 @@ from webhook.verification.decision import (
     TOO_MANY_ORDERS,
     PodDecision,
 )
-from webhook.verification.judgement import AGREES, DIFFERS, Judged, TouchedNodes, in_words, judge, obstacles
+from webhook.verification.judgement import (
+    AGREES,
+    DIFFERS,
+    Judged,
+    TouchedNodes,
+    heeded_nodes,
+    in_words,
+    judge,
+    obstacles,
+)
 from webhook.verification.states import ALL_NODES, MOST_STATES, LogEntry, Obstacles, Window
 
 NODES = node("n1", "a"), node("n2", "b"), node("n3", "c")
@@ -249,17 +258,17 @@ HARD = {"topologySpreadConstraints": [spread()]}
     [
         pytest.param(OWN, "n3", running("n3", **PLAIN), True, id="Pod on the node"),
         pytest.param(OWN, "n3", running("n2", **PLAIN), True, id="Pod on a better node"),
-        pytest.param(OWN, "n3", running("n1", **PLAIN), False, id="Pod on a worse node"),
+        pytest.param(OWN, "n3", running("n1", **PLAIN), True, id="Pod on a worse node"),
         pytest.param(waiting(cpu="5"), "n1", running("n1", **PLAIN), True, id="Pod on a node that does not pass"),
         pytest.param(waiting(cpu="7"), "n1", running("n2", **PLAIN), True, id="Pod on one that passes instead"),
         pytest.param(waiting(cpu="7"), "n1", running("n3", **PLAIN), False, id="Pod on another that does not pass"),
-        pytest.param(waiting(**HARD), "n3", running("n1"), True, id="Pod that a constraint counts"),
-        pytest.param(waiting(**HARD), "n3", running("n1", **PLAIN), False, id="Pod that none counts"),
+        pytest.param(waiting(**HARD), "n3", running("n9"), True, id="Pod that a constraint counts"),
+        pytest.param(waiting(**HARD), "n3", running("n9", **PLAIN), False, id="Pod that none counts"),
         pytest.param(OWN, "n3", nominated(waiting("x"), "n3"), True, id="Pod nominated on the node"),
-        pytest.param(OWN, "n3", nominated(waiting("x", labels={}), "n1"), False, id="Pod nominated on a worse node"),
+        pytest.param(OWN, "n3", nominated(waiting("x", labels={}), "n1"), True, id="Pod nominated on a worse node"),
         pytest.param(waiting(cpu="16", **IN_B), "", running("n1", **PLAIN), False, id="Pod on a node of another zone"),
         pytest.param(waiting(cpu="16", **IN_B), "", running("n2", **PLAIN), True, id="Pod on a node that is too small"),
-        pytest.param(waiting(cpu="5"), "", running("n1", **PLAIN), False, id="Pod where others pass"),
+        pytest.param(waiting(cpu="5"), "", running("n1", **PLAIN), True, id="Pod where others pass"),
         pytest.param(waiting(cpu="5"), "", running("n2", **PLAIN), True, id="Pod on a node that passes"),
         pytest.param(OWN, "n3", service(), True, id="Service"),
         pytest.param(OWN, "n3", service(selector={"app": "x"}), False, id="Service of others"),
@@ -280,13 +289,13 @@ HARD = {"topologySpreadConstraints": [spread()]}
         pytest.param(waiting(**using("data")), "n3", csi_node("n1", 3), True, id="CSINode where it has volumes"),
     ],
 )
-def test_what_may_turn_the_verdict_touches_what_is_in_the_way(raw, chosen, change, relevant):
+def test_what_may_turn_the_verdict_touches_nodes_that_are_heeded(raw, chosen, change, relevant):
     there = computed([*CLUSTER, LOWER, *STORED], raw, chosen)
-    in_the_way, reach = obstacles(PodDecision(raw, chosen), there, there), TouchedNodes(there)
+    heeded, reach = heeded_nodes(PodDecision(raw, chosen), there), TouchedNodes(there)
     ref = ObjectRef.of(change)
 
     assert [relevant, relevant] == [
-        in_the_way.heed(reach(ObjectChange(ref.namespace, ref.name, *pair)))
+        bool(reach(ObjectChange(ref.namespace, ref.name, *pair)) & heeded)
         for pair in ((None, kept(change)), (kept(change), None))
     ]
 

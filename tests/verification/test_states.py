@@ -65,7 +65,7 @@ def everywhere(_):
 
 def moved(window, reach=everywhere, obstacles=CHOSEN):
     """What leads from the first state to others."""
-    return moves(window, first_state(window), reach, obstacles)
+    return moves(window, first_state(window), reach, obstacles.any_of | obstacles.all_of)
 
 
 def overlays(window, reach=everywhere):
@@ -76,7 +76,8 @@ def overlays(window, reach=everywhere):
 def states(moves, obstacles=CHOSEN, *later, first=None):
     """The other states that may explain a decision; `later` is what stands against it in each of them."""
     left = iter(later)
-    return other_states(moves, first or {}, obstacles, lambda: next(left, obstacles))
+    heeded = obstacles.any_of | obstacles.all_of or ALL_NODES
+    return other_states(moves, first or {}, heeded, obstacles, lambda: next(left, obstacles))
 
 
 @pytest.mark.parametrize(

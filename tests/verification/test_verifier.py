@@ -162,6 +162,16 @@ def test_of_two_pods_that_come_back_one_is_placed_later_and_the_other_earlier():
     assert ("own", AGREES) in verdicts(log.judged())
 
 
+def test_a_refusal_may_need_a_pod_that_is_placed_earlier_where_others_pass_and_one_where_none_does():
+    """With `earlier` n2 does not pass, and with `gone` there is a Pod on n1 that would be preempted."""
+    earlier, own = refused(waiting("earlier", "7"), "0/2 nodes are available: ?"), waiting("own", "5")
+    gone = bound(waiting("gone", "1m", priority=-1), "n1")
+    (said,) = computed([*CLUSTER, gone, bound(earlier, "n2")], own).messages
+    log = EventLog(*CLUSTER, earlier, gone).put(own).delete(gone).put(refused(own, said), bound(earlier, "n2"))
+
+    assert ("own", AGREES) in verdicts(log.judged())
+
+
 def test_another_scheduler_takes_room_and_is_not_compared():
     theirs, own = waiting("theirs", "7", schedulerName="volcano"), waiting("own")
     log = EventLog(*CLUSTER).put(theirs, bound(theirs, "n2")).put(own, bound(own, "n1"))

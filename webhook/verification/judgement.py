@@ -94,8 +94,9 @@ def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[Iterable[
     states = 1
     if not _agrees(computed, decision):
         at_first = obstacles(decision, in_first, in_first)
-        ways = moves(window, first, TouchedNodes(in_first), at_first)
-        others = other_states(ways, first, at_first, lambda: obstacles(decision, computed, in_first))
+        heeded = heeded_nodes(decision, in_first)
+        ways = moves(window, first, TouchedNodes(in_first), heeded)
+        others = other_states(ways, first, heeded, at_first, lambda: obstacles(decision, computed, in_first))
         for overlay in islice(others, MOST_STATES - 1):
             computed = compute_in(overlay)
             states += 1
@@ -163,6 +164,13 @@ def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: Compu
     # Where one more node passes, kube-scheduler may not look at the better ones.
     others = usable & ~feasible if is_sampled(computed.framework, usable) else 0
     return Obstacles(known(chosen | others), known(computed.better_than(chosen)))
+
+
+def heeded_nodes(decision: PodDecision, computed: ComputedDecision) -> NodeSet:
+    """Return the nodes that may stand against a decision in the states around this one; all if there are none."""
+    if not decision.node:
+        return _refused_by_pods(computed.framework) or ALL_NODES
+    return computed.cycle.snapshot.nodes.named((decision.node,)) | computed.feasible or ALL_NODES
 
 
 def _refused_by_pods(framework: Framework) -> NodeSet:
