@@ -20,7 +20,16 @@ from webhook.verification.decision import (
     TOO_MANY_ORDERS,
     PodDecision,
 )
-from webhook.verification.judgement import AGREES, DIFFERS, Judged, TouchedNodes, in_words, judge, obstacles
+from webhook.verification.judgement import (
+    AGREES,
+    DIFFERS,
+    Judged,
+    TouchedNodes,
+    heeded_nodes,
+    in_words,
+    judge,
+    obstacles,
+)
 from webhook.verification.states import ALL_NODES, MOST_STATES, LogEntry, Obstacles, Window
 
 NODES = node("n1", "a"), node("n2", "b"), node("n3", "c")
@@ -141,6 +150,15 @@ def test_among_many_nodes_any_that_passes_agrees_and_it_is_told_whether_it_wins(
     assert DIFFERS == judged([*many, running(NAMES[0], "8")], to(NAMES[0])).verdict
 
 
+def test_where_one_more_node_passes_the_better_ones_may_not_be_looked_at():
+    full = running(NAMES[100], "8")
+    before = [*map(node, NAMES[:101]), running(NAMES[0], "4"), running(NAMES[1], "4")]
+    comes = [LogEntry(1.0, 1, ObjectKey("", "Pod", "shop", "full"), kept(full), b"")]
+
+    assert (AGREES, 2) == judged([*before, full], to(NAMES[0]), before, behind=comes)[1:4:2]
+    assert (DIFFERS, 1) == judged([*before[1:], full], to(NAMES[1]), before[1:], behind=comes)[1:4:2]
+
+
 def test_what_takes_part_is_told_of_the_first_state():
     told = judged(
         [*CLUSTER, service()], to("n1"), [*CLUSTER, running("n2", "6"), running("n3", "3")], behind=not_seen(1)
@@ -192,6 +210,16 @@ def test_preemption_among_too_many_candidates_is_not_compared():
     assert AGREES == judged(decided, none(decided.messages[0], cpu="8", priority=5)).verdict
 
 
+def test_what_is_not_compared_in_a_state_that_is_tried_does_not_differ():
+    full = computed([*CLUSTER, running("n2", "2")], waiting(cpu="7", priority=5))
+    inexact = full._replace(preemption=full.preemption._replace(exact=False))
+    decision = none("?", cpu="7", priority=5)
+
+    assert MANY_CANDIDATES == judged(CLUSTER, decision, inexact, full, behind=not_seen(2)).verdict
+    assert DIFFERS == judged(CLUSTER, decision, full, behind=not_seen(2)).verdict
+    assert AGREES == judged(CLUSTER, none(full.messages[0], cpu="7", priority=5), inexact, behind=not_seen(2)).verdict
+
+
 def test_a_state_in_which_kube_scheduler_would_give_up_is_no_end():
     """The class does not say when its volumes are bound."""
     broken = [*CLUSTER, claim("data"), storage_class(mode="")]
@@ -220,6 +248,7 @@ LOWER = bound(
     "n2",
 )
 STORED = claim("data", "pv"), volume("pv", of="data"), storage_class(), *[csi_node(f"n{n}") for n in (1, 2, 3)]
+STORED_IN_B = claim("data", "pv"), volume("pv", of="data", zone="b"), storage_class()
 IN_B = {"nodeSelector": {"topology.kubernetes.io/zone": "b"}}
 HARD = {"topologySpreadConstraints": [spread()]}
 
@@ -229,16 +258,17 @@ HARD = {"topologySpreadConstraints": [spread()]}
     [
         pytest.param(OWN, "n3", running("n3", **PLAIN), True, id="Pod on the node"),
         pytest.param(OWN, "n3", running("n2", **PLAIN), True, id="Pod on a better node"),
-        pytest.param(OWN, "n3", running("n1", **PLAIN), False, id="Pod on a worse node"),
+        pytest.param(OWN, "n3", running("n1", **PLAIN), True, id="Pod on a worse node"),
         pytest.param(waiting(cpu="5"), "n1", running("n1", **PLAIN), True, id="Pod on a node that does not pass"),
-        pytest.param(waiting(cpu="5"), "n1", running("n2", **PLAIN), False, id="Pod on another node"),
-        pytest.param(waiting(**HARD), "n3", running("n1"), True, id="Pod that a constraint counts"),
-        pytest.param(waiting(**HARD), "n3", running("n1", **PLAIN), False, id="Pod that none counts"),
+        pytest.param(waiting(cpu="7"), "n1", running("n2", **PLAIN), True, id="Pod on one that passes instead"),
+        pytest.param(waiting(cpu="7"), "n1", running("n3", **PLAIN), False, id="Pod on another that does not pass"),
+        pytest.param(waiting(**HARD), "n3", running("n9"), True, id="Pod that a constraint counts"),
+        pytest.param(waiting(**HARD), "n3", running("n9", **PLAIN), False, id="Pod that none counts"),
         pytest.param(OWN, "n3", nominated(waiting("x"), "n3"), True, id="Pod nominated on the node"),
-        pytest.param(OWN, "n3", nominated(waiting("x", labels={}), "n1"), False, id="Pod nominated on a worse node"),
+        pytest.param(OWN, "n3", nominated(waiting("x", labels={}), "n1"), True, id="Pod nominated on a worse node"),
         pytest.param(waiting(cpu="16", **IN_B), "", running("n1", **PLAIN), False, id="Pod on a node of another zone"),
         pytest.param(waiting(cpu="16", **IN_B), "", running("n2", **PLAIN), True, id="Pod on a node that is too small"),
-        pytest.param(waiting(cpu="5"), "", running("n1", **PLAIN), False, id="Pod where others pass"),
+        pytest.param(waiting(cpu="5"), "", running("n1", **PLAIN), True, id="Pod where others pass"),
         pytest.param(waiting(cpu="5"), "", running("n2", **PLAIN), True, id="Pod on a node that passes"),
         pytest.param(OWN, "n3", service(), True, id="Service"),
         pytest.param(OWN, "n3", service(selector={"app": "x"}), False, id="Service of others"),
@@ -259,13 +289,13 @@ HARD = {"topologySpreadConstraints": [spread()]}
         pytest.param(waiting(**using("data")), "n3", csi_node("n1", 3), True, id="CSINode where it has volumes"),
     ],
 )
-def test_what_may_turn_the_verdict_touches_what_is_in_the_way(raw, chosen, change, relevant):
+def test_what_may_turn_the_verdict_touches_nodes_that_are_heeded(raw, chosen, change, relevant):
     there = computed([*CLUSTER, LOWER, *STORED], raw, chosen)
-    in_the_way, reach = obstacles(PodDecision(raw, chosen), there, there), TouchedNodes(there)
+    heeded, reach = heeded_nodes(PodDecision(raw, chosen), there), TouchedNodes(there)
     ref = ObjectRef.of(change)
 
     assert [relevant, relevant] == [
-        in_the_way.heed(reach(ObjectChange(ref.namespace, ref.name, *pair)))
+        bool(reach(ObjectChange(ref.namespace, ref.name, *pair)) & heeded)
         for pair in ((None, kept(change)), (kept(change), None))
     ]
 
@@ -288,14 +318,19 @@ def test_a_pod_that_plugins_look_at_from_elsewhere_touches_every_node():
     [
         pytest.param(CLUSTER, to("n3"), ["n3"], ["n2"], id="a better node"),
         pytest.param(CLUSTER, to("n1"), ["n1"], ["n2", "n3"], id="two better nodes"),
-        pytest.param(CLUSTER, to("n1", cpu="7"), ["n1"], [], id="it does not pass"),
-        pytest.param(CLUSTER, to("n9"), [], [], id="it is not there"),
-        pytest.param(
-            CLUSTER, PodDecision(nominated(waiting(), "n1"), "n3"), ["n1", "n3"], [], id="another is nominated"
-        ),
+        pytest.param(CLUSTER, to("n1", cpu="7"), ["n1"], ["n2"], id="it does not pass"),
+        pytest.param(CLUSTER, to("n9"), [], ["n1", "n2", "n3"], id="it is not there"),
+        pytest.param(CLUSTER, PodDecision(nominated(waiting(), "n1"), "n3"), ["n3"], ["n1"], id="another is nominated"),
         pytest.param(CLUSTER, none("?", cpu="5"), [], ["n2", "n3"], id="nodes pass"),
         pytest.param(CLUSTER, none("?", cpu="16"), ["n1", "n2", "n3"], [], id="none passes"),
         pytest.param(CLUSTER, none("?", cpu="16", **IN_B), ["n2"], [], id="none passes, and one is looked at"),
+        pytest.param(
+            [*CLUSTER, *STORED_IN_B],
+            none("?", cpu="16", **using("data")),
+            ["n1", "n2", "n3"],
+            [],
+            id="the volume is elsewhere, and another filter comes first",
+        ),
     ],
 )
 def test_what_is_in_the_way_of_a_decision(objects, decision, any_of, all_of):

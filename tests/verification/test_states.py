@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import islice
 
 import pytest
@@ -64,7 +65,7 @@ def everywhere(_):
 
 def moved(window, reach=everywhere, obstacles=CHOSEN):
     """What leads from the first state to others."""
-    return moves(window, first_state(window), reach, obstacles)
+    return moves(window, first_state(window), reach, obstacles.any_of | obstacles.all_of)
 
 
 def overlays(window, reach=everywhere):
@@ -75,7 +76,8 @@ def overlays(window, reach=everywhere):
 def states(moves, obstacles=CHOSEN, *later, first=None):
     """The other states that may explain a decision; `later` is what stands against it in each of them."""
     left = iter(later)
-    return other_states(moves, first or {}, obstacles, lambda: next(left, obstacles))
+    heeded = obstacles.any_of | obstacles.all_of or ALL_NODES
+    return other_states(moves, first or {}, heeded, obstacles, lambda: next(left, obstacles))
 
 
 @pytest.mark.parametrize(
@@ -231,7 +233,7 @@ def test_that_a_pod_of_the_same_name_is_gone_may_not_be_seen_yet_though_the_new_
 
 
 def move(name, sequence="", distance=1, touched=ALL_NODES, added=None):
-    return Move(distance, sequence, {key(name): None}, touched, touched if added is None else added)
+    return Move(distance, sequence, [(key(name), None)], 1, touched, touched if added is None else added)
 
 
 def test_two_moves_are_made_together_unless_they_are_of_one_sequence_or_object():
@@ -310,7 +312,27 @@ def test_the_state_of_a_step_is_other_for_what_all_steps_before_it_touch_too():
 
     steps = moved(window(own, *entries), lambda change: reach[change.name])
 
-    assert [(THIRD, THIRD), (NODE | THIRD, NODE), (NODE | ANOTHER | THIRD, ANOTHER)] == [step[3:] for step in steps]
+    assert [(THIRD, THIRD), (NODE | THIRD, NODE), (NODE | ANOTHER | THIRD, ANOTHER)] == [step[-2:] for step in steps]
+
+
+def test_a_pod_that_came_and_went_is_gone_again_in_a_state_before_it_came():
+    """While it is there NODE does not pass; before it came only ANOTHER is in the way, as it is at first."""
+    entries = [changed(17, "q", THERE, None), changed(18, "p", None, HERE), changed(19, "p", HERE, None)]
+    first = Obstacles(NODE, ANOTHER)
+    steps = moved(window(decided(20, OWN), *entries), lambda change: ANOTHER if change.name == "q" else NODE, first)
+
+    assert {key("q"): THERE, key("p"): None} == [*states(steps, first, Obstacles(NODE, 0))][-1]
+
+
+def test_a_pod_that_is_not_gone_yet_is_not_where_it_is_made_again():
+    """In the first state it is on THERE already: kube-scheduler has placed it again, and writes that later."""
+    gone, again = changed(15, "db-0", HERE, None), decided(22, "db-0", queued=16, kept=THERE)
+    changes = []
+    there = window(decided(20, OWN, queued=18), gone, again)
+
+    assert {key("db-0"): THERE} == first_state(there)
+    assert [{key("db-0"): HERE}] == overlays(there, lambda change: changes.append(change[2:]) or NODE)
+    assert [(THERE, HERE)] == changes
 
 
 def test_what_stands_in_the_way_of_a_later_step_need_not_be_so_at_first():
@@ -318,6 +340,19 @@ def test_what_stands_in_the_way_of_a_later_step_need_not_be_so_at_first():
     steps = [move("p1", "Pod", 1, NODE), move("p2", "Pod", 2, NODE | ANOTHER, ANOTHER)]
 
     assert 2 == len([*states(steps, CHOSEN, Obstacles(NODE, ANOTHER))])
+
+
+def test_thousands_of_events_at_once_take_little_memory():
+    entries = [changed(number, f"p{number}", HERE, None) for number in range(3000)]
+    there = window(decided(3000, OWN), *entries)
+
+    tracemalloc.start()
+    steps = moved(there)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert entries[0].key in steps[-1].overlay and len(steps[-1].overlay) == len(steps) == 3000
+    assert peak < 5e6
 
 
 def test_a_step_that_is_not_in_the_way_does_not_put_off_those_of_others():

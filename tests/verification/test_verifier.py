@@ -152,6 +152,26 @@ def test_a_pod_that_was_tried_comes_back_nobody_knows_when(was_there, old_cpu, o
     ]
 
 
+def test_of_two_pods_that_come_back_one_is_placed_later_and_the_other_earlier():
+    """Without `later` n1 passes, and only with `earlier` on n2 is it the better one."""
+    later, earlier, own = (waiting(name, cpu) for name, cpu in (("later", "3"), ("earlier", "7"), ("own", "1")))
+    tried = [refused(raw, "0/2 nodes are available: ?") for raw in (later, earlier)]
+    log = EventLog(*CLUSTER, *tried, running("n1", "1"))
+    log.put(own, bound(tried[0], "n1"), bound(own, "n1"), bound(tried[1], "n2"))
+
+    assert ("own", AGREES) in verdicts(log.judged())
+
+
+def test_a_refusal_may_need_a_pod_that_is_placed_earlier_where_others_pass_and_one_where_none_does():
+    """With `earlier` n2 does not pass, and with `gone` there is a Pod on n1 that would be preempted."""
+    earlier, own = refused(waiting("earlier", "7"), "0/2 nodes are available: ?"), waiting("own", "5")
+    gone = bound(waiting("gone", "1m", priority=-1), "n1")
+    (said,) = computed([*CLUSTER, gone, bound(earlier, "n2")], own).messages
+    log = EventLog(*CLUSTER, earlier, gone).put(own).delete(gone).put(refused(own, said), bound(earlier, "n2"))
+
+    assert ("own", AGREES) in verdicts(log.judged())
+
+
 def test_another_scheduler_takes_room_and_is_not_compared():
     theirs, own = waiting("theirs", "7", schedulerName="volcano"), waiting("own")
     log = EventLog(*CLUSTER).put(theirs, bound(theirs, "n2")).put(own, bound(own, "n1"))

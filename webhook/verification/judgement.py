@@ -16,8 +16,9 @@ from webhook.objects.disruption_budget import DisruptionBudget
 from webhook.placement.claims import volume_gaps
 from webhook.placement.gaps import LABELS_OF_NAMESPACES, gaps_of_runs
 from webhook.placement.subject import FROM_SCHEDULER
+from webhook.scheduler.attached_volumes import SchedulerError
 from webhook.scheduler.counts import BoundPod
-from webhook.scheduler.framework import usable_nodes
+from webhook.scheduler.framework import Framework, usable_nodes
 from webhook.scheduler.nodes import Node, NodeSet, union
 from webhook.scheduler.snapshot import Controller, Namespace, NominatedPod, Service
 from webhook.scheduler.snapshot_changes import Kept, ObjectChange
@@ -93,22 +94,24 @@ def judge(window: Window, compute_in: ComputeIn, tree_order: Callable[[Iterable[
     states = 1
     if not _agrees(computed, decision):
         at_first = obstacles(decision, in_first, in_first)
-        ways = moves(window, first, TouchedNodes(in_first), at_first)
-        others = other_states(ways, first, at_first, lambda: obstacles(decision, computed, in_first))
+        heeded = heeded_nodes(decision, in_first)
+        ways = moves(window, first, TouchedNodes(in_first), heeded)
+        others = other_states(ways, first, heeded, at_first, lambda: obstacles(decision, computed, in_first))
         for overlay in islice(others, MOST_STATES - 1):
             computed = compute_in(overlay)
             states += 1
             called_right.update(_right(computed))
             if _agrees(computed, decision):
                 break
+            reason = reason or _not_compared(computed)
         else:
-            verdict = DIFFERS if next(others, None) is None else TOO_MANY_ORDERS
+            verdict = reason or (DIFFERS if next(others, None) is None else TOO_MANY_ORDERS)
             said = in_words(decision, in_first)
             return Judged(decision, verdict, seconds, states, parts=took_part, computed=said, first=first)
     judged = Judged(decision, AGREES, seconds, states, parts=took_part)
     if not decision.node:
         return judged
-    if is_sampled(computed):
+    if is_sampled(computed.framework, computed.feasible):
         order = tree_order(computed.cycle.snapshot.nodes)
         return judged._replace(wins=wins_in_a_window(computed, decision.node, order))
     feasible = set(computed.names(computed.feasible))
@@ -119,7 +122,8 @@ def _agrees(computed: ComputedDecision, decision: PodDecision) -> bool:
     """Return whether kube-scheduler may decide so in this state."""
     if not decision.node:
         return decision.message in computed.messages
-    return decision.node in computed.names(computed.feasible if is_sampled(computed) else computed.best)
+    passing = computed.feasible
+    return decision.node in computed.names(passing if is_sampled(computed.framework, passing) else computed.best)
 
 
 def _right(computed: ComputedDecision) -> Iterator[str]:
@@ -152,12 +156,34 @@ def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: Compu
     if not decision.node:
         if computed.feasible:
             return Obstacles(0, known(computed.feasible))
-        return Obstacles(known(usable_nodes(computed.cycle)), 0)
-    named = computed.cycle.snapshot.nodes.named
-    chosen, own = named((decision.node,)), named((computed.framework.own_node,)) & computed.feasible
-    better = computed.better_than(chosen) if chosen & computed.feasible else 0
-    # While the node that is nominated for it passes, no other is tried.
-    return Obstacles(known(chosen | own), known(better))
+        return Obstacles(known(_refused_by_pods(computed.framework)), 0)
+    chosen, feasible = computed.cycle.snapshot.nodes.named((decision.node,)), computed.feasible
+    if not chosen & feasible:  # Once it passes, those that pass now may be better.
+        return Obstacles(known(chosen), known(feasible))
+    usable = usable_nodes(computed.cycle)
+    # Where one more node passes, kube-scheduler may not look at the better ones.
+    others = usable & ~feasible if is_sampled(computed.framework, usable) else 0
+    return Obstacles(known(chosen | others), known(computed.better_than(chosen)))
+
+
+def heeded_nodes(decision: PodDecision, computed: ComputedDecision) -> NodeSet:
+    """Return the nodes that may stand against a decision in the states around this one; all if there are none."""
+    if not decision.node:
+        return _refused_by_pods(computed.framework) or ALL_NODES
+    return computed.cycle.snapshot.nodes.named((decision.node,)) | computed.feasible or ALL_NODES
+
+
+def _refused_by_pods(framework: Framework) -> NodeSet:
+    """Return the nodes for which the reason may depend on other Pods: a filter that counts them is asked there."""
+    try:
+        remaining = framework.searched
+        for plugin in map(framework.plugin, framework.cycle.profile.filters):
+            if plugin.counts_pods:
+                break
+            remaining = plugin.passing(remaining)
+    except SchedulerError:
+        return framework.cycle.snapshot.nodes.all
+    return remaining
 
 
 class TouchedNodes:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from webhook.scheduler.nodes import Node
+from webhook.scheduler.framework import Framework
+from webhook.scheduler.nodes import Node, NodeSet
 from webhook.simulation.sampling import in_tree_order, number_to_find
 from webhook.verification.computation import ComputedDecision
 
 MOST_WINDOWS = 32
 
 
-def is_sampled(computed: ComputedDecision) -> bool:
-    """Return whether kube-scheduler has looked at only some of the nodes that pass."""
-    number = computed.feasible.bit_count()
-    return number > 0 and number > number_to_find(computed.framework.searched.bit_count())
+def is_sampled(framework: Framework, passing: NodeSet) -> bool:
+    """Return whether kube-scheduler looks at only some of the nodes, where these pass."""
+    number = passing.bit_count()
+    return number > 0 and number > number_to_find(framework.searched.bit_count())
 
 
 def tree_order(nodes: Iterable[Node], created: dict[str, tuple[str, int]]) -> list[str]:

@@ -94,25 +94,28 @@ class Obstacles(NamedTuple):
         all_touched = self.all_of and not self.all_of & ~self.touched
         return self.touched == ALL_NODES or bool(self.touched & self.any_of or all_touched)
 
-    def heed(self, touched: NodeSet) -> bool:
-        """Return whether any of these nodes is in the way."""
-        return touched == ALL_NODES or bool(touched & (self.any_of | self.all_of))
-
 
 class Move(NamedTuple):
     """
     What leads from the first state to another: a step in a `sequence`, with all steps before it, or "" for one alone.
 
     The last events of a kind are not seen yet; Pods that are written later were decided EARLIER, or those that were
-    written before are decided LATER.  The step is so many events away from the decision.  The state is other for the
-    nodes `touched`, and the step alone for those `added`.
+    written before are decided LATER.  The step is so many events away from the decision.  Of the `steps`, which all
+    moves of a sequence share, it makes so many.  The state is other for the nodes `touched`, and the step alone for
+    those `added`.
     """
 
     distance: int
     sequence: str
-    overlay: Overlay
+    steps: Sequence[tuple[ObjectKey, Kept | None]]
+    number: int
     touched: NodeSet
     added: NodeSet
+
+    @property
+    def overlay(self) -> Overlay:
+        """What the state keeps in place of what the first one does."""
+        return dict(self.steps[: self.number])
 
 
 def first_state(window: Window) -> Overlay:
@@ -168,29 +171,29 @@ def _placed_and_waiting(window: Window, other: LogEntry) -> tuple[Kept | None, K
     return (other.kept, now) if other.version > window.entry.version else (now, other.before)
 
 
-def moves(window: Window, first: Overlay, reach: Callable[[ObjectChange], NodeSet], obstacles: Obstacles) -> list[Move]:
+def moves(window: Window, first: Overlay, reach: Callable[[ObjectChange], NodeSet], heeded: NodeSet) -> list[Move]:
     """
-    Return what leads from the first state to others, the nearest first, alone only what touches the `obstacles` there.
+    Return what leads from the first state to others, the nearest first, alone only what touches `heeded` nodes.
 
     `reach` returns the nodes for which a state is other after a change.
     """
     made: list[Move] = []
     overlays: dict[str, dict[ObjectKey, Kept | None]] = defaultdict(dict)  # by sequence, so far
+    steps: dict[str, list[tuple[ObjectKey, Kept | None]]] = defaultdict(list)
     touched: dict[str, NodeSet] = defaultdict(int)
 
     def go_on(sequence: str, distance: int, key: ObjectKey, instead: Kept | None, *, alone: bool) -> None:
         overlay = overlays[sequence]
+        before = overlay.get(key, first.get(key, window.kept.get(key)))
         overlay[key] = instead
-        now = window.kept.get(key)
-        if instead == now:
-            return
-        added = reach(ObjectChange(key.namespace, key.name, now, instead))
+        steps[sequence].append((key, instead))
+        added = reach(ObjectChange(key.namespace, key.name, before, instead)) if instead != before else 0
         if not added:
             return
         touched[sequence] |= added
-        made.append(Move(distance, sequence, dict(overlay), touched[sequence], added))
-        if alone and len(overlay) > 1 and obstacles.heed(added):
-            made.append(Move(distance, "", {key: instead}, added, added))
+        made.append(Move(distance, sequence, steps[sequence], len(steps[sequence]), touched[sequence], added))
+        if alone and len(overlay) > 1 and added & heeded:
+            made.append(Move(distance, "", [(key, instead)], 1, added, added))
 
     queued = {
         other.key: other.decision.queued for _, other in _placing(window) if other.key in first and other.decision
@@ -211,17 +214,21 @@ def moves(window: Window, first: Overlay, reach: Callable[[ObjectChange], NodeSe
 
 
 def other_states(
-    moves: Sequence[Move], first: Overlay, obstacles: Obstacles, obstacles_now: Callable[[], Obstacles]
+    moves: Sequence[Move],
+    first: Overlay,
+    heeded: NodeSet,
+    obstacles: Obstacles,
+    obstacles_now: Callable[[], Obstacles],
 ) -> Iterator[Overlay]:
     """
     Yield the other states that may explain a decision, the nearest first.
 
     `obstacles` stand against it in the first state, and `obstacles_now` returns those in the state that was yielded
-    last.  A state in which they still stand is left out.
+    last.  A state in which they still stand is left out.  Two are made together that touch `heeded` nodes.
     """
     standing: list[Obstacles] = []  # after each move
     last_of: dict[str, Obstacles] = {}  # after the last step of each sequence
-    for place, *others in _in_order(moves, obstacles):
+    for place, *others in _in_order(moves, heeded):
         move = moves[place]
         if others:
             (other,) = others
@@ -238,10 +245,10 @@ def other_states(
             last_of[move.sequence] = after
 
 
-def _in_order(moves: Sequence[Move], obstacles: Obstacles) -> list[tuple[int, ...]]:
+def _in_order(moves: Sequence[Move], heeded: NodeSet) -> list[tuple[int, ...]]:
     """
     Return the places of one move or two, the nearest first: all moves in their order, and among them two of the nearest
-    that touch an obstacle.
+    that touch `heeded` nodes.
 
     What two kinds tell may be late at the same time, long before much is late of one.
     """
@@ -249,7 +256,7 @@ def _in_order(moves: Sequence[Move], obstacles: Obstacles) -> list[tuple[int, ..
     touching: list[tuple[int, Move]] = []
     for place, move in enumerate(moves):
         states.append((len(touching), (place,)))
-        if obstacles.heed(move.added):
+        if move.added & heeded:
             touching.append((place, move))
     for (rank, (place, move)), (other_rank, (other_place, other)) in combinations(
         enumerate(touching[:MOST_TOGETHER]), 2
