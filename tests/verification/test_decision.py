@@ -19,6 +19,7 @@ from webhook.verification.decision import (
     NOT_COMPARED,
     OTHER_SCHEDULER,
     PodDecision,
+    counted_reasons,
     read_decision,
     reason_to_pass_over,
 )
@@ -99,3 +100,23 @@ def test_what_kube_scheduler_did_not_decide_is_of_others():
     assert [OTHER_SCHEDULER, HAS_GATES, CREATED_BOUND] == [
         reason for reason in NOT_COMPARED if PodDecision(POD, "n1", passed_over=reason).is_of_others
     ]
+
+
+@pytest.mark.parametrize(
+    ("message", "number", "reasons"),
+    [
+        (NO_CPU, 2, {"Insufficient cpu": 2}),
+        (
+            "0/12 nodes are available: 1 Too many pods, 11 Insufficient example.com/gpu. preemption: 0/12 nodes are "
+            "available: 12 Preemption is not helpful for scheduling.",
+            12,
+            {"Too many pods": 1, "Insufficient example.com/gpu": 11},
+        ),
+        ("0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found", 2, {}),
+        ("no nodes available to schedule pods", None, {}),
+        ("0/many nodes are available: 1 Too many pods.", None, {}),
+        ('running "VolumeBinding" filter plugin: 0/2 nodes', None, {}),
+    ],
+)
+def test_a_message_counts_nodes_by_reason(message, number, reasons):
+    assert (number, reasons) == counted_reasons(message)

@@ -38,6 +38,8 @@ CLUSTER = (namespace(), *NODES, *BUSY)
 PACKED = (*CLUSTER, running("n2", "1"))
 NO_CPU = "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: "
 NO_CPU += "3 Preemption is not helpful for scheduling."
+# On n3 there is no place for a Pod more, and on no node enough CPU for a large one.
+LAST_FULL = [*CLUSTER[:3], node("n3", "c", pods="1"), *[running(name, "4") for name in ("n1", "n2", "n3")]]
 NAMES = [f"n{number:03}" for number in range(150)]
 
 
@@ -68,6 +70,11 @@ def to(name, **spec):
 
 def none(message, **spec):
     return PodDecision(waiting(**spec), "", "Unschedulable", message)
+
+
+def said(pods, cpu):
+    """A message with so many nodes that have no place for a Pod more, and too little CPU."""
+    return f"0/3 nodes are available: {pods} Too many pods, {cpu} Insufficient cpu. preemption: ?"
 
 
 def test_a_node_agrees_in_the_first_state():
@@ -324,6 +331,10 @@ def test_a_pod_that_plugins_look_at_from_elsewhere_touches_every_node():
         pytest.param(CLUSTER, none("?", cpu="5"), [], ["n2", "n3"], id="nodes pass"),
         pytest.param(CLUSTER, none("?", cpu="16"), ["n1", "n2", "n3"], [], id="none passes"),
         pytest.param(CLUSTER, none("?", cpu="16", **IN_B), ["n2"], [], id="none passes, and one is looked at"),
+        pytest.param(CLUSTER, none(NO_CPU, cpu="16"), ["n1", "n2", "n3"], [], id="only preemption differs"),
+        pytest.param(CLUSTER, none(NO_CPU.replace("0/3", "0/4"), cpu="16"), [], [], id="there are more nodes"),
+        pytest.param(LAST_FULL, none(said(0, 3), cpu="5"), ["n3"], [], id="one refuses for fewer reasons"),
+        pytest.param(LAST_FULL, none(said(3, 3), cpu="5"), ["n1", "n2"], [], id="two refuse for more reasons"),
         pytest.param(
             [*CLUSTER, *STORED_IN_B],
             none("?", cpu="16", **using("data")),

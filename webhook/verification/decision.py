@@ -12,6 +12,7 @@ from webhook.objects.fields import Raw
 from webhook.objects.pod_object import PodObject, priority_of, read_pod
 from webhook.placement.gaps import used_by
 from webhook.placement.subject import UNSCHEDULABLE_REASON
+from webhook.scheduler.preemption import NO_NODE_FITS
 from webhook.scheduler.profile import Profiles
 from webhook.scheduler.volumes import has_volumes
 
@@ -99,3 +100,19 @@ def reason_to_pass_over(decision: PodDecision, profiles: Profiles) -> str:
     if any(used_by(pod.spec)):
         return DEVICES_OR_GROUPS
     return GAVE_UP if not decision.node and decision.reason != UNSCHEDULABLE_REASON else ""
+
+
+def counted_reasons(message: str) -> tuple[int | None, dict[str, int]]:
+    """
+    Return the number of nodes of which kube-scheduler speaks, and for how many of them it gives each reason.
+
+    None and nothing of a message that does not begin so.
+
+    upstream: types.go:FitError.Error (v1.37)
+    """
+    head, _, listed = message.partition(". ")[0].rstrip(".").partition(f" {NO_NODE_FITS}")
+    _, _, number = head.partition("0/")
+    if not number.isdecimal():
+        return None, {}
+    counted = [part.partition(" ") for part in listed.split(", ")]
+    return int(number), {reason: int(count) for count, _, reason in counted if count.isdecimal()}

@@ -8,6 +8,7 @@ Whether a decision of kube-scheduler is one that is computed in a state that it 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from webhook.verification.decision import (
     NOT_LISTED,
     TOO_MANY_ORDERS,
     PodDecision,
+    counted_reasons,
 )
 from webhook.verification.search_windows import is_sampled, wins_in_a_window
 from webhook.verification.states import (
@@ -156,7 +158,7 @@ def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: Compu
     if not decision.node:
         if computed.feasible:
             return Obstacles(0, known(computed.feasible))
-        return Obstacles(known(_refused_by_pods(computed.framework)), 0)
+        return Obstacles(known(_refused_otherwise(decision.message, computed)), 0)
     chosen, feasible = computed.cycle.snapshot.nodes.named((decision.node,)), computed.feasible
     if not chosen & feasible:  # Once it passes, those that pass now may be better.
         return Obstacles(known(chosen), known(feasible))
@@ -171,6 +173,30 @@ def heeded_nodes(decision: PodDecision, computed: ComputedDecision) -> NodeSet:
     if not decision.node:
         return _refused_by_pods(computed.framework) or ALL_NODES
     return computed.cycle.snapshot.nodes.named((decision.node,)) | computed.feasible or ALL_NODES
+
+
+def _refused_otherwise(message: str, computed: ComputedDecision) -> NodeSet:
+    """
+    Return the nodes of which at least one is refused otherwise in a state where kube-scheduler says the message.
+
+    Each reason that it gives for fewer nodes, or for more, tells of such nodes; they are the fewest that one tells of.
+    """
+    by_pods = _refused_by_pods(computed.framework)
+    number, said = counted_reasons(message)
+    if computed.feasibility is None or number is None:
+        return by_pods
+    nodes = computed.cycle.snapshot.nodes.all
+    if number != nodes.bit_count():
+        return 0  # It may only be told of in a state with other nodes.
+    refused: dict[str, NodeSet] = defaultdict(int)
+    for refusal in computed.feasibility.refusals:
+        for reason in refusal.reasons:
+            refused[reason] |= refusal.nodes
+    differing = [by_pods]
+    for reason, there in refused.items():
+        if said.get(reason, 0) != there.bit_count():
+            differing.append(by_pods & (there if said.get(reason, 0) < there.bit_count() else nodes & ~there))
+    return min(differing, key=int.bit_count)
 
 
 def _refused_by_pods(framework: Framework) -> NodeSet:
