@@ -81,8 +81,8 @@ CHANGES = {
     "tells_preemption": ("its message of a Pod for which it preempts others names the node and their number",),
     "stateful_set_max_unavailable": ("a rolling update of a StatefulSet may take as many Pods as `maxUnavailable`",),
 }
-# How many decisions of a real kube-scheduler agreed with what `evenkeel verify` computed, of how many, by minor version:
-# what `CHURN=3000 pytest -s tests/e2e/test_verify.py` said.
+# How many decisions of a real kube-scheduler agreed, of how many that were compared, by minor version: what
+# `CHURN=3000 pytest -s tests/e2e/test_verify.py` said.
 VERIFIED = {33: (0, 0), 37: (0, 0)}
 HEAD = """\
 # Versions of Kubernetes
@@ -92,8 +92,8 @@ version does, its own code was given Pods and clusters, and its answers were rec
 are tests: evenkeel's answer must be the same in every one. A version without recordings is not claimed.
 """
 WATCHED = """\
-* **verified**: How many decisions of a real kube-scheduler in a [cluster under churn](verify.md#how-it-is-held) agreed with
-  what `evenkeel verify` computed.\
+* **verified**: How many decisions of a real kube-scheduler in a [cluster under churn](verify.md#how-it-is-held) agreed
+  with what `evenkeel verify` computed.\
 """
 TAIL = """\
 `python -m tests.conformance MODE [FILE] [--kubernetes-version 1.X]` compares again, also with recordings of your own.

@@ -16,6 +16,7 @@ from tests.support.placing import HOSTNAME, node, running, spread
 from webhook.objects.references import ObjectRef
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.snapshot import from_objects
+from webhook.verification import verifier
 from webhook.verification.decision import (
     CREATED_BOUND,
     GAVE_UP,
@@ -25,7 +26,7 @@ from webhook.verification.decision import (
     TAKEN_OVER,
     PodDecision,
 )
-from webhook.verification.judgement import AGREES, DIFFERS, Judged
+from webhook.verification.judgement import AGREES, DIFFERS, Judged, judge
 
 NODES = node("n1", "a"), node("n2", "b")
 BUSY = running("n1", "4")  # n2 has the better score.
@@ -199,6 +200,19 @@ def test_the_same_replica_goes_on():
     log = EventLog(*CLUSTER).put(held_by("x"), held_by("x"), *placed("a"))
 
     assert [("a", AGREES)] == verdicts(log.judged())
+
+
+def test_a_decision_of_which_the_computation_fails_differs_and_stops_nothing(monkeypatch):
+    def judge_others(window, *how):
+        if window.entry.key.name == "a":
+            raise KeyError("n1")
+        return judge(window, *how)
+
+    monkeypatch.setattr(verifier, "judge", judge_others)
+    first, second = EventLog(*CLUSTER).place(waiting("a"), "n2").place(waiting("b"), "n2").judged()
+
+    assert (DIFFERS, "nothing, since evenkeel failed: KeyError: 'n1'") == (first.verdict, first.computed)
+    assert ("b", AGREES) == (second.decision.key[1], second.verdict)
 
 
 def test_an_object_that_cannot_be_read_stops_nothing():

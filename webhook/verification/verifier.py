@@ -38,7 +38,7 @@ from webhook.verification.decision import (
     read_decision,
     reason_to_pass_over,
 )
-from webhook.verification.judgement import NO_CHANGES, Judged, judge
+from webhook.verification.judgement import DIFFERS, NO_CHANGES, Judged, judge
 from webhook.verification.search_windows import tree_order
 from webhook.verification.states import LogEntry, Overlay, Window
 from webhook.verification.watch_event import ADDED_EVENT, DELETED_EVENT, WatchEvent
@@ -236,7 +236,11 @@ class Verifier:
     def _judge(self, entry: LogEntry, decision: PodDecision) -> Judged:
         ahead = list(takewhile(lambda other: other.seconds <= entry.seconds + WINDOW, self._ahead))
         window = Window(entry, tuple(self._behind), ahead, self._kept)
-        return judge(window, partial(self.compute, decision), partial(tree_order, created=self._created))
+        try:
+            return judge(window, partial(self.compute, decision), partial(tree_order, created=self._created))
+        except Exception as error:  # A defect must not end a run of days; what it takes to see it is kept as a case.
+            told = f"nothing, since evenkeel failed: {type(error).__name__}: {error}"
+            return Judged(decision, DIFFERS, entry.seconds, computed=told)
 
     def compute(self, decision: PodDecision, overlay: Overlay = NO_CHANGES) -> ComputedDecision:
         """Return what is computed of a decision in a state; it holds until the next is asked for."""
