@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from itertools import count
+from itertools import count, takewhile
 from typing import NamedTuple
 
 from tests.e2e import configuration
@@ -475,17 +475,20 @@ def drive(plane: ControlPlane, churn: Churn, pods: int, rate: float = RATE) -> N
     for request in churn.ground():
         send(plane, request)
     time.sleep(QUIET)
-    for request in churn.beginning():
-        send(plane, request)
-    before, began = churn.pods, time.monotonic()
     with Provisioner(plane.api):
-        for requests in churn.actions():
-            for request in requests:
-                send(plane, request)
-            plane.check()
-            if churn.pods >= pods:
-                return
-            time.sleep(max(0.0, began + (churn.pods - before) / rate - time.monotonic()))
+        # Faster than kube-scheduler writes, it would be late for a while, and nobody could tell what it had seen.
+        pace(plane, churn, ([request] for request in churn.beginning()), 2 * rate)
+        pace(plane, churn, takewhile(lambda _: churn.pods < pods, churn.actions()), rate)
+
+
+def pace(plane: ControlPlane, churn: Churn, actions: Iterable[list[Request]], rate: float) -> None:
+    """Do one action after the other; `rate` is the most Pods that are asked for in a second."""
+    before, began = churn.pods, time.monotonic()
+    for requests in actions:
+        for request in requests:
+            send(plane, request)
+        plane.check()
+        time.sleep(max(0.0, began + (churn.pods - before) / rate - time.monotonic()))
 
 
 def send(plane: ControlPlane, request: Request) -> None:

@@ -58,6 +58,20 @@ def test_of_a_node_the_nodes_that_pass_and_the_best_of_them_are_computed():
     assert [] == names(decided, decided.better_than(decided.best))
 
 
+def test_a_node_sets_the_scale_that_alone_has_the_highest_or_the_lowest_score_of_a_plugin():
+    pods = [running("n1"), running("n1"), running("n2")]
+    soft, plain = ({"topologySpreadConstraints": constraints} for constraints in ([SOFT], []))
+
+    assert [["n1", "n3"], ["n3"], []] == [
+        names(decided, decided.setting_scale)
+        for decided in (
+            computed([*NODES, *pods], waiting(**soft), "n1"),
+            computed([*NODES, *pods, running("n2")], waiting(**soft), "n1"),
+            computed([*NODES, *pods], waiting(**plain), "n1"),
+        )
+    ]
+
+
 def test_where_none_passes_what_may_be_said_is_computed():
     decided = computed(NODES, waiting(cpu="16"))
 

@@ -258,6 +258,8 @@ STORED = claim("data", "pv"), volume("pv", of="data"), storage_class(), *[csi_no
 STORED_IN_B = claim("data", "pv"), volume("pv", of="data", zone="b"), storage_class()
 IN_B = {"nodeSelector": {"topology.kubernetes.io/zone": "b"}}
 HARD = {"topologySpreadConstraints": [spread()]}
+SOFT = {"topologySpreadConstraints": [spread(HOSTNAME, whenUnsatisfiable="ScheduleAnyway")]}
+SPREAD = *NODES, running("n1"), running("n1"), running("n2")
 
 
 @pytest.mark.parametrize(
@@ -325,6 +327,7 @@ def test_a_pod_that_plugins_look_at_from_elsewhere_touches_every_node():
     [
         pytest.param(CLUSTER, to("n3"), ["n3"], ["n2"], id="a better node"),
         pytest.param(CLUSTER, to("n1"), ["n1"], ["n2", "n3"], id="two better nodes"),
+        pytest.param(SPREAD, to("n2", **SOFT), ["n1", "n2", "n3"], ["n3"], id="two nodes set the scale of spreading"),
         pytest.param(CLUSTER, to("n1", cpu="7"), ["n1"], ["n2"], id="it does not pass"),
         pytest.param(CLUSTER, to("n9"), [], ["n1", "n2", "n3"], id="it is not there"),
         pytest.param(CLUSTER, PodDecision(nominated(waiting(), "n1"), "n3"), ["n3"], ["n1"], id="another is nominated"),

@@ -17,7 +17,15 @@ from webhook.scheduler.framework import Feasibility, Framework, total
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.preemption import Preemption, messages, preempt
-from webhook.scheduler.profile import IMAGE_LOCALITY, INTER_POD_AFFINITY, TAINT_TOLERATION, Cycle, Profile
+from webhook.scheduler.profile import (
+    IMAGE_LOCALITY,
+    INTER_POD_AFFINITY,
+    NODE_AFFINITY,
+    POD_TOPOLOGY_SPREAD,
+    TAINT_TOLERATION,
+    Cycle,
+    Profile,
+)
 from webhook.scheduler.snapshot import Snapshot
 from webhook.verification.decision import PodDecision
 
@@ -35,6 +43,9 @@ PARTS = (
     *(HARD_PART, SOFT_PART, DEFAULTS_PART, OWN_AFFINITY, AFFINITY_OF_OTHERS, NODE_AFFINITY_PART),
     *(TAINTS_PART, PORTS_PART, VOLUMES_PART, IMAGES_PART, NOMINATED_PART, PREEMPTION_PART),
 )
+
+# Their scores are shares of the highest of all nodes that pass, and of the lowest.
+RELATIVE_PLUGINS = (INTER_POD_AFFINITY, NODE_AFFINITY, POD_TOPOLOGY_SPREAD, TAINT_TOLERATION)
 
 
 class ComputedDecision(NamedTuple):
@@ -67,6 +78,16 @@ class ComputedDecision(NamedTuple):
         scores = total(self.framework.prioritize(self.feasible), self.cycle.profile.weights)
         least = max([scores[name] for name in self.names(chosen)], default=0)
         return self.cycle.snapshot.nodes.named(name for name, score in scores.items() if score > least)
+
+    @property
+    def setting_scale(self) -> NodeSet:
+        """The nodes that alone have the highest or the lowest score of a plugin that scores nodes by these."""
+        scores, alone = self.framework.prioritize(self.feasible), set[str]()
+        for by_node in (scores[plugin] for plugin in RELATIVE_PLUGINS if scores.get(plugin)):
+            for score in (max(by_node.values()), min(by_node.values())):
+                there = [name for name in by_node if by_node[name] == score]
+                alone.update(there if len(there) == 1 else ())
+        return self.cycle.snapshot.nodes.named(alone)
 
 
 def compute(

@@ -165,7 +165,7 @@ def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: Compu
     usable = usable_nodes(computed.cycle)
     # Where one more node passes, kube-scheduler may not look at the better ones.
     others = usable & ~feasible if is_sampled(computed.framework, usable) else 0
-    return Obstacles(known(chosen | others), known(computed.better_than(chosen)))
+    return Obstacles(known(chosen | others | computed.setting_scale), known(computed.better_than(chosen)))
 
 
 def heeded_nodes(decision: PodDecision, computed: ComputedDecision) -> NodeSet:
