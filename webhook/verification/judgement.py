@@ -149,7 +149,11 @@ def _not_compared(computed: ComputedDecision) -> str:
 
 
 def obstacles(decision: PodDecision, computed: ComputedDecision, in_first: ComputedDecision) -> Obstacles:
-    """Return what stands against a decision in a state that does not explain it, by the nodes of the first state."""
+    """
+    Return what stands against a decision in a state that does not explain it, by the nodes of the first state.
+
+    A node that comes to pass may set the scale of scores, too, though it is in nobody's way: such states are not tried.
+    """
     nodes = in_first.cycle.snapshot.nodes
 
     def known(of_state: NodeSet) -> NodeSet:
