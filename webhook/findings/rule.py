@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.objects.fields import FieldPath
+from webhook.objects.labels import is_given_to_nodes
 from webhook.objects.reading import Reader
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, SOFT, Constraint, Reading, read_selector
@@ -191,6 +192,11 @@ class Subject:
         left = self.pod.affinity.values(constraint.topology_key)
         there, eligible = self.nodes.domains(constraint.topology_key), self.reach.eligible(constraint, self.labelled)
         return left is None or any(not there.get(domain, 0) & eligible for domain in left)
+
+    def may_carry(self, topology_key: str) -> bool:
+        """Return whether nodes may have a key that none is known to have: those of manifests are not written whole."""
+        in_manifests = self.snapshot is not None and self.snapshot.nodes_in_manifests
+        return in_manifests and is_given_to_nodes(topology_key) and topology_key not in self.nodes.label_keys
 
     @cached_property
     def labelled(self) -> NodeSet:
