@@ -1453,6 +1453,24 @@ class TestSkewNeverBinds:
     def test_a_soft_constraint_refuses_nothing_anyway(self):
         assert [] == self.found(stateful(constraint(maxSkew=6, whenUnsatisfiable="ScheduleAnyway")))
 
+    def test_one_pod_is_enough_where_the_manifest_says_so(self):
+        """And no other is counted: then each of the three rules says nothing."""
+        obj = stateful(HARD_HOST, replicas=1)
+        beside = Neighbours.of(parse_workloads(workload("Deployment", name="other")))
+        message, fix = said(obj, rule="skew-never-binds", others=Neighbours())
+
+        assert ("never refuses a node: there is at most 1 Pod", "remove the constraint") == (message, fix)
+        assert [self.FOUND] == shown(obj, others=Neighbours())
+        assert [TestCountsTaintedNodes.FOUND] == shown(obj) == shown(obj | {"metadata": obj["metadata"] | {"uid": "u"}})
+        assert not [f for f in shown(obj, others=beside) if "skew-never-binds" in f]
+        assert all("less than 1" not in f.wanted for f in findings(obj, others=Neighbours()))
+
+    def test_the_single_pod_of_a_deployment_is_two_in_a_rollout(self):
+        """The skew keeps them apart; a tainted node that counts as empty bars none of them."""
+        obj = workload("Deployment", HARD_HOST, spec={"replicas": 1})
+
+        assert [] == shown(obj, others=Neighbours())
+
     def test_the_numbers_are_named(self):
         message, fix = said(stateful(constraint(maxSkew=6)), rule="skew-never-binds")
 
