@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.objects.reading import brief
+from webhook.objects.workload import Workload
+from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.selectors import as_selector
 
 
@@ -70,12 +72,14 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
 
     Pods are told apart by the workload's own selector and by the labels that its controller adds.  Among manifests,
     those of other files count unless they most likely go into another cluster.  A Pod that nothing controls is not
-    reported: its constraints are there to spread it among others.
+    reported: its constraints are there to spread it among others.  Neither is a workload with no more replicas than
+    maxSkew, such as one: a constraint for its own Pods alone would spread nothing.  Hooks of Helm and Argo CD, and
+    tests, are not reported and do not count.
     """
-    if subject.workload.is_pod:
+    if subject.workload.is_pod or subject.workload.is_hook:
         return
     for constraint in subject.constraints:
-        if constraint.selector.empty or not subject.counts_own(constraint):
+        if constraint.selector.empty or _has_few(subject.workload, constraint) or not subject.counts_own(constraint):
             continue
         if others := subject.counted(constraint).others:
             path, narrower = subject.at(constraint, "labelSelector"), subject.own_selector
@@ -83,3 +87,10 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
             fix, _ = subject.copy_own_selector(constraint) if tells_apart else (None, None)
             written = brief(str(as_selector(constraint.label_selector)), 100)
             yield Cause(path, f"also counts {others.whose}", written, "labels that only its own Pods have", fix=fix)
+
+
+def _has_few(workload: Workload, constraint: Constraint) -> bool:
+    """Return whether it never has more replicas than maxSkew, as far as an autoscaler is known."""
+    if workload.kind.replicas is None or (workload.scaling is not None and workload.scaling.most is None):
+        return False
+    return max(workload.replicas, workload.most_replicas or 0) <= constraint.max_skew
