@@ -6,11 +6,18 @@ import json
 
 import pytest
 
-from tests.support.build import namespace, node, pod
+from tests.support.build import namespace, node, pod, snapshot
 from tests.support.lint import KEYS, MISSPELT, WEB, shown, terms
 from webhook.lint import context as module
 from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.scheduler.snapshot import Snapshot
+
+RUNNING = {"status": {"capacity": {"pods": "110"}}}
+
+
+def bare_node(**metadata):
+    """A node as a manifest may have it, without what its kubelet writes."""
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", **metadata}}
 
 
 def context(*objects):
@@ -26,10 +33,10 @@ def test_a_namespace_among_the_manifests_opts_out():
 
 
 def test_nodes_among_the_manifests_carry_their_keys():
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.io/zone": "a"}}}
+    labelled = bare_node(labels={"kubernetes.io/zone": "a"}) | RUNNING
     text = WEB + MISSPELT.format("")
 
-    assert [] == shown(text, terms(snapshot=context(node).snapshot(None)))
+    assert [] == shown(text, terms(snapshot=context(labelled).snapshot(None)))
 
 
 @pytest.mark.parametrize(
@@ -53,8 +60,8 @@ def test_a_file_without_namespace_or_node_is_not_parsed():
 
 
 def test_the_nodes_of_a_cluster_count_before_those_of_the_manifests():
-    cluster = context({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "real"}}).snapshot(None)
-    found = context({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}, namespace("shop"))
+    cluster = context(node("real")).snapshot(None)
+    found = context(node("n"), namespace("shop"))
 
     assert ["real"] == [node.name for node in found.snapshot(cluster).nodes]
     assert {"shop": {"kubernetes.io/metadata.name": "shop"}} == dict(found.snapshot(cluster).namespaces)
@@ -82,3 +89,54 @@ def test_what_the_nodes_among_the_manifests_make_of_a_constraint():
 
     assert ["13:9-26 unknown-topology-key"] == shown(text, terms(snapshot=context(node()).snapshot(None)))
     assert [] == shown(text, terms(snapshot=context(namespace("shop")).snapshot(None)))
+
+
+@pytest.mark.parametrize(
+    ("written", "counts"),
+    [
+        (bare_node(), False),
+        (bare_node(labels={"team": "a"}), False),
+        (bare_node() | {"status": {}}, False),
+        (bare_node() | {"status": "up"}, False),
+        (bare_node(labels="x"), False),
+        (bare_node() | RUNNING, True),
+        (bare_node(labels={"kubernetes.io/hostname": "n"}), True),
+    ],
+    ids=["bare", "a label", "an empty status", "no status", "no labels", "a status", "a hostname"],
+)
+def test_a_node_counts_only_as_its_kubelet_has_written_it(written, counts):
+    assert counts == bool(context(written, {"apiVersion": "v1", "kind": "List", "items": [written]}).objects)
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("topology.kubernetes.io/zone", False),
+        ("topology.kubernetes.io/region", False),
+        ("node.kubernetes.io/instance-type", False),
+        ("kubernetes.io/arch", False),
+        ("topology.ebs.csi.aws.com/zone", False),
+        ("cloud.google.com/gke-nodepool", False),
+        ("rack", True),
+        ("example.com/rack", True),
+    ],
+)
+def test_of_what_a_kubelet_or_a_cloud_writes_nodes_in_manifests_prove_nothing(key, says):
+    text = WEB + MISSPELT.format("").replace("kubernetes.io/zone", key)
+    in_manifests, dumped = context(node(team="a")).snapshot(None), snapshot(node(team="a"))
+    for when in ("DoNotSchedule", "ScheduleAnyway"):
+        written = text.replace("DoNotSchedule", when)
+        rules = [
+            [one.partition(" ")[2] for one in shown(written, terms(snapshot=there))] for there in (in_manifests, dumped)
+        ]
+        assert [["unknown-topology-key"] * says, ["unknown-topology-key"]] == [
+            [rule for rule in each if rule in ("unknown-topology-key", "unlabelled-nodes")] for each in rules
+        ]
+
+
+def test_a_node_in_manifests_that_lacks_what_another_has_is_named():
+    text = WEB + MISSPELT.format("").replace("kubernetes.io/zone", "topology.kubernetes.io/zone")
+
+    assert ["13:9-49 unlabelled-nodes"] == [
+        one for one in shown(text, terms(snapshot=context(node(), node("n2", team="a")).snapshot(None))) if "unl" in one
+    ]

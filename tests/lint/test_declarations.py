@@ -116,3 +116,29 @@ def test_a_workload_asks_where_a_rule_is_run_on_it():
 
 def test_a_patch_states_nothing():
     assert ([], []) == stated(workload("StatefulSet", honoring(), labels={}, spec={"selector": None}))
+
+
+NAME = {"app.kubernetes.io/name": "shop"}
+HELM = [{**NAME, "app.kubernetes.io/instance": "a", "app.kubernetes.io/component": part} for part in ("db", "web")]
+BY_NAME = honoring(labelSelector={"matchLabels": NAME})
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "beside", "expected"),
+    [
+        ("StatefulSet", {"replicas": 1}, [], ["skew-never-binds"]),
+        ("StatefulSet", {"replicas": 1}, [{"annotations": {"helm.sh/hook": "test"}}], ["skew-never-binds"]),
+        ("StatefulSet", {"replicas": 1}, [{}], []),
+        ("StatefulSet", {"replicas": 3}, [{}], ["selector-matches-others"]),
+        ("StatefulSet", {"replicas": 3}, [{"annotations": {"helm.sh/hook": "test"}}], []),
+        ("Deployment", {"replicas": 1, "strategy": {"type": "Recreate"}}, [], ["skew-never-binds"]),
+        ("Deployment", {"replicas": 1, "strategy": {"type": "Recreate"}}, [{}], []),
+        ("Deployment", {"replicas": 1}, [], []),
+    ],
+)
+def test_of_a_chart_never_two_rules_say_the_opposite(kind, spec, beside, expected):
+    db, web = HELM
+    released = workload(kind, BY_NAME, name="db", labels=db, spec={**spec, "selector": {"matchLabels": db}})
+    others = [workload("Deployment", labels=web, spec={"selector": {"matchLabels": web}}, **more) for more in beside]
+
+    assert expected == found(text(released, *others))

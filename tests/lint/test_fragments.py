@@ -13,7 +13,7 @@ from webhook.lint.patched_fields import PatchedFields
 from webhook.objects.fields import path_text, value_at
 
 FIELD = "topologySpreadConstraints"
-AT = f"/spec/template/spec/{FIELD}"
+AT, CRD = f"/spec/template/spec/{FIELD}", "/spec/versions/0/schema/openAPIV3Schema"
 GOOD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
 
 
@@ -93,6 +93,9 @@ PATCHES = [
     Case("what is nothing", patch(f"{AT}/0/maxSkew", None), []),
     Case("a good number", patch(f"{AT}/0/maxSkew", 3), []),
     Case("deep below", patch(AT + "/0" + "/a" * 5_000, 0), []),
+    Case("a field of a CRD's schema", patch(f"{CRD}/properties/{FIELD}/items/properties/maxSkew", {"minimum": 1}), []),
+    Case("a whole schema", patch(CRD, {"properties": {"x": {"default": values(maxSkew=0)}}}, "replace"), []),
+    Case("a schema within one", patch(f"/properties/{FIELD}/items", {"maxSkew": 0}), []),
     Case("no operations", [{"op": 1, "path": AT, "value": [{"maxSkew": 0}]}], []),
 ]
 

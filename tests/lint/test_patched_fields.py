@@ -102,6 +102,7 @@ OPERATIONS = [
     Case("a constraint more", add(f"{TEMPLATE}/spec/{FIELD}/-", KEYS), constraints(ADDED)),
     Case("a field of a constraint", add(f"{TEMPLATE}/spec/{FIELD}/0/maxSkew"), ANY_CONSTRAINTS),
     Case("the spec of the Pods", add(f"{TEMPLATE}/spec", {}), ALL_PATCHED),
+    Case("the schema of a CRD", add(f"/spec/versions/0/schema/openAPIV3Schema/properties/{FIELD}/items"), NO_PATCH),
     Case("what is moved away", [{"op": "move", "path": "/spec/x", "from": "/spec/replicas"}], fields("replicas")),
     Case("the whole", add(""), ALL_PATCHED),
     Case("no operation", ["text", {}], ALL_PATCHED),

@@ -7,7 +7,16 @@ from typing import NamedTuple
 import pytest
 
 from webhook.objects import labels
-from webhook.objects.labels import BEFORE_35, SINCE_35, label_key_errors, label_value_errors, labels_of, wanted_instead
+from webhook.objects.labels import (
+    BEFORE_35,
+    SINCE_35,
+    is_given_to_nodes,
+    label_key_errors,
+    label_value_errors,
+    labels_of,
+    wanted_instead,
+)
+from webhook.objects.names import ZONE
 
 HUGE = "x" * 100_000
 
@@ -148,3 +157,18 @@ def test_what_a_wrong_key_should_be_in_few_words(key, wanted, words):
 )
 def test_what_a_wrong_value_should_be_in_few_words(value, wanted):
     assert wanted == wanted_instead(label_value_errors(value)[0])
+
+
+@pytest.mark.parametrize(
+    ("key", "given"),
+    [
+        (ZONE, True),
+        ("node.kubernetes.io/instance-type", True),
+        ("topology.gke.io/zone", True),
+        ("rack", False),
+        ("zone.kubernetes.io", False),
+        ("notkubernetes.io/zone", False),
+    ],
+)
+def test_labels_that_a_kubelet_or_a_cloud_gives_to_nodes(key, given):
+    assert given == is_given_to_nodes(key)

@@ -1453,6 +1453,24 @@ class TestSkewNeverBinds:
     def test_a_soft_constraint_refuses_nothing_anyway(self):
         assert [] == self.found(stateful(constraint(maxSkew=6, whenUnsatisfiable="ScheduleAnyway")))
 
+    def test_one_pod_is_enough_where_the_manifest_says_so(self):
+        """And no other is counted: then each of the three rules says nothing."""
+        obj = stateful(HARD_HOST, replicas=1)
+        beside = Neighbours.of(parse_workloads(workload("Deployment", name="other")))
+        message, fix = said(obj, rule="skew-never-binds", others=Neighbours())
+
+        assert ("never refuses a node: there is at most 1 Pod", "remove the constraint") == (message, fix)
+        assert [self.FOUND] == shown(obj, others=Neighbours())
+        assert [TestCountsTaintedNodes.FOUND] == shown(obj) == shown(obj | {"metadata": obj["metadata"] | {"uid": "u"}})
+        assert not [f for f in shown(obj, others=beside) if "skew-never-binds" in f]
+        assert all("less than 1" not in f.wanted for f in findings(obj, others=Neighbours()))
+
+    def test_the_single_pod_of_a_deployment_is_two_in_a_rollout(self):
+        """The skew keeps them apart; a tainted node that counts as empty bars none of them."""
+        obj = workload("Deployment", HARD_HOST, spec={"replicas": 1})
+
+        assert [] == shown(obj, others=Neighbours())
+
     def test_the_numbers_are_named(self):
         message, fix = said(stateful(constraint(maxSkew=6)), rule="skew-never-binds")
 
@@ -1531,6 +1549,54 @@ class TestSelectorMatchesOthers:
         after["spec"]["selector"] = {"matchLabels": made_up}
 
         assert [] == on(before, node(), there) == on(after, node(), there)
+
+    @pytest.mark.parametrize(
+        ("replicas", "scaling", "fields", "found"),
+        [
+            (1, None, {}, False),
+            (None, None, {}, False),
+            (1, None, {"whenUnsatisfiable": "ScheduleAnyway"}, False),
+            (3, None, {"maxSkew": 3}, False),
+            (None, Scaling(1, 1), {}, False),
+            (3, None, {}, True),
+            (3, None, {"maxSkew": 2}, True),
+            (None, Scaling(1, 4), {}, True),
+            (None, Scaling(1, None), {}, True),
+        ],
+    )
+    def test_what_would_spread_nothing_of_its_own_shares_a_label_on_purpose(self, replicas, scaling, fields, found):
+        """To select its own Pods alone would lead to skew-never-binds."""
+        obj, other = self.stable(**fields), self.beside(workload("Deployment", labels=CANARY, name="canary"))
+        obj["spec"]["replicas"] = replicas
+        (parsed,) = parse_workloads(obj)
+        scaled = parsed if scaling is None else parsed.scaled(scaling)
+        rules = {f.rule for f in evaluate(scaled, DEFAULT_SETTINGS, None, FEATURES, other).findings}
+
+        assert found == ("selector-matches-others" in rules)
+        assert "skew-never-binds" not in rules
+
+    def test_how_many_pods_a_kind_without_replicas_makes_is_not_known(self):
+        fleet = Kind("a.io/v1", "Fleet", "fleets", template=("spec", "template"), built_in=False)
+        obj = {**self.stable(), "apiVersion": "a.io/v1", "kind": "Fleet"}
+        other = self.beside(workload("Deployment", labels=CANARY, name="canary"))
+
+        assert self.FOUND in shown(obj, kinds=(*KINDS, fleet), others=other)
+
+    @pytest.mark.parametrize("annotation", ["helm.sh/hook", "argocd.argoproj.io/hook"])
+    def test_a_hook_or_a_test_of_a_release_runs_before_or_after(self, annotation):
+        """Neither is it counted, nor told that it counts what is released."""
+        hook = workload("Job", constraint(), name="migrate", annotations={annotation: "pre-upgrade"})
+        many = hook | {"spec": hook["spec"] | {"parallelism": 3}}
+        plain = workload("Job", name="migrate")
+        stable, released = self.stable(), self.beside(workload("Deployment"))
+
+        for obj, beside, found in (
+            (stable, self.beside(hook), False),
+            (stable, self.beside(plain), True),
+            (many, released, False),
+            (many | {"metadata": {"name": "x", "namespace": "shop"}}, released, True),
+        ):
+            assert found == any("matches-others" in f for f in shown(obj, others=beside))
 
     def test_a_pod_in_another_namespace_is_not_counted(self):
         there = pod(labels=CANARY, spec={"nodeName": "n1"}, namespace="other")

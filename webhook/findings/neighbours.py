@@ -31,10 +31,11 @@ def as_other(workload: Workload) -> Neighbour | None:
     """
     Return the workload as others see it; None if it makes no Pods of its own.
 
-    What has an owner makes none, since its owner makes the Pods, and neither does what only describes Pods.
+    What has an owner makes none, since its owner makes the Pods, and neither does what only describes Pods.  The Pods
+    of a hook of a release, or of a test, are soon gone.
     """
     kind = workload.kind
-    if workload.owner is not None or not workload.labels_known or kind.kind == "PodTemplate":
+    if workload.owner is not None or workload.is_hook or not workload.labels_known or kind.kind == "PodTemplate":
         return None
     return Neighbour(kind.api_version, kind.kind, workload.namespace, workload.name, workload.labels, workload.addable)
 

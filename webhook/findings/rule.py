@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from inspect import cleandoc
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.objects.fields import FieldPath
-from webhook.objects.reading import Reader
+from webhook.objects.labels import Labels, is_given_to_nodes
+from webhook.objects.names import APPLICATION_NAME, TEMPLATE_HASH
+from webhook.objects.reading import Reader, brief
+from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, SOFT, Constraint, Reading, read_selector
 from webhook.scheduler.domains import Reach, carrying_every_key
@@ -102,6 +105,25 @@ class RuleSetting:
 RuleSettings = Mapping[str, RuleSetting]
 
 
+class CountedOthers(NamedTuple):
+    """Pods of others, in words, and their labels."""
+
+    whose: str
+    labels: Labels
+
+
+class CountedPods(NamedTuple):
+    """
+    What a constraint counts: `others`, or else the most Pods of the workload at a time, those of a rollout included.
+
+    `replicas` are these without a rollout's.  Both are None where they are not known, or where others may count.
+    """
+
+    pods: int | None = None
+    replicas: int | None = None
+    others: CountedOthers | None = None
+
+
 @dataclass(frozen=True)
 class Subject:
     """
@@ -168,13 +190,64 @@ class Subject:
             return False
         return selector.match(self.workload.labels, self.addable) is not Match.NO
 
-    def never_binds(self, constraint: Constraint) -> bool:
-        """Return whether the constraint counts Pods of this workload only, and there are never more than maxSkew."""
-        most = self.workload.most_pods
-        if most is None or constraint.max_skew < most or self.workload.pinned or not self.counts_own(constraint):
-            return False
-        own = _comparable(self.workload_selector)
-        return bool(own) and own <= _comparable(constraint.selector)
+    def counted(self, constraint: Constraint) -> CountedPods:
+        """Return what a constraint that counts its own Pods counts, in the cluster or among the manifests."""
+        if others := self._other_workload(constraint) or self._other_pods(constraint):
+            return CountedPods(others=others)
+        workload = self._as_written()
+        if workload.most_pods is None or not self._counts_only_own(constraint):
+            return CountedPods()
+        revision_alone = TEMPLATE_HASH in constraint.match_label_keys
+        return CountedPods(workload.most_replicas if revision_alone else workload.most_pods, workload.most_replicas)
+
+    def _as_written(self) -> Workload:
+        """Return the workload with the one replica of a manifest, which no API server has filled in."""
+        workload = self.workload
+        written = self.others is not None and not workload.uid and workload.spec.get("replicas") == 1
+        return replace(workload, scaling=Scaling(1, 1)) if written and workload.scaling is None else workload
+
+    def _counts_only_own(self, constraint: Constraint) -> bool:
+        """
+        Return whether the selector asks for all that the workload's own does.
+
+        Among manifests the name of the application is enough, as Helm's charts have it.
+        """
+        own, asked = _comparable(self.workload_selector), _comparable(constraint.selector)
+        if own and own <= asked:
+            return True
+        named = any((requirement.key, requirement.operator) == (APPLICATION_NAME, EQUALS) for requirement in asked)
+        return named and self.others is not None
+
+    def _other_workload(self, constraint: Constraint) -> CountedOthers | None:
+        """Return another workload of the input whose Pods the constraint counts."""
+        if self.others is None or not self._is_decided(constraint):
+            return None
+        for other in self.others.matching(self.workload.ref, constraint.selector):
+            if constraint.selector.match(other.labels, other.addable) is Match.YES:
+                return CountedOthers(f"the Pods of {other.kind} {brief(other.name, 40)[1:-1]}", other.labels)
+        return None
+
+    def _other_pods(self, constraint: Constraint) -> CountedOthers | None:
+        """Return Pods in the cluster that the constraint counts, and that cannot be the workload's."""
+        own, added = self.workload_selector, self.workload.kind.added_labels
+        if self.snapshot is None or own.matches_nothing or own.empty or own.keys & self.workload.addable:
+            return None  # A Job's selector is made up when it is created.
+        if not self._is_decided(constraint):
+            return None
+        for group in self.snapshot.pods.get(self.workload.namespace, {}).values():
+            may_be_own = own.matches(group.labels) and group.labels.keys() >= set(added)
+            if not may_be_own and constraint.selector.matches(group.labels):
+                shown = ",".join(f"{key}={value}" for key, value in sorted(group.labels.items())[:10])
+                return CountedOthers(f"other Pods, such as those with {brief(shown, 60)[1:-1]}", group.labels)
+        return None
+
+    def _is_decided(self, constraint: Constraint) -> bool:
+        """
+        Return whether the selector is all that decides what counts.
+
+        With another key among matchLabelKeys, such as pod-template-hash, a value decides that nobody knows yet.
+        """
+        return self.workload.labels.keys() >= set(constraint.match_label_keys)
 
     @cached_property
     def pod(self) -> IncomingPod:
@@ -191,6 +264,11 @@ class Subject:
         left = self.pod.affinity.values(constraint.topology_key)
         there, eligible = self.nodes.domains(constraint.topology_key), self.reach.eligible(constraint, self.labelled)
         return left is None or any(not there.get(domain, 0) & eligible for domain in left)
+
+    def may_carry(self, topology_key: str) -> bool:
+        """Return whether nodes may have a key that none is known to have: those of manifests are not written whole."""
+        in_manifests = self.snapshot is not None and self.snapshot.nodes_in_manifests
+        return in_manifests and is_given_to_nodes(topology_key) and topology_key not in self.nodes.label_keys
 
     @cached_property
     def labelled(self) -> NodeSet:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field, replace
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.lint.chunks import chunks
+from webhook.objects.fields import as_mapping
+from webhook.objects.labels import labels_in
+from webhook.objects.names import HOSTNAME
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 # Rules read these. Services and controllers matter only for default constraints, which lint does not add.
@@ -28,9 +31,8 @@ class Context:
         if not self.objects:
             return cluster
         manifests, known = from_objects(self.objects), cluster or Snapshot()
-        return replace(
-            known, nodes=known.nodes or manifests.nodes, namespaces={**known.namespaces, **manifests.namespaces}
-        )
+        known = known if known.nodes else replace(known, nodes=manifests.nodes, nodes_in_manifests=True)
+        return replace(known, namespaces={**known.namespaces, **manifests.namespaces})
 
 
 def may_hold_context(content: bytes) -> bool:
@@ -39,7 +41,11 @@ def may_hold_context(content: bytes) -> bool:
 
 
 def context_objects(text: str) -> Iterator[Mapping[str, object]]:
-    """Yield the namespaces and nodes in `text`.  Unreadable documents are skipped; `judge` reports them."""
+    """
+    Yield the namespaces in `text`, and the nodes that count.
+
+    Documents that cannot be read are skipped; `judge` reports them.
+    """
     for chunk in chunks(text):
         if _MAY_HOLD_IN_TEXT.search(chunk.text) is None:
             continue
@@ -48,13 +54,14 @@ def context_objects(text: str) -> Iterator[Mapping[str, object]]:
         except DocumentError:
             continue
         for _, obj in (item for document in documents for item in items_of(document)):
-            if isinstance(obj, dict) and (obj.get("apiVersion"), obj.get("kind")) in _CONTEXT_KINDS and _is_valid(obj):
+            if isinstance(obj, dict) and (obj.get("apiVersion"), obj.get("kind")) in _CONTEXT_KINDS and _counts(obj):
                 yield {name: obj.get(name) for name in ("apiVersion", "kind", "metadata", "spec")}
 
 
-def _is_valid(obj: Mapping[str, object]) -> bool:
+def _counts(obj: Mapping[str, object]) -> bool:
+    """Return whether an object is valid, and if it is a node one of a cluster: no fixture, nor a label to be added."""
     try:
         from_objects([obj])
     except SnapshotError:
         return False
-    return True
+    return obj["kind"] != "Node" or bool(as_mapping(obj.get("status"))) or HOSTNAME in labels_in(obj)

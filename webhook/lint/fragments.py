@@ -14,7 +14,7 @@ from webhook.admission.review import review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
 from webhook.lint.open_fields import OpenFields
-from webhook.lint.patched_fields import pointer_parts
+from webhook.lint.patched_fields import in_schema, pointer_parts
 from webhook.lint.templates import completed
 from webhook.objects.fields import FieldPath, value_at, with_value
 from webhook.objects.kinds import FIELD, Kind, Kinds
@@ -105,6 +105,8 @@ def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
     if operation["op"] not in ("add", "replace"):
         return
     parts, value = pointer_parts(str(operation["path"])), operation.get("value")
+    if in_schema(parts):
+        return
     if FIELD not in parts:
         for fragment in _of_values(value, (i, "value"), every_text=False):
             if isinstance(fragment, Fragment):

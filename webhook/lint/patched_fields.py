@@ -23,6 +23,7 @@ _SCALE_FIELDS = frozenset({"replicas", "parallelism", "strategy"})
 _ASKS = frozenset({"containers", "initContainers", "resources", "overhead"})
 _PLACES = frozenset({"tolerations", "nodeSelector", "affinity", "nodeName", "schedulerName"})
 _LABELLING = frozenset({"completionMode", "manualSelector"})  # by which a Job labels its Pods
+_SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
 NAME_PATCHED = "name"  # of the object, by which a Job labels them, too
 _ALL_FIELDS = _SCALE_FIELDS | _ASKS | _PLACES | _LABELLING
 _MERGED = frozenset(kind.kind for kind in BUILT_IN_KINDS)  # of others, kustomize replaces lists as a whole
@@ -138,7 +139,15 @@ def pointer_parts(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
+def in_schema(parts: Sequence[str]) -> bool:
+    """Return whether a path leads into the schema of a custom resource, which describes constraints and has none."""
+    before = parts[: parts.index(FIELD)] if FIELD in parts else parts
+    return not _SCHEMA.isdisjoint(before)
+
+
 def _at(parts: Sequence[str], operation: Mapping[str, object]) -> PatchedFields:
+    if in_schema(parts):
+        return NO_PATCH
     if FIELD in parts:
         adds = operation.get("op") == "add" and parts[-2:] == [FIELD, "-"]
         return PatchedFields(constraints=frozenset({ADDED}) if adds else None)

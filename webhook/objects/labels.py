@@ -10,6 +10,11 @@ from typing import NamedTuple
 from webhook.objects.fields import Raw
 
 Labels = Mapping[str, str]
+# Of labels that a kubelet, a cloud or an autoscaler of nodes gives each node.
+_NODE_LABEL_DOMAINS = (
+    *("kubernetes.io", "k8s.io", "karpenter.sh", "k8s.aws", "csi.aws.com", "amazonaws.com"),
+    *("cloud.google.com", "gke.io", "azure.com"),
+)
 MOST_ANNOTATION_BYTES = 256 << 10  # of all annotations of an object
 
 
@@ -35,6 +40,12 @@ def labels_in(obj: Raw) -> dict[str, str]:
     """Return the labels of an object or a Pod template."""
     metadata = obj.get("metadata")
     return labels_of(metadata.get("labels")) if isinstance(metadata, dict) else {}
+
+
+def is_given_to_nodes(key: str) -> bool:
+    """Return whether nodes get the label `key` from a kubelet or a cloud, and not from whoever manages them."""
+    domain, slash, _ = key.rpartition("/")
+    return bool(slash) and f".{domain}".endswith(tuple(f".{each}" for each in _NODE_LABEL_DOMAINS))
 
 
 def annotation_bytes(annotations: Mapping[str, object]) -> int:

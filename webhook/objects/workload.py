@@ -40,6 +40,7 @@ from webhook.objects.likeness import nearest
 from webhook.objects.names import (
     DEFAULT_SCHEDULER,
     DEFAULTED_BY_ANNOTATION,
+    HOOK_ANNOTATIONS,
     IGNORE_ANNOTATION,
     REQUIRED_TERMS,
     SWITCH_PREFIX,
@@ -111,6 +112,11 @@ class Workload:
     def in_template(self) -> bool:
         """Whether the constraints are in a Pod template, or are a Pod's own."""
         return self.kind.template is not None
+
+    @property
+    def is_hook(self) -> bool:
+        """Whether Helm or Argo CD runs it before or after a release, or as a test of it."""
+        return not HOOK_ANNOTATIONS.isdisjoint(self.annotations)
 
     @property
     def pinned(self) -> bool:

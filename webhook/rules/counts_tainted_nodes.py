@@ -8,7 +8,6 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.objects.kinds import BATCH
 from webhook.objects.names import HOSTNAME
-from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
 from webhook.scheduler.domains import leaves_one_domain
 from webhook.scheduler.taints import TOLERATION_EXISTS
@@ -75,8 +74,8 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     place.  A zone or region is reported where there may be more replicas than maxSkew; an autoscaler among the
     manifests counts by its maximum.  Jobs are not reported, since their Pods make room.
 
-    Pods that tolerate every taint are not reported, and neither are those of a constraint whose skew never refuses, or
-    to which node affinity leaves one domain.
+    Pods that tolerate every taint are not reported, and neither are those of a constraint that is known to count no
+    more replicas than maxSkew, or to which node affinity leaves one domain.
     """
     if not subject.features.node_inclusion_policies:
         return
@@ -84,17 +83,19 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
         key = constraint.topology_key
         if key not in _COUNTS or constraint.node_taints_policy == HONOR:
             continue
-        if not (_may_bar(subject.workload, constraint) if key != HOSTNAME else not subject.never_binds(constraint)):
-            continue
-        if not subject.counts_own(constraint):
+        if not _may_bar(subject, constraint) or not subject.counts_own(constraint):
             continue
         if not (subject.workload.pinned or _tolerates_all(subject) or _counts_one_domain(subject, constraint)):
             path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_COUNTS[key]} as empty"
             yield Cause(path, message, constraint.node_taints_policy, HONOR)
 
 
-def _may_bar(workload: Workload, constraint: Constraint) -> bool:
-    """Return whether there may be more replicas than one zone takes while another is empty."""
+def _may_bar(subject: Subject, constraint: Constraint) -> bool:
+    """Return whether there may be more Pods than one domain takes while another is empty; of zones, more replicas."""
+    workload = subject.workload
+    if constraint.topology_key == HOSTNAME:
+        replicas = subject.counted(constraint).replicas
+        return replicas is None or replicas > constraint.max_skew
     if workload.kind.api_version == BATCH or constraint.max_skew <= 0:
         return False
     return workload.replicas > constraint.max_skew or (workload.most_replicas or 0) > constraint.max_skew

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
-from webhook.objects.labels import Labels
 from webhook.objects.reading import brief
+from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.selectors import Match, as_selector
+from webhook.scheduler.selectors import as_selector
 
 
 @rule(
@@ -72,45 +72,25 @@ def selector_matches_others(subject: Subject) -> Iterator[Cause]:
 
     Pods are told apart by the workload's own selector and by the labels that its controller adds.  Among manifests,
     those of other files count unless they most likely go into another cluster.  A Pod that nothing controls is not
-    reported: its constraints are there to spread it among others.
+    reported: its constraints are there to spread it among others.  Neither is a workload with no more replicas than
+    maxSkew, such as one: a constraint for its own Pods alone would spread nothing.  Hooks of Helm and Argo CD, and
+    tests, are not reported and do not count.
     """
-    if subject.workload.is_pod:
+    if subject.workload.is_pod or subject.workload.is_hook:
         return
     for constraint in subject.constraints:
-        if constraint.selector.empty or not subject.counts_own(constraint):
+        if constraint.selector.empty or _has_few(subject.workload, constraint) or not subject.counts_own(constraint):
             continue
-        if not subject.workload.labels.keys() >= set(constraint.match_label_keys):
-            continue  # The values of the others decide, such as that of pod-template-hash, and nobody knows them yet.
-        if other := _other_workload(subject, constraint) or _other_pods(subject, constraint):
-            whose, labels = other
+        if others := subject.counted(constraint).others:
             path, narrower = subject.at(constraint, "labelSelector"), subject.own_selector
-            tells_apart = narrower and not narrower.items() <= labels.items()
+            tells_apart = narrower and not narrower.items() <= others.labels.items()
             fix, _ = subject.copy_own_selector(constraint) if tells_apart else (None, None)
             written = brief(str(as_selector(constraint.label_selector)), 100)
-            yield Cause(path, f"also counts {whose}", written, "labels that only its own Pods have", fix=fix)
+            yield Cause(path, f"also counts {others.whose}", written, "labels that only its own Pods have", fix=fix)
 
 
-def _other_workload(subject: Subject, constraint: Constraint) -> tuple[str, Labels] | None:
-    """Return another workload of the input whose Pods the constraint counts, in words, and their labels."""
-    if subject.others is None:
-        return None
-    for other in subject.others.matching(subject.workload.ref, constraint.selector):
-        if constraint.selector.match(other.labels, other.addable) is Match.YES:
-            return f"the Pods of {other.kind} {brief(other.name, 40)[1:-1]}", other.labels
-    return None
-
-
-def _other_pods(subject: Subject, constraint: Constraint) -> tuple[str, Labels] | None:
-    """
-    Return Pods in the cluster that the constraint counts, and that cannot be the workload's, in words, and their
-    labels.
-    """
-    own, added = subject.workload_selector, subject.workload.kind.added_labels
-    if subject.snapshot is None or own.matches_nothing or own.empty or own.keys & subject.workload.addable:
-        return None  # A Job's selector is made up when it is created.
-    for group in subject.snapshot.pods.get(subject.workload.namespace, {}).values():
-        may_be_own = own.matches(group.labels) and group.labels.keys() >= set(added)
-        if not may_be_own and constraint.selector.matches(group.labels):
-            shown = ",".join(f"{key}={value}" for key, value in sorted(group.labels.items())[:10])
-            return f"other Pods, such as those with {brief(shown, 60)[1:-1]}", group.labels
-    return None
+def _has_few(workload: Workload, constraint: Constraint) -> bool:
+    """Return whether it never has more replicas than maxSkew, as far as an autoscaler is known."""
+    if workload.kind.replicas is None or (workload.scaling is not None and workload.scaling.most is None):
+        return False
+    return max(workload.replicas, workload.most_replicas or 0) <= constraint.max_skew

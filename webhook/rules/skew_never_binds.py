@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Subject, rule
+from webhook.findings.wording import number_of
 from webhook.scheduler.constraint import HARD
 
 TOO_FEW_PODS = "there are too few Pods for the skew to exceed maxSkew"
@@ -55,18 +56,25 @@ TOO_FEW_PODS = "there are too few Pods for the skew to exceed maxSkew"
 def skew_never_binds(subject: Subject) -> Iterator[Cause]:
     """
     The skew is at most the number of Pods that the selector counts.  If these are only the workload's own, and with
-    those that a rolling update adds there are no more than maxSkew, all of them may be placed in one domain.  What is
-    left of the constraint keeps Pods off nodes without the key, which node affinity says more clearly.
+    those that a rolling update adds there are no more than maxSkew, all of them may be placed in one domain.  With
+    pod-template-hash among matchLabelKeys a rolling update adds none.  What is left of the constraint keeps Pods off
+    nodes without the key, which node affinity says more clearly.
+
+    A selector counts no other Pods if it asks for all that the workload's own selector does.  For evenkeel lint one
+    that asks for app.kubernetes.io/name is enough, as in Helm's charts, where no other workload among the manifests
+    has these labels.
 
     For evenkeel lint an autoscaler among the manifests counts by its maximum; the webhook knows of none.  Where none
-    is known, a workload without replicas, or with 0 or 1, is not reported, since it may have one: where no replicas are
-    written, the API server writes 1.
+    is known, a workload without replicas, or with 0, is not reported, since it may have one.  Neither is one with 1 by
+    the webhook or in what a cluster prints: the API server writes 1 where none are written.
     """
     for constraint in subject.hard:
-        if constraint.max_skew >= subject.workload.replicas and subject.never_binds(constraint):
-            most = subject.workload.most_pods or 0
-            count = "1 Pod" if most == 1 else f"{most} Pods"
+        if constraint.max_skew < subject.workload.replicas or subject.workload.pinned:
+            continue
+        most = subject.counted(constraint).pods if subject.counts_own(constraint) else None
+        if most is not None and constraint.max_skew >= most:
+            count, fewer = number_of(most, "Pod"), f"less than {most}, the most Pods there are at a time"
             fix = f"lower maxSkew below {most}, or remove the constraint" if most > 1 else "remove the constraint"
-            path, wanted = subject.at(constraint, "maxSkew"), f"less than {most}, the most Pods there are at a time"
-            message = f"never refuses a node: there are at most {count}"
+            path, wanted = subject.at(constraint, "maxSkew"), fewer if most > 1 else "no constraint, or more Pods"
+            message = f"never refuses a node: there {'are' if most > 1 else 'is'} at most {count}"
             yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix, idle=TOO_FEW_PODS)

@@ -48,11 +48,14 @@ def unknown_topology_key(subject: Subject) -> Iterator[Cause]:
     """
     While no node carries the key, a hard constraint leaves every Pod Pending, and a soft one does nothing.  A key that
     only nodes of an empty, autoscaled pool would carry is reported, too: nobody can know of them.
+
+    Nodes in manifests may lack labels that a kubelet or a cloud gives them, such as the zone.  For evenkeel lint they
+    are no proof that no node carries such a key.
     """
     carried = subject.nodes.label_keys
     for constraint in subject.constraints:
         key = constraint.topology_key
-        if key and key not in carried:
+        if key and key not in carried and not subject.may_carry(key):
             known = ", ".join(key for key in WELL_KNOWN if key in carried)
             fix = f"label the nodes with {brief(key)}" + (f", or use one of {known}" if known else "")
             message = f"no node has the label {brief(key, 40)}: {effect(constraint)}"

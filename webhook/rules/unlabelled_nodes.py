@@ -58,7 +58,7 @@ def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
     usable = subject.reach.usable
     for constraint in subject.hard:
         lacking = usable & ~subject.nodes.carrying(constraint.topology_key)
-        if lacking:
+        if lacking and not subject.may_carry(constraint.topology_key):
             lack = "lacks" if lacking.bit_count() == 1 else "lack"
             message = (
                 f"{lacking.bit_count()} of {usable.bit_count()} nodes it may use {lack} it, and get none of its Pods"

@@ -109,6 +109,7 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
         or workload.kind.api_version == BATCH
         or workload.replicas > MOST_REPLICAS_TRIED
         or workload.stored
+        or any(subject.may_carry(constraint.topology_key) for constraint in subject.hard)
     ):
         return
     running, there = _running(subject), subject.snapshot

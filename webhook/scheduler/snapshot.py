@@ -142,7 +142,8 @@ class Snapshot:
     its name, and `budgets` the PodDisruptionBudgets, None where those may not be read.  The webhook reads none of it.
     `unread` is what the source of the objects has left out, in a few words each.  `default_priority` is that of a new
     Pod that names no PriorityClass, None where that may be any.  `image_numbers` tell how many nodes have an image, as
-    kube-scheduler knows it; where they are None, it knows what is so.
+    kube-scheduler knows it; where they are None, it knows what is so.  `nodes_in_manifests` may lack labels that their
+    kubelets and the cloud give them.
     """
 
     nodes: Nodes = field(default_factory=Nodes)
@@ -164,6 +165,7 @@ class Snapshot:
     mounts: Mapping[Mounts, Mapping[str, int]] = field(default_factory=dict)
     storage: Storage | None = None
     image_numbers: ImageNumbers | None = None
+    nodes_in_manifests: bool = False
 
     def pods_of(self, node: str) -> tuple[NamedPod, ...]:
         """Return all Pods on the node with this name."""
