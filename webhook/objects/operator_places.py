@@ -7,8 +7,12 @@ Where well-known operators' custom resources keep constraints, one line a place.
 
 `keeps`: it copies the constraints as they are written.  `fills:…`: it fills in these fields where they are absent, ""
 or 0.  `sets:…`: these fields get its own values, whatever is written.  `unknown`: it was not found out.  `own:…`:
-fields that the constraints have besides the API's, with each of which the operator adds labels to the selector.  A
-commit of `-` means that the version is not known.
+fields that the constraints have besides the API's, with each of which the operator adds labels to the selector.
+A commit of `-` means that the version is not known.
+
+LABELS_GIVEN are labels that all Pods of a kind have, one line a label: its key, then the names of the kinds.  Its
+value is the name of the object, or what `=` gives.  `?` says that the object may itself give another, wherever it names
+the key but in a selector.
 """
 
 from __future__ import annotations
@@ -411,4 +415,21 @@ pingcap/tidb-operator 25df93d95f4e pkg/apis/pingcap/v1alpha1/component_spec.go
     spec.tiproxy.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
     spec.ticdc.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
     spec.pump.topologySpreadConstraints sets:labelSelector,maxSkew,whenUnsatisfiable
+"""
+
+LABELS_GIVEN = """\
+strimzi.io/cluster strimzi-kafka strimzi-kafkaconnect strimzi-kafkabridge
+strimzi.io/cluster strimzi-kafkamirrormaker strimzi-kafkamirrormaker2
+strimzi.io/pool-name strimzi-kafkanodepool
+app? confluent-kafka confluent-zookeeper
+app.kubernetes.io/instance victoriametrics-vmcluster victoriametrics-vmagent victoriametrics-vmalert
+app.kubernetes.io/instance victoriametrics-vmalertmanager victoriametrics-vmauth victoriametrics-vmsingle
+app.kubernetes.io/instance victoriametrics-vlcluster victoriametrics-vlagent victoriametrics-vlsingle
+app.kubernetes.io/instance victoriametrics-vtcluster victoriametrics-vtsingle victoriametrics-vmanomaly
+cnpg.io/cluster? cnpg-cluster
+app dragonfly
+redisfailovers.databases.spotahome.com/name? redisfailover
+app.kubernetes.io/name redisfailover
+app.kubernetes.io/instance? cockroachdb-crdbcluster
+app.kubernetes.io/component?=database cockroachdb-crdbcluster
 """
