@@ -31,8 +31,8 @@ from webhook.policy.parsing import built_in
 NAME, GROUP, KIND = r"[a-z][a-z0-9-]*", r"[a-z0-9.-]+\.[a-z0-9.-]+", "[A-Za-z][A-Za-z0-9]*"
 VERSION = "v[0-9]+((alpha|beta)[0-9]+)?"
 SOURCE_LINE = re.compile(r"[A-Za-z0-9.-]+/[A-Za-z0-9.-]+ ([0-9a-f]{12}|-) [A-Za-z0-9._/-]+")
-KIND_LINE = re.compile(rf"  {NAME} {GROUP}/{VERSION}(,{VERSION})* {KIND} [a-z0-9]+")
-STEP = r"[A-Za-z0-9]+(\[\*\]|\{\*\})?"
+KIND_LINE = re.compile(rf"  {NAME} {GROUP}/{VERSION}(,{VERSION})* {KIND}( [a-z0-9-]+)?")
+STEP = r"[A-Za-z0-9_]+(\[\*\]|\{\*\})?"
 FIELDS = "[A-Za-z]+(,[A-Za-z]+)*"
 PLACE_LINE = re.compile(
     rf"    {STEP}(\.{STEP})* ({KEEPS}|{UNKNOWN}|({FILLS}|{SETS}){FIELDS})( {RULE_OF_ITS_OWN}{FIELDS})?"
@@ -80,7 +80,7 @@ def _terms():
 
 def planted(row, *constraints):
     """The smallest object that has these constraints in a row's place, in each of its versions, and their path."""
-    _, versions, kind, _ = row[0].split()
+    _, versions, kind, *_ = row[0].split()
     group, _, each = versions.rpartition("/")
     path = row[1].split()[0]
     path = path if path.endswith(FIELD) else f"{path}.spec.{FIELD}"

@@ -75,7 +75,8 @@ def _parsed(text: str) -> Iterator[ConstraintPlace]:
             group, _, versions = kind[1].rpartition("/")
             path, said = parse_path(words[0]), words[1:]
             fills = None if UNKNOWN in said else _fields(said, FILLS)
-            place = group, tuple(versions.split(",")), kind[2], kind[3], path
+            resource = kind[3] if len(kind) > 3 else f"{kind[2].lower()}s"
+            place = group, tuple(versions.split(",")), kind[2], resource, path
             repository, commit, file = source
             done = fills, _fields(said, SETS), _fields(said, RULE_OF_ITS_OWN), _labels_given().get(kind[0], ())
             yield ConstraintPlace(kind[0], *place, *done, repository, commit.strip("-"), file)
