@@ -291,6 +291,24 @@ def test_what_is_as_deep_as_is_read_is_judged(begin, end):
     assert "invalid-constraint" in {found.finding.rule for found in judge("a.json", text, terms()).found}
 
 
+@pytest.mark.parametrize(
+    ("kind", "owner", "judged_itself"),
+    [
+        ("StatefulSet", "Kafka/web", True),
+        ("Deployment", "Dragonfly/web", True),
+        ("ReplicaSet", "Rollout/web", True),
+        ("Job", "ScaledJob/web", True),
+        ("ReplicaSet", "Deployment/web", False),
+        ("Job", "CronJob/web", False),
+    ],
+)
+def test_what_an_operator_made_is_judged_and_what_a_built_in_controller_made_is_not(kind, owner, judged_itself):
+    made = workload(kind, constraint(labelSelector={}), owner=owner, uid="u")
+    wanted = ["empty-selector"] if judged_itself else []
+
+    assert wanted == [one.finding.rule for one in judged(json.dumps(made)).found]
+
+
 def test_an_owner_in_a_manifest_is_the_writer_s_to_claim():
     assert 1 == len(judged(json.dumps(workload("Deployment", constraint(labelSelector={}), **owned_by("X/y")))).found)
 

@@ -11,6 +11,7 @@ from tests.support.lint import KEYS, WEB, judged, terms
 from webhook.lint.kustomization import BuildChange, Built, Kustomization, read_kustomization
 from webhook.lint.labelling import read_labellings
 from webhook.lint.patched_fields import ALL_PATCHED, NO_PATCH, RENAMED, PatchedFields
+from webhook.objects.operators import labelled_by_name
 
 FILES = {
     "scale.yaml": "kind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}",
@@ -35,8 +36,7 @@ class Case(NamedTuple):
 
 CASES = [
     Case("nothing", "resources: [a.yaml]\nimages: [{name: a}]\nnamePrefix: ''", []),
-    Case("a name", "namePrefix: a-", [BuildChange(RENAMED, "CronJob"), BuildChange(RENAMED, "Job")]),
-    Case("the end of a name", "nameSuffix: -a", [BuildChange(RENAMED, "CronJob"), BuildChange(RENAMED, "Job")]),
+    Case("no name", "namePrefix: ''\nnameSuffix: ''", []),
     Case("a label without a known value", "commonLabels: {a: '${A}'}", [BuildChange(LABEL)]),
     Case("replicas", "replicas: [{name: web, count: 3}]", [BuildChange(REPLICAS, "", "web")]),
     Case("a patch in a file", "patches: [{path: scale.yaml}]", [BuildChange(REPLICAS, "Deployment", "web")]),
@@ -67,6 +67,14 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_it_changes(case):
     assert case.changes == [*read_kustomization(case.text, FILES.get).changes]
+
+
+@pytest.mark.parametrize("text", ["namePrefix: a-", "nameSuffix: -a"])
+def test_it_changes_what_is_labelled_by_its_name(text):
+    named = ("CronJob", "Job", *labelled_by_name())
+
+    assert [BuildChange(RENAMED, kind) for kind in named] == [*read_kustomization(text, FILES.get).changes]
+    assert {"Kafka", "Dragonfly"} < set(named)
 
 
 def test_it_names_what_it_builds_from():

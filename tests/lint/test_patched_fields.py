@@ -148,8 +148,8 @@ def test_the_labels_of_a_job_that_is_touched_may_be_all_of_its_kind():
 def test_a_job_whose_name_is_touched_is_not_known_by_it(touched):
     (job,) = parse_workloads(workload("Job", constraint()))
 
-    assert job.job_labels
-    assert not left_open(job, replace(touched, labels=frozenset())).job_labels
+    assert job.given_labels
+    assert not left_open(job, replace(touched, labels=frozenset())).given_labels
     assert RENAMED == by_path(["metadata", "name"])
     assert NO_PATCH == by_path(["spec", "template", "metadata", "name"])
 

@@ -5,24 +5,34 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from tests.support.build import constraint
 from tests.support.lint import judged, terms
+from webhook.lint.kustomization import Built, read_kustomization
 from webhook.loading.inputs import with_operators
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import FIELD
-from webhook.objects.operator_places import FILLS, KEEPS, OPERATOR_PLACES, RULE_OF_ITS_OWN, SETS, UNKNOWN
+from webhook.objects.operator_places import (
+    FILLS,
+    KEEPS,
+    LABELS_GIVEN,
+    OPERATOR_PLACES,
+    RULE_OF_ITS_OWN,
+    SETS,
+    UNKNOWN,
+)
 from webhook.objects.operators import places
 from webhook.policy.parsing import built_in
 
 NAME, GROUP, KIND = r"[a-z][a-z0-9-]*", r"[a-z0-9.-]+\.[a-z0-9.-]+", "[A-Za-z][A-Za-z0-9]*"
 VERSION = "v[0-9]+((alpha|beta)[0-9]+)?"
 SOURCE_LINE = re.compile(r"[A-Za-z0-9.-]+/[A-Za-z0-9.-]+ ([0-9a-f]{12}|-) [A-Za-z0-9._/-]+")
-KIND_LINE = re.compile(rf"  {NAME} {GROUP}/{VERSION}(,{VERSION})* {KIND} [a-z0-9]+")
-STEP = r"[A-Za-z0-9]+(\[\*\]|\{\*\})?"
+KIND_LINE = re.compile(rf"  {NAME} {GROUP}/{VERSION}(,{VERSION})* {KIND}( [a-z0-9-]+)?")
+STEP = r"[A-Za-z0-9_]+(\[\*\]|\{\*\})?"
 FIELDS = "[A-Za-z]+(,[A-Za-z]+)*"
 PLACE_LINE = re.compile(
     rf"    {STEP}(\.{STEP})* ({KEEPS}|{UNKNOWN}|({FILLS}|{SETS}){FIELDS})( {RULE_OF_ITS_OWN}{FIELDS})?"
@@ -70,7 +80,7 @@ def _terms():
 
 def planted(row, *constraints):
     """The smallest object that has these constraints in a row's place, in each of its versions, and their path."""
-    _, versions, kind, _ = row[0].split()
+    _, versions, kind, *_ = row[0].split()
     group, _, each = versions.rpartition("/")
     path = row[1].split()[0]
     path = path if path.endswith(FIELD) else f"{path}.spec.{FIELD}"
@@ -79,7 +89,7 @@ def planted(row, *constraints):
         name, wild = re.sub(r"\W", "", step), step[-3:]
         value = {name: [value] if wild == "[*]" else {"one": value} if wild == "{*}" else value}
     objects = [
-        {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "a"}, **value}
+        {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "web"}, **value}
         for version in each.split(",")
     ]
     return objects, path.replace("[*]", "[0]").replace("{*}", ".one")
@@ -102,7 +112,7 @@ def test_a_defect_is_found_at_its_path(row):
 
 @every_row
 def test_what_is_right_has_no_finding(row):
-    """Its labels are the operator's: what selects them is not known to be wrong."""
+    """Most labels are the operator's: what selects them is not known to be wrong."""
     for each in found(row, constraint(labelSelector={"matchLabels": {"made-by": "an-operator"}})):
         assert [] == each
 
@@ -148,3 +158,56 @@ def test_a_field_of_the_operators_own_is_known_and_fills_the_selector():
         second = constraint(topologyKey="rack", labelSelector={"matchLabels": {"a": "b"}, own: "x"})
         assert all(wanted == each for each in found(row, constraint(labelSelector={}), second))
     assert rows
+
+
+LABEL_LINE = re.compile(rf"(?P<key>[a-z0-9./-]+)(?P<yields>\??)(=(?P<value>[a-z]+))?(?P<names>( {NAME})+)")
+GIVEN = [
+    (match, name)
+    for line in LABELS_GIVEN.splitlines()
+    if (match := LABEL_LINE.fullmatch(line)) is not None
+    for name in match["names"].split()
+]
+every_label = pytest.mark.parametrize("match, name", GIVEN, ids=lambda given: given if isinstance(given, str) else "")
+
+
+def test_every_label_is_well_formed_of_a_known_kind_and_there_once():
+    assert [] == [line for line in LABELS_GIVEN.splitlines() if not LABEL_LINE.fullmatch(line)]
+    assert {name for _, name in GIVEN} <= {place.name for place in places()}
+    assert len(GIVEN) == len({(match["key"], name) for match, name in GIVEN})
+
+
+def selecting(row, metadata, **labels):
+    """The rules that are broken by constraints in a row's place that select these labels, in each version."""
+    for obj in planted(row, constraint(labelSelector={"matchLabels": labels}))[0]:
+        found = judged(json.dumps({**obj, "metadata": metadata}), _terms()).found
+        yield [one.finding.rule for one in found]
+
+
+@every_label
+def test_a_selector_of_another_value_than_the_operator_gives_misses_the_pods(match, name):
+    rows = [row for row in ROWS if row[0].split()[0] == name]
+    key, own, named = match["key"], match["value"] or "prod", {"name": "prod"}
+    misses = ["selector-misses-own-pod"]
+
+    for row in rows:
+        assert all([] == each for each in selecting(row, named, **{key: own, "other": "x"}))
+        assert all(misses == each for each in selecting(row, named, **{key: "my-cluster", "other": "x"}))
+        # The name is not known, or is no value of a label.
+        for metadata in ({}, {"generateName": "prod-"}, {"name": "a." * 32 + "a"}, {"name": "{{ .Release.Name }}"}):
+            unknown = [] if match["value"] is None or "name" not in metadata else misses
+            assert all(unknown == each for each in selecting(row, metadata, **{key: "my-cluster"}))
+        written = {**named, "labels": {key: "my-cluster"}}
+        wanted = [] if match["yields"] else misses
+        assert all(wanted == each for each in selecting(row, written, **{key: "my-cluster"}))
+    assert rows
+
+
+def test_the_name_is_not_known_of_what_a_kustomization_renames_or_patches():
+    row = next(row for row in ROWS if row[0].startswith("  dragonfly "))
+    ((dragonfly,), _) = planted(row, constraint(labelSelector={"matchLabels": {"app": "cache"}}))
+    changes = read_kustomization("namePrefix: a-", lambda file: None).changes
+    renamed = replace(_terms(), built={"a.yaml": Built(changes)})
+    patched = replace(_terms(), patches=frozenset({"a.yaml"}))
+
+    for by, wanted in ((_terms(), ["selector-misses-own-pod"]), (renamed, []), (patched, [])):
+        assert wanted == [one.finding.rule for one in judged(json.dumps(dragonfly), by).found]

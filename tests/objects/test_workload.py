@@ -63,9 +63,9 @@ def test_the_labels_of_a_jobs_pods_follow_its_spec(kind):
 def test_the_name_of_a_job_is_a_label_of_its_pods(kind, spec, metadata, name):
     (found,) = parse_workloads(workload(kind, spec=spec, **metadata))
 
-    assert {name} - {""} == {value for key, value in found.job_labels.items() if key.endswith("job-name")}
-    assert name == found.job_labels.get("job-name", "") == found.job_labels.get(f"{BATCH}/job-name", "")
-    assert found.job_labels.items() <= found.pods_labels().items()
+    assert {name} - {""} == {value for key, value in found.given_labels.items() if key.endswith("job-name")}
+    assert name == found.given_labels.get("job-name", "") == found.given_labels.get(f"{BATCH}/job-name", "")
+    assert found.given_labels.items() <= found.pods_labels().items()
 
 
 def test_a_label_that_the_template_has_is_not_overwritten():

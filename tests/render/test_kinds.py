@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from webhook.objects.kinds import GivenLabel
 from webhook.objects.operators import ConstraintPlace, names, places
 from webhook.render.kinds import as_json, page, text
 
@@ -14,8 +15,8 @@ FLEET = ("fleet", "a.io", ("v1", "v2"), "Fleet", "fleets")
 READ = ("a/b", "0123456789ab", "api/types.go")
 
 
-def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), read=READ):
-    return ConstraintPlace(*FLEET, path, fills, sets, own, *read)
+def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), read=READ, gives=()):
+    return ConstraintPlace(*FLEET, path, fills, sets, own, gives, *read)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,15 @@ def test_what_is_said_of_a_place(one, said):
     assert f"  {said.replace('…', 'spec.sets[*].topologySpreadConstraints')}" == line
 
 
+def test_the_labels_of_its_pods_are_said():
+    labels = (GivenLabel("a.io/fleet", "", False), GivenLabel("app", "web", True))
+    (kind,) = json.loads(as_json([place(gives=labels)]))["kinds"]
+
+    assert "fleet  a.io/v1,v2 Fleet  a.io/fleet=NAME  app?=web" == text([place(gives=labels)]).splitlines()[0]
+    assert {"key": "a.io/fleet", "value": None, "unlessGiven": False} == kind["labels"][0]
+    assert {"key": "app", "value": "web", "unlessGiven": True} == kind["labels"][1]
+
+
 def test_the_places_of_a_kind_are_together():
     assert 3 == len(text([place(), place(path=("spec", "template"))]).splitlines())
 
@@ -45,7 +55,8 @@ def test_for_programs():
     (kind,) = json.loads(as_json([place(), place(path=("a", "b"), fills=None, read=("a/b", "", "c"))]))["kinds"]
     first, second = kind.pop("places")
 
-    assert {"name": "fleet", "apiVersions": ["a.io/v1", "a.io/v2"], "kind": "Fleet", "resource": "fleets"} == kind
+    named = {"name": "fleet", "apiVersions": ["a.io/v1", "a.io/v2"], "kind": "Fleet", "resource": "fleets"}
+    assert {**named, "labels": []} == kind
     assert {
         "constraints": "spec.sets[*].topologySpreadConstraints",
         "fills": [],

@@ -63,6 +63,11 @@ def sent_by_controller(workload: Workload, user: str) -> bool:
     return account is not None and user in (MANAGER, account)
 
 
+def made_by_controller(workload: Workload) -> bool:
+    """Return whether a built-in controller makes such objects for the workload's owner, as far as that is named."""
+    return workload.owner is not None and account_of(workload.kind.kind, workload.owner) is not None
+
+
 def account_of(kind: str, owner: Owner) -> str | None:
     """Return the user as whom a built-in controller creates such objects for this owner; None if none does."""
     account = CHAIN.get(kind, {}).get((owner.api_version, owner.kind))

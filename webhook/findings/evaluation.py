@@ -74,8 +74,8 @@ def find_all(
     running = _running(workload, settings)
     if not running:
         return NOTHING_FOUND
-    if workload.job_labels:
-        workload = _with_job_labels(workload, features)
+    if workload.given_labels:
+        workload = _with_given_labels(workload, features)
     reading = read_constraints(workload.raw_constraints, features)
     added = workload.addable if features.prefixed_job_labels else workload.addable - PREFIXED_JOB_LABELS
     addable = added | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
@@ -99,7 +99,7 @@ def find_all(
         parameters={},
     )
     for rule, setting in running:
-        if not (workload.labels_known or _needs_no_labels(rule, workload.kind)):
+        if not (workload.labels_known or _needs_no_labels(rule, workload)):
             skipped.append(Skipped(rule.id, labels_unknown(workload.kind)))
             continue
         if not rule.looks_for <= there:
@@ -113,20 +113,19 @@ def find_all(
     return Evaluation(tuple(findings), tuple(skipped))
 
 
-def _with_job_labels(workload: Workload, features: Features) -> Workload:
-    """Return a Job with its labels as they are at /validate."""
-    written = workload.job_labels.items()
-    there = {key: value for key, value in written if features.prefixed_job_labels or key not in PREFIXED_JOB_LABELS}
-    if there.keys() <= workload.labels.keys():
-        return workload
-    return replace(workload, labels={**there, **workload.labels})
+def _with_given_labels(workload: Workload, features: Features) -> Workload:
+    """Return a workload with the labels that its Pods have for sure: a Job as it is at /validate."""
+    given = workload.given_labels.items()
+    there = {key: value for key, value in given if features.prefixed_job_labels or key not in PREFIXED_JOB_LABELS}
+    return replace(workload, labels={**there, **workload.labels} if workload.labels_known else there)
 
 
-def _needs_no_labels(rule: Rule, kind: Kind) -> bool:
-    """Return whether a rule can be run where the labels of the Pods are not known."""
-    return rule.operators_too or (
-        rule.of_selector_alone and kind.operator is not None and kind.operator.fills is not None
-    )
+def _needs_no_labels(rule: Rule, workload: Workload) -> bool:
+    """Return whether a rule can be run where not all labels of the Pods are known."""
+    if rule.operators_too or (rule.of_given_labels and workload.given_labels):
+        return True
+    operator = workload.kind.operator
+    return rule.of_selector_alone and operator is not None and operator.fills is not None
 
 
 def labels_unknown(kind: Kind) -> str:

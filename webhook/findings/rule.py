@@ -68,6 +68,7 @@ class Also(Enum):
     WITHOUT_CONSTRAINTS = "objects without constraints"
     UNKNOWN_LABELS = "objects whose Pods' labels are not known, as where an operator makes them"
     FILLED_SELECTORS = "these, too, where it is known what the operator fills in"
+    GIVEN_LABELS = "these, too, where it is known which labels the operator gives by the object's name"
 
 
 RunsWhere = Also | Need | str  # Where a rule runs; a text is something that it looks for.
@@ -357,7 +358,8 @@ class Rule:
 
     `yields_to` are the rules whose findings are shown if they are as grave and on the same field.  Only rules that are
     `operators_too` are run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods,
-    and those that are `of_selector_alone` where it is known, too, what the operator fills in.
+    those that are `of_selector_alone` where it is known, too, what the operator fills in, and those that are
+    `of_given_labels` where it gives labels that are known.
 
     The constraints that defaulting writes never break a rule that is `kept_by_defaults`.
 
@@ -380,6 +382,7 @@ class Rule:
     needs_constraints: bool
     operators_too: bool
     of_selector_alone: bool
+    of_given_labels: bool
     needs: tuple[Need, ...]
     looks_for: frozenset[str]
     advice: bool
@@ -460,6 +463,7 @@ def rule(
             needs_constraints=Also.WITHOUT_CONSTRAINTS not in where,
             operators_too=Also.UNKNOWN_LABELS in where,
             of_selector_alone=Also.FILLED_SELECTORS in where,
+            of_given_labels=Also.GIVEN_LABELS in where,
             needs=tuple([condition for condition in where if isinstance(condition, Need)]),
             looks_for=looks_for,
             advice=nature is Nature.ADVICE,

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeGuard
 
 from webhook.admission.decision import Decision, Outcome
 from webhook.admission.dry_run import mentions_constraints, places_of_constraints
+from webhook.admission.ownership import made_by_controller
 from webhook.admission.ratchet import identity
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
@@ -359,7 +360,7 @@ class _File:
 
     def _is_judged(self, chunk: Chunk, workloads: Sequence[Workload], never_sent: bool) -> bool:
         """Return whether the webhook would judge the workloads of an object.  Counts those that are passed over."""
-        if not workloads or (workloads[0].uid and workloads[0].owner is not None):
+        if not workloads or (workloads[0].uid and made_by_controller(workloads[0])):
             return False
         if never_sent:
             required = self.terms.policy.judges_without_constraints

@@ -16,6 +16,7 @@ from webhook.lint.labelling import Labelling, conflict, labelled, read_labelling
 from webhook.lint.patched_fields import ALL_PATCHED, NO_PATCH, RENAMED, PatchedFields, by_patch, by_path, union
 from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
 from webhook.objects.names import IGNORE_ANNOTATION
+from webhook.objects.operators import labelled_by_name
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAGIC = frozenset(".*+?[](){}|^$\\")
@@ -114,7 +115,7 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
         for replica_count in as_list(kustomization.get("replicas"))
     ]
     if any(texts_at(kustomization, "namePrefix", "nameSuffix")):
-        changes += [BuildChange(RENAMED, kind=kind) for kind in ("CronJob", "Job")]
+        changes += [BuildChange(RENAMED, kind) for kind in ("CronJob", "Job", *labelled_by_name())]
     changes += [
         change
         for replacement in as_list(kustomization.get("replacements"))

@@ -24,7 +24,7 @@ _ASKS = frozenset({"containers", "initContainers", "resources", "overhead"})
 _PLACES = frozenset({"tolerations", "nodeSelector", "affinity", "nodeName", "schedulerName"})
 _LABELLING = frozenset({"completionMode", "manualSelector"})  # by which a Job labels its Pods
 _SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
-NAME_PATCHED = "name"  # of the object, by which a Job labels them, too
+NAME_PATCHED = "name"  # of the object, by which Pods of a Job and of an operator are labelled, too
 _ALL_FIELDS = _SCALE_FIELDS | _ASKS | _PLACES | _LABELLING
 _MERGED = frozenset(kind.kind for kind in BUILT_IN_KINDS)  # of others, kustomize replaces lists as a whole
 
@@ -175,7 +175,7 @@ def left_open(workload: Workload, touched: PatchedFields) -> Workload:
         addable=workload.addable | labels,
     )
     if fields & (_LABELLING | {NAME_PATCHED}):
-        open_workload = replace(open_workload, addable=open_workload.addable | workload.kind.addable, job_labels={})
+        open_workload = replace(open_workload, addable=open_workload.addable | workload.kind.addable, given_labels={})
     if fields & _SCALE_FIELDS:
         spec = {name: value for name, value in open_workload.spec.items() if name not in _SCALE_FIELDS}
         open_workload = replace(open_workload, replicas=1, scaling=None, strategy="Recreate", surges=False, spec=spec)

@@ -153,8 +153,7 @@ def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
 
 def _without_labels(kinds: Iterable[Kind]) -> Iterable[Kind]:
     for kind in kinds:
-        if kind.template is None:
-            yield kind
-        else:
-            path = (*kind.template, "spec", FIELD)
-            yield replace(kind, template=None, constraints=path, built_in=False)
+        path = kind.constraints if kind.template is None else (*kind.template, "spec", FIELD)
+        operator = kind.operator and kind.operator._replace(gives=())
+        built_in = kind.built_in and kind.template is None
+        yield replace(kind, template=None, constraints=path, built_in=built_in, operator=operator)

@@ -22,6 +22,21 @@ PREFIXED_JOB_LABELS = frozenset({"batch.kubernetes.io/job-name", "batch.kubernet
 JOB_LABELS = (*sorted(PREFIXED_JOB_LABELS), "job-name", "controller-uid")
 
 
+class GivenLabel(NamedTuple):
+    """
+    A label that an operator gives the Pods; a `value` of "" stands for the name of the custom resource.
+
+    It `yields` to one of this key that the custom resource itself gives.
+    """
+
+    key: str
+    value: str
+    yields: bool
+
+    def __str__(self) -> str:
+        return f"{self.key}{'?' if self.yields else ''}={self.value or 'NAME'}"
+
+
 class Operator(NamedTuple):
     """
     What the operator of a kind does with the constraints in its objects when it makes the Pods.
@@ -29,13 +44,14 @@ class Operator(NamedTuple):
     `name` is what a policy calls the kind.  `fills` are the fields of a constraint that it fills in where they are
     absent, "" or 0; None if that is not known.  `sets` are those that get its own values, whatever is written.
     `own_fields` are those that its constraints have besides the API's: with any of them in a constraint, the operator
-    adds labels to the selector.
+    adds labels to the selector.  `gives` are labels of its Pods that follow from the name of the object.
     """
 
     name: str
     fills: frozenset[str] | None = None
     sets: frozenset[str] = frozenset()
     own_fields: frozenset[str] = frozenset()
+    gives: tuple[GivenLabel, ...] = ()
 
     def may_fill(self, field: str) -> bool:
         """Return whether a constraint without `field` may get it from the operator."""

@@ -6,13 +6,13 @@ The kinds of well-known operators: where their custom resources keep constraints
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import FIELD, Kind, Kinds, Operator, parse_path
-from webhook.objects.operator_places import FILLS, OPERATOR_PLACES, RULE_OF_ITS_OWN, SETS, UNKNOWN
+from webhook.objects.kinds import FIELD, GivenLabel, Kind, Kinds, Operator, parse_path
+from webhook.objects.operator_places import FILLS, LABELS_GIVEN, OPERATOR_PLACES, RULE_OF_ITS_OWN, SETS, UNKNOWN
 
 
 class ConstraintPlace(NamedTuple):
@@ -32,6 +32,7 @@ class ConstraintPlace(NamedTuple):
     fills: frozenset[str] | None
     sets: frozenset[str]
     own_fields: frozenset[str]
+    gives: tuple[GivenLabel, ...]
     repository: str
     commit: str
     file: str
@@ -52,7 +53,7 @@ class ConstraintPlace(NamedTuple):
                 constraints=None if self.in_template else self.path,
                 built_in=False,
                 from_policy=from_policy,
-                operator=Operator(self.name, self.fills, self.sets, self.own_fields),
+                operator=Operator(self.name, self.fills, self.sets, self.own_fields, self.gives),
             )
 
 
@@ -74,9 +75,10 @@ def _parsed(text: str) -> Iterator[ConstraintPlace]:
             group, _, versions = kind[1].rpartition("/")
             path, said = parse_path(words[0]), words[1:]
             fills = None if UNKNOWN in said else _fields(said, FILLS)
-            place = group, tuple(versions.split(",")), kind[2], kind[3], path
+            resource = kind[3] if len(kind) > 3 else f"{kind[2].lower()}s"
+            place = group, tuple(versions.split(",")), kind[2], resource, path
             repository, commit, file = source
-            done = fills, _fields(said, SETS), _fields(said, RULE_OF_ITS_OWN)
+            done = fills, _fields(said, SETS), _fields(said, RULE_OF_ITS_OWN), _labels_given().get(kind[0], ())
             yield ConstraintPlace(kind[0], *place, *done, repository, commit.strip("-"), file)
 
 
@@ -84,6 +86,24 @@ def _fields(said: Sequence[str], what: str) -> frozenset[str]:
     """Return the fields in the word that begins with `what`, such as `fills:labelSelector,maxSkew`."""
     fields = [word.removeprefix(what) for word in said if word.startswith(what)]
     return frozenset(name for names in fields for name in names.split(","))
+
+
+@cache
+def _labels_given() -> Mapping[str, tuple[GivenLabel, ...]]:
+    """Return the labels that the operator of a kind gives, by the name of the kind."""
+    given: dict[str, tuple[GivenLabel, ...]] = {}
+    for line in LABELS_GIVEN.splitlines():
+        label, *kinds = line.split()
+        key, _, value = label.partition("=")
+        for kind in kinds:
+            given[kind] = (*given.get(kind, ()), GivenLabel(key.removesuffix("?"), value, key.endswith("?")))
+    return given
+
+
+@cache
+def labelled_by_name() -> tuple[str, ...]:
+    """Return the kinds, as an object names them, whose Pods have a label by the name of the object."""
+    return tuple(sorted({place.kind for place in places() if any(not label.value for label in place.gives)}))
 
 
 @cache

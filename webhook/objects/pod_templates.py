@@ -115,7 +115,7 @@ def pod_from_template(
     labels = {
         **dict.fromkeys(kind.added_labels, MADE_UP_LABEL),
         **of_owner,
-        **workload.job_labels,
+        **workload.given_labels,
         **labels_of(metadata.get("labels")),
     }
     if kind.kind == "StatefulSet" and owner is not None and owner.update_revision:

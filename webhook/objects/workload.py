@@ -15,6 +15,7 @@ from webhook.objects.fields import (
     FieldPath,
     as_list,
     as_mapping,
+    children,
     int_or_percent,
     integer,
     mappings_at,
@@ -33,6 +34,7 @@ from webhook.objects.kinds import (
     WILDCARDS,
     Kind,
     Kinds,
+    Operator,
     find_kinds,
 )
 from webhook.objects.labels import Labels, label_value_errors, labels_of
@@ -66,7 +68,8 @@ class Workload:
     `replicas` are those that are written, or the fewest that an autoscaler sets, whose bounds are `scaling`.  `surges`
     says whether a rolling update may run more Pods.  `misplaced` are the paths of constraints that the API has not: at
     another place, or under a name that is nearly the field's.  `switches` are labels and annotations of evenkeel, right
-    ones and others, by their paths.  `job_labels` are those that the API server adds to the `labels` of a Job.
+    ones and others, by their paths.  `given_labels` are those that the Pods get besides `labels`: of a Job from the API
+    server, of a custom resource from its operator.
 
     It is `stored` if it is a Pod that an API server has accepted, whose matchLabelKeys are merged already.  `spec` is
     the object's, and `pod_spec` that of its Pods, None if the constraints are outside a Pod template; both are raw.
@@ -97,7 +100,7 @@ class Workload:
     spec: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     pod_spec: Mapping[str, object] | None = field(default=None, repr=False, compare=False)
     scaling: Scaling | None = None
-    job_labels: Labels = field(default_factory=dict)
+    given_labels: Labels = field(default_factory=dict)
     is_pod: bool = field(init=False)
     stored: bool = field(init=False)
     has_constraints: bool = field(init=False)
@@ -176,7 +179,7 @@ class Workload:
     def pods_labels(self) -> Labels:
         """Return the labels that every Pod of it has, with "added" for each value that only the controller knows."""
         added = [key for key in self.kind.added_labels if key in self.addable]
-        return {**dict.fromkeys(added, "added"), **self.job_labels, **self.labels}
+        return {**dict.fromkeys(added, "added"), **self.given_labels, **self.labels}
 
     @property
     def ref(self) -> ObjectRef:
@@ -318,7 +321,7 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         switches=() if is_pod else _switches((*template, "metadata"), metadata),
         spec=shared.spec,
         pod_spec=pod_spec if kind.template is not None else None,
-        job_labels=_job_labels(kind, obj, addable - labels.keys()) if kind.api_version == BATCH else {},
+        given_labels=_given_labels(kind, obj, addable - labels.keys()),
     )
 
 
@@ -332,6 +335,37 @@ def _addable(kind: Kind, job: Mapping[str, object]) -> frozenset[str]:
     added = () if job.get("manualSelector") is True else kind.added_labels
     possible = () if job.get("completionMode") in (None, "NonIndexed") else kind.possible_labels
     return frozenset((*added, *possible))
+
+
+def _given_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Labels:
+    """Return the labels that follow from the name of an object; those of a Job are among the `missing`."""
+    if kind.operator is not None and kind.operator.gives:
+        return _operator_labels(kind.operator, obj)
+    return _job_labels(kind, obj, missing) if kind.api_version == BATCH else {}
+
+
+def _operator_labels(operator: Operator, obj: Mapping[str, object]) -> Labels:
+    """Return the labels that an operator gives the Pods, without those that the object may itself give otherwise."""
+    (name,) = texts_at(obj, "metadata.name")
+    if not name:
+        return {}
+    gives = [label for label in operator.gives if not (label.yields and _names(obj, label.key))]
+    given = {label.key: label.value or name for label in gives}
+    return {key: value for key, value in given.items() if not label_value_errors(value)}
+
+
+def _names(obj: object, label_key: str) -> bool:
+    """Return whether an object names a label key anywhere but in selectors."""
+    left = [obj]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if label_key in value:
+                return True
+            left += [member for name, member in value.items() if name != "matchLabels"]
+        else:
+            left += children(value)
+    return False
 
 
 def _job_labels(kind: Kind, obj: Mapping[str, object], missing: Set[str]) -> Labels:

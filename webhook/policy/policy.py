@@ -78,7 +78,7 @@ class Override:
             return Match.NO
         answers = {Match.YES}
         if self.pod_selector is not None:
-            labels, known = {**workload.job_labels, **workload.labels}, workload.labels_known
+            labels, known = {**workload.given_labels, **workload.labels}, workload.labels_known
             answers.add(self.pod_selector.match(labels, workload.addable if known else self.pod_selector.keys))
         if self.namespace_selector is not None:
             answers.add(namespace if isinstance(namespace, Match) else self.namespace_selector.match(namespace))

@@ -14,9 +14,12 @@ KINDS_INTRODUCTION = """\
 # The kinds of operators
 
 `evenkeel lint` judges these custom resources without any entry in a policy, each as its operator reads it: what the
-operator fills in may be absent. The labels of the Pods are the operator's, so no rule that looks at them is run. Where
-it is not known what the operator fills in, nothing is said of a field that is absent, `""` or 0, nor of a null or empty
-`labelSelector`.
+operator fills in may be absent. Where it is not known what the operator fills in, nothing is said of a field that is
+absent, `""` or 0, nor of a null or empty `labelSelector`.
+
+The labels of the Pods are the operator's, so no rule that looks at them is run, but for `selector-misses-own-pod`: a
+selector that asks for another value of a label of the list selects none of them. NAME is the name of the object; with
+`?=` the object may itself give another value, and nothing is said where it names the key but in a selector.
 
 The webhook is sent such a kind only where the [policy](policy.md) names it, and `evenkeel admit` says so; RBAC does not
 change:
@@ -29,7 +32,7 @@ workloads:
 A place that the policy describes itself, under `workloads`, is judged as the policy says. `[*]` stands for each item of
 a list, `{*}` for each key of an object. `evenkeel kinds` prints this list, `evenkeel kinds -o json` for programs.
 """
-HEAD = ("name", "kind", "where", "what the operator does", "read in")
+HEAD = ("name", "kind", "labels of its Pods", "where", "what the operator does", "read in")
 
 
 def text(listed: Iterable[ConstraintPlace]) -> str:
@@ -38,13 +41,13 @@ def text(listed: Iterable[ConstraintPlace]) -> str:
 
 
 def _lines(kind: Sequence[ConstraintPlace]) -> Iterator[str]:
-    yield f"{kind[0].name}  {_of(kind[0])}"
+    yield "  ".join((kind[0].name, _of(kind[0]), *map(str, kind[0].gives)))
     for place in kind:
         yield f"  {path_text(place.path)}: {_done(place)}"
 
 
 def as_json(listed: Iterable[ConstraintPlace]) -> str:
-    """Return the form `KindList`, for programs; `fills` is null where it is not known what the operator fills in."""
+    """Return the form `KindList`, for programs; null is what is not known, and a label that is the object's name."""
     kinds = [_json(kind) for kind in _by_name(listed)]
     return json.dumps({"apiVersion": OUTPUT_API_VERSION, "kind": "KindList", "kinds": kinds}, indent=2)
 
@@ -56,6 +59,9 @@ def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
         "apiVersions": [f"{first.group}/{version}" for version in first.versions],
         "kind": first.kind,
         "resource": first.resource,
+        "labels": [
+            {"key": label.key, "value": label.value or None, "unlessGiven": label.yields} for label in first.gives
+        ],
         "places": [
             {
                 "podTemplate" if place.in_template else "constraints": path_text(place.path),
@@ -77,7 +83,8 @@ def page() -> str:
 
 def _row(place: ConstraintPlace) -> tuple[str, ...]:
     read = f"{place.repository} `{place.file}`" + (f" at {place.commit}" if place.commit else "")
-    return f"`{place.name}`", _of(place), f"`{path_text(place.path)}`", _done(place), read
+    labels = ", ".join(f"`{label}`" for label in place.gives)
+    return f"`{place.name}`", _of(place), labels, f"`{path_text(place.path)}`", _done(place), read
 
 
 def _by_name(listed: Iterable[ConstraintPlace]) -> Iterator[list[ConstraintPlace]]:

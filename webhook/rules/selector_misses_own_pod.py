@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import Also, Subject, rule
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.reading import brief
 from webhook.scheduler.selectors import Match, Selector, as_selector
@@ -16,6 +16,7 @@ from webhook.scheduler.selectors import Match, Selector, as_selector
     title="labelSelector does not match the Pod's own labels",
     severity=Severity.WARNING,
     fix="select labels that the Pod itself carries",
+    where=(Also.GIVEN_LABELS,),
     bad="""
     apiVersion: apps/v1
     kind: Deployment
@@ -60,13 +61,17 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
 
     The Pods of a Job have its name as the label job-name.  The name of a CronJob's Job ends in the time at which it is
     due, and the controller-uid is made up when a Job is created: a selector that names either matches no such Pod.
+
+    In the custom resource of an operator, only those labels are known that `evenkeel kinds` lists, such as
+    strimzi.io/cluster, which is the name of the Kafka.
     """
     added = _added(subject)
     for constraint in subject.constraints:
         selector = constraint.selector
         if selector.empty or selector.matches_nothing:
             continue
-        if selector.match(subject.workload.labels, subject.addable, added) is not Match.NO:
+        addable = subject.addable if subject.workload.labels_known else selector.keys
+        if selector.match(subject.workload.labels, addable, added) is not Match.NO:
             continue
         path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
         # Only the author knows what was meant by expressions, so they are not replaced.
