@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from argparse import Namespace
 from pathlib import Path
@@ -220,16 +221,30 @@ def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer
     assert out.splitlines()[-1].startswith("note: It ended early: pods cannot be listed: ")
 
 
-def test_ctrl_c_prints_what_was_seen(live, monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_print_what_was_seen(live, monkeypatch, number):
     run, api = live
 
     def interrupt():
-        raise KeyboardInterrupt
+        signal.raise_signal(number)
 
     monkeypatch.setattr(verify, "line", lambda: shown(after_a_second(telling(api, right()), interrupt)))
     code, out, _ = run("verify")
 
     assert (0, "3 of 3 decisions") == (code, out[:16])
+    assert signal.SIG_DFL == signal.getsignal(signal.SIGTERM)
+
+
+def test_a_replay_that_is_interrupted_says_so(replay, monkeypatch):
+    def interrupt(text):
+        if text.startswith("3 decisions"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(verify, "line", lambda: shown(interrupt))
+    code, out, _ = replay(right(), wrong())
+
+    assert (0, "3 of 3 decisions") == (code, out[:16])
+    assert "note: It was interrupted: what follows in the recording was not judged." in out.splitlines()
 
 
 class shown:

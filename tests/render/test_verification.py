@@ -51,7 +51,7 @@ hard constraints      1,201  1,200       1   0.75
 volumes                   3      3       0
 
 power: the share of the nodes that pass which would have been called wrong, on average.
-34 decisions could not be wrong: any node that passes was as good.
+34 decisions prove nothing: any node that passes would have agreed.
 2 decisions had more nodes that pass than kube-scheduler scores: that the node passes is compared; in 1 it is the best \
 of a part of the nodes that may have been scored.
 34 decisions agree in another state than the first that was tried: what was written at the same time was seen earlier \

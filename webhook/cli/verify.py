@@ -15,8 +15,9 @@ Exit code 0: all agree, 1: some differ, 2: bad input, 3: nothing could be compar
 from __future__ import annotations
 
 import argparse
+import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from webhook.cluster.cluster import Contents
@@ -81,10 +82,13 @@ def run(args: argparse.Namespace) -> int:
     notes: list[str] = []
     with line() as show:
         try:
-            with suppress(KeyboardInterrupt), _sections(args, source, seconds) as sections:
+            with _ended_by_sigterm(), _sections(args, source, seconds) as sections:
                 for section in sections:
                     for _ in observer.take(section):
                         show(render.progress(observer.tally))
+        except KeyboardInterrupt:
+            if args.replay is not None:
+                notes.append("It was interrupted: what follows in the recording was not judged.")
         except UsageError as error:
             if not observer.tally.every.compared:
                 raise
@@ -121,6 +125,16 @@ def _seconds(text: str | None) -> float | None:
 def _option(args: argparse.Namespace, name: str) -> list[str]:
     value = getattr(args, name)
     return [f"--{name.replace('_', '-')}", str(value)] if value else []
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, by which containers and `timeout` end a program, do what Ctrl-C does."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

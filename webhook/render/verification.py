@@ -106,7 +106,7 @@ def _remarks(tally: Tally) -> list[str]:
     if tally.placed.chosen:
         lines.append("power: the share of the nodes that pass which would have been called wrong, on average.")
     if tally.placed.powerless:
-        lines.append(f"{_decisions(tally.placed.powerless)} could not be wrong: any node that passes was as good.")
+        lines.append(f"{_decisions(tally.placed.powerless)} prove nothing: any node that passes would have agreed.")
     if tally.scored:
         lines.append(
             f"{_decisions(tally.scored)} had more nodes that pass than kube-scheduler scores: that the node passes is"
