@@ -157,10 +157,17 @@ def test_bad_usage_is_one_line_and_exit_code_2(run, command, said):
 
 
 def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_judged(run):
-    code, out, _ = run(".", a="kind: [\n", b=ERROR)
+    code, out, _ = run(".", a="apiVersion: v1\nkind: [\n", b=ERROR)
 
-    assert (2, True, True) == (code, "  --> a.yaml:2:1\n" in out, "  --> b.yaml:27:7" in out)
+    assert (2, True, True) == (code, "  --> a.yaml:3:1\n" in out, "  --> b.yaml:27:7" in out)
     assert out.splitlines()[-2].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
+
+
+def test_what_is_no_manifest_and_cannot_be_read_matters_only_where_it_is_named(run):
+    broken = "steps: [\n"
+
+    assert Run(0, f"no findings in 2 files, 1 object\n{SKIPPED}", "") == run(".", a=broken, b=FINE)
+    assert (2, True) == ((named := run("a.yaml b.yaml")).code, "  --> a.yaml:2:1\n" in named.out)
 
 
 @pytest.mark.parametrize("form", ["text", "json", "junit", "sarif", "github"])
@@ -385,9 +392,11 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
 
 def test_a_baseline_accepts_files_that_cannot_be_read_but_none_that_is_not_there(run):
     write = "--baseline base.json --write-baseline ."
-    assert (0, "base.json: accepts 1 finding and 1 problem in 2 files\n") == run(write, a=ERROR, c="kind: [")[:2]
+    assert (0, "base.json: accepts 1 finding and 1 problem in 2 files\n") == run(
+        write, a=ERROR, c="apiVersion: v1\nkind: ["
+    )[:2]
     assert 0 == run("--baseline base.json .").code
-    assert 2 == run("--baseline base.json .", c="kind: [\n---\nkind: [a: {").code
+    assert 2 == run("--baseline base.json .", c="apiVersion: v1\nkind: [\n---\nkind: [a: {").code
     assert 2 == run(f"{write} nowhere").code
 
 

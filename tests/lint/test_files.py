@@ -93,12 +93,14 @@ def test_a_file_without_text_has_a_reason(tree):
 
 def test_a_file_that_is_not_utf_8_is_a_problem_if_it_may_be_a_manifest(tree):
     path = tree()
-    (path / "a.yaml").write_bytes(b"apiVersion: v1\n# \xff")
+    (path / "a.yaml").write_bytes(b"apiVersion: v1\nkind: Pod\n# \xff")
     (path / "a.json").write_bytes(b"\x89PNG\xff")
 
     (problem,) = judge_file("a.yaml", terms(), FileReader()).problems
     assert "cannot be read: is not UTF-8" == problem.message
-    assert [] == judge_file("a.json", terms(), FileReader()).problems
+    picture = judge_file("a.json", terms(), FileReader())
+    assert ([], []) == (picture.problems, picture.notes)
+    assert 1 == len(judge_file("a.json", terms(named=frozenset({"a.json"})), FileReader()).problems)
 
 
 def test_context_comes_from_all_files(tree):

@@ -113,7 +113,8 @@ DUPLICATE = f"{WEB}{KEYS}        maxSkew: 2\n"
 
 
 UNREADABLE = [
-    Case("YAML that is none", "a: [1\nb: 2", ["2:2 did not find"]),
+    Case("YAML that is none", "apiVersion: v1\nkind: Pod\na: [1\nb: 2", ["4:2 did not find"]),
+    Case("a document beside a manifest", "a: [1\nb: 2\n---\napiVersion: v1\nkind: Pod\n", ["2:2 did not find"]),
     Case("a key twice", DUPLICATE, ['15:9 duplicate key "maxSkew"']),
     Case("a tab in a manifest", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x", ["4:1 found character"]),
 ]
@@ -123,6 +124,8 @@ SILENT = [
     Case("nothing", "", []),
     Case("a list", "- a\n- b\n", []),
     Case("a word", "hello", []),
+    Case("YAML that is none", "a: [1\nb: 2", []),
+    Case("YAML of some tool's that is none", "kind: pipeline\nsteps: [1\nb: 2", []),
     Case("an object of no kind", "apiVersion: v1\nspec: {topologySpreadConstraints: [{}]}", []),
     Case("a kind that is no string", "apiVersion: 1\nkind: [x]", []),
     Case("a key twice in some tool's file", "a: 1\na: 2", []),
@@ -240,9 +243,13 @@ def test_a_key_that_stands_twice_where_no_workload_is_concerned_is_one_note_a_fi
 THING, LIST = "apiVersion: v1\nkind: Thing\n", "apiVersion: v1\nkind: List\nitems:\n"
 TWICE = [
     ("a workload", f"{WEB}{KEYS}        maxSkew: 2\n", [(15, 9)]),
-    ("a workload without constraints", "apiVersion: v1\nkind: Pod\nspec: {a: 1, a: 2}\n", [(3, 14)]),
-    ("constraints of another kind", f"{THING}a: {{topologySpreadConstraints: [1], a: 1, a: 2}}", [(3, 43)]),
-    ("the second item of a list", f"{LIST}- {{}}\n- {{apiVersion: v1, kind: Pod, a: 1, a: 2}}", [(5, 37)]),
+    ("labels", f"{WEB}{KEYS}".replace("labels: {app: web}", "labels: {app: web, app: db}"), [(8, 35)]),
+    ("a name", f"{WEB}{KEYS}".replace("{name: web, n", "{name: web, name: db, n"), [(3, 23)]),
+    ("tolerations", f"{WEB}{KEYS}      tolerations: [{{key: a, key: b}}]\n", [(15, 30)]),
+    ("a field above the constraints", f"{WEB}{KEYS}  template: {{spec: {{containers: []}}}}\n", [(15, 3)]),
+    ("constraints of another kind", f"{THING}topologySpreadConstraints: [1]\ntopologySpreadConstraints: []", [(4, 1)]),
+    ("in constraints of another kind", f"{THING}a: {{topologySpreadConstraints: [{{a: 1, a: 2}}]}}", [(3, 40)]),
+    ("the second item of a list", f"{LIST}- {{}}\n- {{apiVersion: v1, kind: Pod, kind: Pod}}", [(5, 31)]),
     ("a list of workloads itself", "apiVersion: v1\nkind: PodList\na: 1\na: 2\nitems: [{metadata: {}}]", [(4, 1)]),
     ("JSON", '{"apiVersion": "v1", "kind": "Pod", "kind": "Pod"}', [(1, 37)]),
 ]
@@ -254,6 +261,26 @@ def test_a_key_that_stands_twice_where_a_workload_is_concerned_is_a_problem(text
 
     assert (where, []) == ([(one.line, one.column) for one in found.problems], found.found)
     assert all(one.message.startswith("cannot be read: duplicate key") for one in found.problems)
+
+
+OF_NO_CONCERN = [
+    ("an image", f"{WEB}{KEYS}".replace("image: nginx", "image: nginx, image: redis"), (10, 46), ["empty-selector"]),
+    ("containers", f"{WEB}{KEYS}      containers: []\n", (15, 7), ["empty-selector"]),
+    ("the status", f"{WEB}{KEYS}status: {{a: 1, a: 2}}\n", (15, 16), ["empty-selector"]),
+    ("what an earlier value has", f"{WEB}{KEYS}status: {{a: {{b: 1, b: 2}}, a: []}}\n", (15, 20), ["empty-selector"]),
+    ("a workload without constraints", "apiVersion: v1\nkind: Pod\nspec: {a: 1, a: 2}\n", (3, 14), []),
+    ("another kind with constraints", f"{THING}a: {{topologySpreadConstraints: [1], a: 1, a: 2}}", (3, 43), []),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "rules"), [case[1:] for case in OF_NO_CONCERN], ids=[c[0] for c in OF_NO_CONCERN]
+)
+def test_a_key_that_stands_twice_where_no_rule_reads_is_noted_and_the_object_judged(text, where, rules):
+    found = judged(text)
+
+    assert ([], rules) == (found.problems, [located.finding.rule for located in found.found])
+    assert [where] == [(note.line, note.column) for note in found.notes if note.why == REPEATED_KEY]
 
 
 def test_a_workload_beside_an_object_with_a_key_that_stands_twice_is_judged():
@@ -268,10 +295,16 @@ def test_json_that_is_cut_off_is_a_problem_where_it_is_named():
     named = terms(named=frozenset({"a.json"}))
 
     assert 1 == len(judged(text, named, "a.json").problems)
-    assert [([], [UNREAD])] * 3 == [
+    assert [([], []), ([], [UNREAD]), ([], [])] == [
         (found.problems, [note.why for note in found.notes])
         for found in (judged(text, file="a.json"), judged(commented, named, "a.json"), judged(commented, file="b.json"))
     ]
+
+
+def test_what_cannot_be_read_and_is_no_manifest_is_noted_where_it_has_constraints():
+    found = judged("web:\n  topologySpreadConstraints: [\n", file="values.yaml")
+
+    assert ([], [UNREAD]) == (found.problems, [note.why for note in found.notes])
 
 
 def test_what_is_too_large_to_judge_is_a_problem():

@@ -25,7 +25,7 @@ def test_a_github_command_names_no_file_for_standard_input():
     wrong = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
 
     assert as_commands(summary(**{"-": wrong})).startswith("::error title=empty-selector%3A StatefulSet shop/")
-    assert as_commands(summary(**{"-": "kind: ["})).startswith("::error title=evenkeel::cannot be read")
+    assert as_commands(summary(**{"-": "apiVersion: v1\nkind: ["})).startswith("::error title=evenkeel::cannot be read")
 
 
 def test_rules_that_were_skipped_for_one_reason_are_one_notice(skipping):

@@ -123,7 +123,7 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}", lasting=False))
     elif should_parse(text.latin1, file, SyntaxFault(text.reason), file in terms.named):
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}"))
-    else:
+    elif file in terms.named:
         judged.notes.append(unread(file, 1, 1, text.reason))
     return judged
 
