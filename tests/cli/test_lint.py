@@ -23,7 +23,8 @@ SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
 FINE = workload("StatefulSet", honoring())
 ERROR = workload("StatefulSet", honoring(labelSelector={}))
-WARNING = workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone"), name="db")
+SOFT_AND_MISSPELT = constraint(topologyKey="kubernetes.io/zone", whenUnsatisfiable="ScheduleAnyway")
+WARNING = workload("StatefulSet", SOFT_AND_MISSPELT, name="db")
 INFO = workload("Deployment", honoring(), name="api")
 
 
@@ -101,6 +102,16 @@ def test_advice_cannot_be_made_an_error(run):
 
 def test_text_says_so_when_nothing_is_found(run):
     assert Run(0, f"no findings in 1 file, 1 object\n{SKIPPED}", "") == run("a.yaml", a=FINE)
+
+
+def test_what_breaks_a_workload_is_red_unless_a_severity_is_given(run):
+    misses = workload("StatefulSet", honoring(labelSelector={"matchLabels": {"app": "x"}}))
+    rules = "rule.yaml", POLICY % "selector-misses-own-pod: warning"
+
+    assert (1, True) == ((plain := run("a.yaml", a=misses)).code, "error: spec.template" in plain.out)
+    for options in ("--rule selector-misses-own-pod=warning", "--policy rule.yaml"):
+        assert (0, True) == ((given := run(f"{options} a.yaml", dict([rules]))).code, "warning: spec" in given.out)
+    assert 1 == run("--policy rule.yaml --rule selector-misses-own-pod=error a.yaml").code
 
 
 class Exits(NamedTuple):
@@ -361,7 +372,7 @@ def test_a_diff_stays_out_of_what_programs_read(run):
 def test_a_diff_applies(run, tmp_path):
     """Also where the last line has no end."""
     out = run("--diff .", b=BROKEN.rstrip("\n"), c=BROKEN.replace("db}\n", "db}")).out
-    diff = out[: out.index("b.yaml\nwarning")]
+    diff = out[: out.index("b.yaml\nerror")]
     done = subprocess.run(["patch", "-p1"], input=diff, capture_output=True, text=True, check=False)
 
     assert (0, MENDED.rstrip("\n")) == (done.returncode, Path("b.yaml").read_text())

@@ -226,7 +226,7 @@ class _File:
             of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
             touched = self._built.touched(*of) | self._built.open_labels
             unsettled = OpenFields(patch=True, touched=touched, template=chunk.has_placeholders)
-            for finding, placed in findings_on(fragment, self.terms, unsettled):
+            for finding, placed in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
     def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:

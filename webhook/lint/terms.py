@@ -9,12 +9,16 @@ from functools import cached_property, partial
 from webhook.admission.review import WorkloadJudge
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all
-from webhook.findings.finding import Severity
+from webhook.findings.finding import Evaluation, Severity
 from webhook.findings.neighbours import Neighbours
+from webhook.findings.rule import RuleSettings
 from webhook.lint.declarations import FileNeighbours
 from webhook.lint.kustomization import Built
 from webhook.lint.templates import for_patches
 from webhook.objects.references import ScaleTarget, Scaling
+from webhook.objects.workload import Workload
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class LintTerms(Terms):
     @cached_property
     def judging(self) -> WorkloadJudge:
         """The function that runs the rules on a workload, with its neighbours in other files."""
-        return partial(find_all, others=self.others)
+        return partial(_judge, others=self.others)
 
     def with_context(self, around: FileNeighbours) -> LintTerms:
         """Add the workloads and autoscalers of other files."""
@@ -51,3 +55,16 @@ class LintTerms(Terms):
     def for_patches(self) -> LintTerms:
         """The same for a patch: the labels of its Pods are not known."""
         return replace(self, policy=for_patches(self.policy))
+
+
+def _judge(
+    workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features, others: Neighbours
+) -> Evaluation:
+    """Return what the rules find; what breaks the workload is an error, unless the policy gives the rule a severity."""
+    evaluation = find_all(workload, settings, snapshot, features, others)
+    if not any(finding.breaks for finding in evaluation.findings):
+        return evaluation
+    graver = [
+        finding._replace(severity=Severity.ERROR) if finding.breaks else finding for finding in evaluation.findings
+    ]
+    return replace(evaluation, findings=tuple(graver))

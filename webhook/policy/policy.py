@@ -282,4 +282,5 @@ def is_enforced(setting: RuleSetting) -> bool:
 
 
 def _changed(settings: RuleSettings, severities: Mapping[str, Severity]) -> RuleSettings:
-    return {**settings, **{rule: replace(settings[rule], severity=new) for rule, new in severities.items()}}
+    changed = {rule: replace(settings[rule], severity=new, given=True) for rule, new in severities.items()}
+    return {**settings, **changed}
