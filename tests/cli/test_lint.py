@@ -280,6 +280,13 @@ def test_a_namespace_in_another_file_counts(run):
     assert 0 == run(".", {"a/ns.yaml": skip, "b/web.yaml": ERROR}).code
 
 
+def test_a_namespace_in_a_folder_of_tests_counts_there_alone(run):
+    skip = namespace("shop", **{"evenkeel.dev/skip": "true"})
+    files = {"testdata/ns.yaml": skip, "b/web.yaml": ERROR, "testdata/x/web.yaml": ERROR}
+
+    assert ["b/web.yaml:27 empty-selector"] == run("-o json .", files).found
+
+
 def test_many_files_are_judged_in_several_processes(run, monkeypatch):
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 10)
     monkeypatch.setattr("webhook.cli.lint.cpus", lambda: 2)

@@ -1,4 +1,7 @@
-"""Lint and the webhook find the same, some of it graver: for each rule's examples, and for every recorded Pod, in YAML and in JSON."""
+"""
+Lint and the webhook find the same, some of it graver: for each rule's examples, and for every recorded Pod, in YAML and
+in JSON.
+"""
 
 from __future__ import annotations
 

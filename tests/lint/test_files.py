@@ -81,7 +81,7 @@ def test_a_file_of_powershell_is_read(tree, encoding):
 def test_a_namespace_in_utf_16_is_context(tree):
     (tree() / "n.yaml").write_bytes(json.dumps(namespace("shop")).encode("utf-16"))
 
-    assert 1 == len(read_context(["n.yaml"], FileReader()).objects)
+    assert 1 == len(read_context(["n.yaml"], FileReader())[""].objects)
 
 
 def test_a_file_without_text_has_a_reason(tree):
@@ -108,7 +108,19 @@ def test_context_comes_from_all_files(tree):
     (path / "n.yaml").write_text(json.dumps(namespace("shop")))
     found = read_context(["x/a.yaml", "n.yaml", "nowhere.yaml"], FileReader())
 
-    assert ["shop"] == [obj["metadata"]["name"] for obj in found.objects]
+    assert ["shop"] == [obj["metadata"]["name"] for obj in found[""].objects]
+
+
+def test_context_of_a_folder_of_tests_is_for_the_files_in_it(tree):
+    files = ["a.yaml", "vendor/a.yaml", "vendor/x/testdata/a.yaml"]
+    path = tree(*files)
+    for number, file in enumerate(files):
+        (path / file).write_text(json.dumps(namespace(f"n{number}")))
+    contexts = read_context(files, FileReader())
+
+    assert [["n0"], ["n0", "n1"], ["n0", "n1", "n2"]] == [
+        [obj["metadata"]["name"] for obj in contexts[folder].objects] for folder in ("", "vendor", "vendor/x/testdata")
+    ]
 
 
 def test_kustomizations_are_read_from_the_folders_of_the_files(tree):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, policy, workload
+from tests.support.build import constraint, node, policy, snapshot, workload
 from tests.support.lint import judged, terms
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
@@ -78,6 +78,15 @@ def test_a_severity_that_the_command_line_gives_stays():
     text = json.dumps(workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone")))
 
     assert ["warning"] == [each.finding.severity for each in judged(text, terms(policy=by)).found]
+
+
+def test_a_file_in_a_folder_of_tests_is_judged_in_the_cluster_of_that_folder():
+    cluster, made_up, deeper = (snapshot(node(name)) for name in "abc")
+    by = terms(snapshot=cluster, fixtures={"testdata": made_up, "testdata/x/vendor": deeper})
+    files = ("a.yaml", "fixtures/a.yaml", "testdata/a.yaml", "testdata/x/vendor/y/fixtures/a.yaml")
+
+    assert [cluster, cluster, made_up, deeper] == [by.for_file(file).snapshot for file in files]
+    assert by is by.for_file("a.yaml")
 
 
 def test_what_stands_around_a_file_is_seen_beside_the_cluster():

@@ -166,11 +166,12 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
         policy = inputs.with_operators(inputs.policy_of_today(args.policy, features)).with_severities(severities)
     except PolicyError as error:
         raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
-    context = read_context(files, reader)
+    cluster = inputs.cluster(source, features, policy.watch_pods)
+    snapshots = {folder: context.snapshot(cluster) for folder, context in read_context(files, reader).items()}
     patches, built = read_overlays(files, reader)
     return LintTerms(
         policy,
-        context.snapshot(inputs.cluster(source, features, policy.watch_pods)),
+        snapshots.pop(""),
         features,
         labels=inputs.namespace_labels(args),
         foresees=True,
@@ -180,6 +181,7 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
         patches=patches,
         built=built,
         named=frozenset(map(os.path.normpath, args.paths)),
+        fixtures=snapshots,
     )
 
 

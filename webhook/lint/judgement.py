@@ -67,6 +67,7 @@ def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None 
 
     `around` is what stands around them; without it only what stands in `text` itself does.
     """
+    terms = terms.for_file(file)
     judged = _File(file, text, terms.with_context(around or NOTHING_AROUND)).judged()
     if around is None and (own := within(judged.states)):
         return _File(file, text, terms.with_context(own)).judged()

@@ -13,6 +13,7 @@ from webhook.findings.finding import Evaluation, Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import RuleSettings
 from webhook.lint.declarations import FileNeighbours
+from webhook.lint.fixtures import fixture_folders
 from webhook.lint.kustomization import Built
 from webhook.lint.templates import for_patches
 from webhook.objects.references import ScaleTarget, Scaling
@@ -30,7 +31,7 @@ class LintTerms(Terms):
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
     patches, and `built` is what they make of the objects in other files.  `named` are the files that the command line
     names.  `others` are the other workloads of the input, and `scalings` what the autoscalers in it give workloads: the
-    webhook knows of neither.
+    webhook knows of neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.
     """
 
     namespace: str = "default"
@@ -41,6 +42,7 @@ class LintTerms(Terms):
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
+    fixtures: Mapping[str, Snapshot | None] = field(default_factory=dict)
 
     @cached_property
     def judging(self) -> WorkloadJudge:
@@ -50,6 +52,11 @@ class LintTerms(Terms):
     def with_context(self, around: FileNeighbours) -> LintTerms:
         """Add the workloads and autoscalers of other files."""
         return replace(self, others=Neighbours(around.others), scalings=around.scalings) if around else self
+
+    def for_file(self, file: str) -> LintTerms:
+        """Return those for a file: in a folder of tests, with the cluster of that folder."""
+        folders = [folder for folder in fixture_folders(file) if folder in self.fixtures] if self.fixtures else []
+        return replace(self, snapshot=self.fixtures[folders[-1]]) if folders else self
 
     @cached_property
     def for_patches(self) -> LintTerms:
