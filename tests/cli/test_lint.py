@@ -114,6 +114,71 @@ def test_what_breaks_a_workload_is_red_unless_a_severity_is_given(run):
     assert 1 == run("--policy rule.yaml --rule selector-misses-own-pod=error a.yaml").code
 
 
+def configured(text, **files):
+    """Files of a repository that has this configuration."""
+    return {
+        ".git/HEAD": "",
+        ".evenkeel.yaml": text,
+        **{name.replace("__", "/") + ".yaml": files[name] for name in files},
+    }
+
+
+def test_a_file_of_the_repository_sets_what_options_set(run):
+    files = configured("rules: {empty-selector: warning}\nexcludes: [/old]\n", x__a=ERROR, old__a=ERROR)
+
+    assert 0 == run("-o json .", files).code
+    assert ["x/a.yaml:27 empty-selector"] == run("-o json .").found == run("-o json x").found
+    assert 1 == run("--rule empty-selector=error x/a.yaml").code
+    assert ["old/a.yaml:27 empty-selector"] == run("-o json --exclude x --exclude !/old .").found
+
+
+def test_a_policy_and_labels_of_the_repository_hold_unless_options_give_others(run, monkeypatch):
+    rules = "rules: {empty-selector: ignore}, overrides: [{name: b, namespaceSelector: {matchLabels: {team: b}}, %s}]"
+    text = POLICY.replace("rules: {%s}", rules % "rules: {empty-selector: info}")
+    files = configured("policy: p/policy.yaml\nnamespaces: {shop: {team: b}}", p__policy=text, other=POLICY % "")
+    run("-o json x", {**files, "x/a.yaml": ERROR})
+    monkeypatch.chdir("x")
+
+    assert [["info"], [], ["error"]] == [
+        [finding["severity"] for finding in json.loads(run(f"-o json {options} .").out)["findings"]]
+        for options in ("", "--namespace-labels shop:team=a", "--policy ../other.yaml")
+    ]
+
+
+def test_a_policy_that_an_option_gives_goes_before_the_rules_of_the_repository(run):
+    files = configured("rules: {empty-selector: ignore}", a=ERROR, given=POLICY % "empty-selector: error")
+
+    assert [0, 1] == [run(f"{options} a.yaml", files).code for options in ("", "--policy given.yaml")]
+    assert 0 == run("--policy given.yaml a.yaml", given=POLICY % "").code
+
+
+WRONG_CONFIGURATIONS = [
+    ("rules: {empty-selecto: error}", "rules.empty-selecto: unknown field; did you mean empty-selector?"),
+    ("rules: {excessive-max-skew: error}", "rules.excessive-max-skew: must have maxSkew; give its parameters in a"),
+    ("policy: nowhere.yaml", 'policy: found "nowhere.yaml", wanted a file; its path begins at the folder of this file'),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG_CONFIGURATIONS)
+def test_what_is_wrong_in_the_file_of_the_repository_is_one_line(run, text, said):
+    code, out, err = run("x", configured(text, x__a=FINE))
+
+    assert (2, "", True) == (code, out, err.startswith(f"evenkeel: .evenkeel.yaml: {said}"))
+
+
+def test_what_is_wrong_in_the_policy_of_the_repository_names_the_policy(run):
+    code, out, err = run("x", configured("policy: a.yaml", x__a=FINE, a="a: 1"))
+
+    assert (2, "", True) == (code, out, err.startswith("evenkeel: a.yaml: "))
+
+
+def test_paths_with_different_configurations_are_bad_usage(run):
+    files = {f"{name}/.evenkeel.yaml": "{}" for name in "ab"} | {f"{name}/x.yaml": FINE for name in "ab"}
+
+    assert (2, "") == (refused := run("a b", files))[:2]
+    assert "evenkeel: found a/.evenkeel.yaml and b/.evenkeel.yaml, wanted one; lint them apart\n" == refused.err
+
+
 class Exits(NamedTuple):
     options: str
     error: int

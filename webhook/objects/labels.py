@@ -10,6 +10,7 @@ from typing import NamedTuple
 from webhook.objects.fields import Raw
 
 Labels = Mapping[str, str]
+DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # the name of a namespace, for one
 MOST_ANNOTATION_BYTES = 256 << 10  # of all annotations of an object
 
 

@@ -194,6 +194,10 @@ class Policy:
             for rule in WITHOUT_CONSTRAINTS
         )
 
+    def gives(self, rule_id: str) -> bool:
+        """Return whether it gives a rule a severity, itself or in any override."""
+        return any(part.settings[rule_id].given for part in self.parts)
+
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
         """
         Return a copy with other severities, also in overrides.
