@@ -71,6 +71,7 @@ error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must selec
    = write labelSelector: {matchLabels: {app: web}}
 
 1 error in 1 of 2 files, 2 objects; --fix repairs 1 of them
+judged 2 of 2 places in full
 """
 SKIPPED = (
     "note: skipped tainted-domain, unknown-topology-key, unlabelled-nodes, unschedulable: no node is known: "
@@ -79,7 +80,7 @@ SKIPPED = (
 
 
 def test_text_quotes_the_line_and_points_at_the_field(run):
-    assert Run(1, TEXT + SKIPPED, "") == run("shop fine.yaml", {"shop/web.yaml": ERROR, "fine.yaml": FINE})
+    assert Run(1, TEXT, SKIPPED) == run("shop fine.yaml", {"shop/web.yaml": ERROR, "fine.yaml": FINE})
 
 
 def test_nodes_of_a_dump_or_of_the_input_are_enough_for_the_rules_that_need_them(run):
@@ -87,8 +88,8 @@ def test_nodes_of_a_dump_or_of_the_input_are_enough_for_the_rules_that_need_them
     for options, files in (("--cluster nodes a.yaml", {"nodes": node()}), (".", {"nodes.yaml": node()})):
         found = run(f"{options} --fail-on warning", {"a.yaml": wrong, **files})
         assert (1, True) == (found.code, "(unknown-topology-key)" in found.out)
-        assert "skipped unschedulable: no Pod of a cluster is known" in found.out
-        assert 1 == found.out.count("skipped")
+        assert "skipped unschedulable: no Pod of a cluster is known" in found.err
+        assert 1 == found.err.count("skipped")
 
 
 def test_advice_cannot_be_made_an_error(run):
@@ -101,7 +102,35 @@ def test_advice_cannot_be_made_an_error(run):
 
 
 def test_text_says_so_when_nothing_is_found(run):
-    assert Run(0, f"no findings in 1 file, 1 object\n{SKIPPED}", "") == run("a.yaml", a=FINE)
+    assert Run(0, "no findings in 1 file, 1 object\njudged 1 of 1 place in full\n", "") == run("a.yaml", a=FINE)
+
+
+def test_notes_are_told_apart_from_findings_one_line_a_cause(run):
+    code, out, err = run(".", a="kind: {{ x\ntopologySpreadConstraints:", b="kind: {{ y", c=FINE)
+
+    assert (0, "no findings in 3 files, 1 object\njudged 1 of 2 places in full\n") == (code, out)
+    assert err.startswith("note: 2 templates passed over: a.yaml, b.yaml; ")
+    assert ["note: 2", "note: s"] == [line[:7] for line in err.splitlines()]
+
+
+def test_concise_is_a_line_for_each_finding_and_problem(run):
+    code, out, err = run("-o concise .", a=ERROR, b="apiVersion: v1\nkind: [\n", c=FINE)
+
+    assert (2, 2) == (code, len(out.splitlines()))
+    assert out.startswith(
+        "a.yaml:27:7: empty-selector must select Pods, or nothing is spread\nb.yaml:3:1: problem cannot"
+    )
+    assert err.startswith("1 error, 1 problem in 2 of 3 files, 2 objects")
+
+
+@pytest.mark.parametrize("form", ["text", "concise"])
+def test_a_quiet_run_prints_findings_alone(run, form):
+    whole, quiet = run(f"-o {form} .", a=ERROR, b=FINE), run(f"-q -o {form} .")
+
+    assert (1, "", True) == (quiet.code, quiet.err, whole.out.startswith(quiet.out))
+    assert "empty-selector" in quiet.out
+    assert "objects" not in quiet.out
+    assert Run(0, "", "") == run(f"-q -o {form} b.yaml")
 
 
 def test_what_breaks_a_workload_is_red_unless_a_severity_is_given(run):
@@ -242,7 +271,7 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_jud
 def test_what_is_no_manifest_and_cannot_be_read_matters_only_where_it_is_named(run):
     broken = "steps: [\n"
 
-    assert Run(0, f"no findings in 2 files, 1 object\n{SKIPPED}", "") == run(".", a=broken, b=FINE)
+    assert Run(0, "no findings in 2 files, 1 object\njudged 1 of 1 place in full\n", "") == run(".", a=broken, b=FINE)
     assert (2, True) == ((named := run("a.yaml b.yaml")).code, "  --> a.yaml:2:1\n" in named.out)
 
 
@@ -250,7 +279,7 @@ def test_what_is_no_manifest_and_cannot_be_read_matters_only_where_it_is_named(r
 def test_a_path_that_leads_nowhere_is_a_problem_and_the_others_are_judged(run, form):
     code, out, err = run(f"-o {form} a.yaml nope.yaml no*.yml b", {"a.yaml": ERROR, "b/b.yaml": WARNING})
 
-    assert (2, "") == (code, err)
+    assert (2, SKIPPED if form == "text" else "") == (code, err)
     for said in ("nope.yaml", "no such file or folder", "matches no file", "empty-selector", "misspelt-topology-key"):
         assert said in out
 
@@ -277,7 +306,7 @@ def test_junit_holds_the_files_in_which_nothing_was_found(run):
 
 
 def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
-    assert (2, "") == run("--fix nope.yaml b.yaml", b=BROKEN)[::2]
+    assert 2 == run("--fix nope.yaml b.yaml", b=BROKEN).code
     assert MENDED == Path("b.yaml").read_text()
 
 
@@ -407,10 +436,10 @@ DIFF = """\
 def test_fix_repairs_files_and_touches_no_other(run, tmp_path):
     run(".", a=FINE, b=BROKEN)
     before = os.stat("a.yaml")
-    code, out, _ = run("--fix --fail-on info .")
+    code, _, err = run("--fix --fail-on info .")
 
     assert (0, MENDED) == (code, Path("b.yaml").read_text())
-    assert "note: 1 finding repaired" in out
+    assert "note: 1 finding repaired" in err
     assert (before.st_mtime_ns, before.st_ino) == (os.stat("a.yaml").st_mtime_ns, os.stat("a.yaml").st_ino)
 
 
@@ -465,7 +494,7 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
     assert Run(0, "base.json: accepts 2 findings in 2 files\n", "") == run(
         "--baseline base.json --write-baseline .", a=ERROR, b=WARNING
     )
-    assert "2 findings accepted" in run("--baseline base.json --fail-on info .").out
+    assert "2 findings accepted" in run("--baseline base.json --fail-on info .").err
     assert 0 == run("--baseline base.json --fail-on info .", a="\n\n# moved\n" + json.dumps(ERROR)).code
     found = run("--baseline base.json -o json .", b=workload("StatefulSet", constraint(maxSkew=0), name="db"))
     assert ["b.yaml:24 invalid-constraint", "base.json:3 unused-suppression"] == found.found
@@ -524,7 +553,7 @@ def test_a_fix_leaves_what_the_baseline_accepts(run):
 def test_suppressions_are_counted(run):
     text = BROKEN.replace("# the zone", "# evenkeel: ignore[misspelt-topology-key]")
 
-    assert "note: 1 finding suppressed" in run("b.yaml", b=text).out
+    assert "note: 1 finding suppressed" in run("b.yaml", b=text).err
 
 
 def on_a_terminal(*args, **environment):
@@ -548,7 +577,7 @@ def on_a_terminal(*args, **environment):
 def test_colour_on_a_terminal_only_and_not_where_it_is_not_wanted(run):
     assert "\x1b" not in run("b.yaml", b=BROKEN).out
 
-    assert "\x1b[1;33mwarning\x1b[0m" in on_a_terminal("b.yaml", NO_COLOR="")
+    assert "\x1b[1;31merror\x1b[0m" in on_a_terminal("b.yaml", NO_COLOR="")
     assert "\x1b" not in on_a_terminal("b.yaml", NO_COLOR="1")
 
 

@@ -25,7 +25,9 @@ def test_a_hook_takes_the_files_that_pre_commit_gives_it(hook, tmp_path, capsys)
     (tmp_path / "b.json").write_text("{}")
     _, *words = shlex.split(hook["entry"])
 
-    assert 0 == cli.main([*words, str(tmp_path / "a.yaml"), str(tmp_path / "b.json")])
+    code = cli.main([*words, str(tmp_path / "a.yaml"), str(tmp_path / "b.json")])
+
+    assert code == int("--fix" not in words)
     assert ["yaml", "json"] == hook["types_or"]
     assert ("--fix" in words) == (Path(WARN).read_text() != (tmp_path / "a.yaml").read_text())
 
@@ -41,8 +43,9 @@ def test_the_action_annotates_and_fails_as_it_is_told():
     assert (1, 4) == (found.returncode, len(found.stdout.splitlines()))
     assert found.stdout.startswith("::error file=")
 
-    assert 0 == action(paths=WARN).returncode
-    assert 1 == action(paths=WARN, fail_on="warning").returncode
+    milder = "--rule selector-misses-own-pod=warning"
+    assert [1, 0] == [action(paths=WARN, args=args).returncode for args in ("", milder)]
+    assert 1 == action(paths=WARN, args=milder, fail_on="warning").returncode
     assert 0 == action(paths="docs/exa*/r*.yaml", args="--rule empty-selector=info").returncode
 
 

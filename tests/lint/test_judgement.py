@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, namespace, owned_by, pod, policy, workload
+from tests.support.build import constraint, honoring, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
 from webhook.documents.reading import read_documents
@@ -25,7 +25,10 @@ from webhook.lint.notes import (
 )
 from webhook.lint.notes import VALUES as VALUES_NOTE
 from webhook.lint.patched_fields import PatchedFields
+from webhook.loading import inputs
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.kinds import FIELD
+from webhook.policy.parsing import built_in
 
 
 class Case(NamedTuple):
@@ -599,3 +602,29 @@ def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():
 
     assert [] == shown(text, built(PatchedFields(), "kube-system"))
     assert ["12:7-19 empty-selector"] == shown(text, built(PatchedFields(), "shop"))
+
+
+CLUSTER = {"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "metadata": {"name": "db"}} | {
+    "spec": {FIELD: [constraint(labelSelector={"matchLabels": {"a": "b"}})]}
+}
+HARMLESS = json.dumps(workload("StatefulSet", honoring()))
+PATCH_OF_WEB = json.dumps(
+    {**workload("Deployment", constraint()), "spec": {"template": {"spec": {FIELD: [constraint()]}}}}
+)
+COUNTED = [
+    ("none", json.dumps(workload("Deployment")), (0, 0, 0)),
+    ("two", f"{HARMLESS}\n---\n{WEB}{KEYS}", (2, 2, 0)),
+    ("a patch", PATCH_OF_WEB, (1, 0, 1)),
+    ("a placeholder", f"{WEB}{KEYS}".replace("maxSkew: 1", "maxSkew: ${SKEW}"), (1, 0, 0)),
+    ("a template that is no YAML", f"{{{{ if x }}}}\n{WEB}{KEYS}", (1, 0, 0)),
+    ("a template without constraints", "{{ if x }}\nkind: Pod", (0, 0, 0)),
+    ("another kind", json.dumps({"apiVersion": "a/v1", "kind": "Thing", FIELD: [constraint()]}), (1, 0, 0)),
+    ("values", f"web:\n  {FIELD}: [{json.dumps(constraint())}]", (1, 0, 1)),
+    ("a custom resource", json.dumps(CLUSTER), (1, 0, 1)),
+    ("a system namespace", HARMLESS.replace('"shop"', '"kube-system"'), (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("text", "places"), [case[1:] for case in COUNTED], ids=[case[0] for case in COUNTED])
+def test_places_with_constraints_are_counted_by_how_much_of_them_is_judged(text, places):
+    assert places == judged(text, terms(policy=inputs.with_operators(built_in())), "values.yaml").places

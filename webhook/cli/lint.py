@@ -51,7 +51,7 @@ from webhook.render.catalogue import suggestion
 from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
-FORMATS = ("text", "json", "sarif", "github", "junit")
+FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
 
 
@@ -67,6 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         default="text",
         help=f"{', '.join(FORMATS)} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print findings and problems alone, without notes and totals",
     )
     parser.add_argument("--fix", action="store_true", help="repair findings that have exactly one fix, in the files")
     parser.add_argument(
@@ -283,12 +289,14 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
 
 
 def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: FileOutcome) -> None:
-    """Print the repair of a file as a diff and, in format text, its findings; other formats are printed at the end."""
+    """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
     judged, rewrite = outcome.judged, outcome.rewrite
     if args.diff and rewrite is not None:
         diff = as_diff(judged.file, rewrite.old, rewrite.new)
         print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
-    if args.output == "text" and not args.write_baseline and (text := lint_text.file(judged, style)):
+    if args.write_baseline or args.output not in ("text", "concise"):
+        return
+    if text := lint_text.file(judged, style) if args.output == "text" else lint_text.concise(judged):
         print(text)
 
 
@@ -302,8 +310,12 @@ def _print_summary(
     args: argparse.Namespace, style: lint_text.Style, session: Session, files: list[str], code: int
 ) -> None:
     summary = session.summary
-    if args.output == "text":
-        print(lint_text.summary(summary, style, 0 if args.fix else session.repairable))
+    if args.output in ("text", "concise"):
+        if not args.quiet:
+            said = sys.stdout if args.output == "text" else sys.stderr
+            print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
+            for note in lint_text.notes(summary):
+                print(f"note: {note}", file=sys.stderr)
     elif args.output == "json":
         print(lint_json.as_json(summary))
     elif args.output == "sarif":

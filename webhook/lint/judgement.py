@@ -37,7 +37,7 @@ from webhook.lint.notes import (
 )
 from webhook.lint.open_fields import OpenFields
 from webhook.lint.patched_fields import ANY_LABELS, NO_PATCH
-from webhook.lint.results import Address, JudgedFile, Located, Problem
+from webhook.lint.results import Address, JudgedFile, Located, Places, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.templates import (
     advice_for_kind,
@@ -222,6 +222,7 @@ class _File:
             self._note(chunk, VALUES, "values", "judged in part", advice)
         elif fragments and not fragments[0].values:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+        self._count(len(fragments), without_labels=len(fragments))
         for fragment in fragments:
             # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
             of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
@@ -230,8 +231,14 @@ class _File:
             for finding, placed in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
+    def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
+        self.result.places = self.result.places.and_also(Places(total, in_full, without_labels))
+
     def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
         line, column = self.lines.position(chunk.place(chunk.begin, chunk.begin)[0])
+        passed_over = why == UNRENDERED_TEMPLATE and done == "passed over" and chunk.may_have_constraints
+        if passed_over or why == KIND_NOT_JUDGED:
+            self._count(1)
         self._passed_over += why in (UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, SYSTEM_NAMESPACE)
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
@@ -297,6 +304,9 @@ class _File:
         if unsettled.labels_unknown:
             terms = terms.for_patches
             requests = [request := _request(obj, terms)]
+        for workload in filter(lambda workload: workload.has_constraints, workloads):
+            unlabelled = unsettled.labels_unknown or not workload.labels_known
+            self._count(1, unsettled.nothing and not unlabelled and len(requests) == 1, unlabelled)
         self._note_other_places(obj, chunk, kinds[0], workloads)
         decision = _decision(requests, unsettled, terms)
         if self._built.labels and not unsettled.labels_unknown:

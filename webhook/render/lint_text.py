@@ -43,6 +43,14 @@ def file(judged: JudgedFile, style: Style) -> str:
     return "\n".join((heading, *(f"{block}\n" for block in blocks))) if blocks else ""
 
 
+def concise(judged: JudgedFile) -> str:
+    """Return a line for each problem and finding of one file, with its place; "" if there are none."""
+    lines = [(problem.line, problem.column, f"problem {problem.message}") for problem in judged.problems]
+    lines += ((each.line, each.column, f"{each.finding.rule} {each.finding.message}") for each in judged.found)
+    placed = (f"{_shown(judged.file)}:{line}:{column}: {said}" for line, column, said in sorted(lines))
+    return "\n".join(one_line(line, LINE_LIMIT) for line in placed)
+
+
 def _shown(file: str) -> str:
     return "<stdin>" if file == "-" else one_line(file, LINE_LIMIT)
 
@@ -92,8 +100,16 @@ def _width(text: str) -> int:
 
 
 def summary(summary: LintSummary, style: Style, repairable: int) -> str:
-    """Return the last lines: how many findings, what was not judged, and why; --fix would repair `repairable`."""
-    return "\n".join((_counts(summary, style, repairable), *(f"note: {note}" for note in notes(summary))))
+    """Return the last lines: how many findings, of which --fix would repair `repairable`, and how much was judged."""
+    return "\n".join((_counts(summary, style, repairable), *judged_places(summary)))
+
+
+def judged_places(summary: LintSummary) -> Iterator[str]:
+    """Yield a line that says how many of the places with constraints were judged, none if there are no such places."""
+    total, in_full, without_labels = summary.places
+    if total:
+        unlabelled = f", {without_labels} without their labels" if without_labels else ""
+        yield f"judged {in_full} of {many(total, 'place')} in full{unlabelled}"
 
 
 def _counts(summary: LintSummary, style: Style, repairable: int) -> str:
@@ -113,7 +129,11 @@ def _counts(summary: LintSummary, style: Style, repairable: int) -> str:
 
 
 def notes(summary: LintSummary) -> Iterator[str]:
-    """Yield what else a person should know: what was repaired, suppressed, accepted, or not judged."""
+    """
+    Yield what else a person should know: what was repaired, suppressed, accepted, or not judged.
+
+    Rules that were skipped are left out where all is well without them: nothing was found, and all was judged.
+    """
     if summary.repaired:
         yield f"{many(summary.repaired, 'finding')} repaired"
     if summary.suppressed:
@@ -121,6 +141,8 @@ def notes(summary: LintSummary) -> Iterator[str]:
     if summary.accepted:
         yield f"{many(summary.accepted, 'finding')} accepted by the baseline"
     yield from (one_line(together(notes), LINE_LIMIT) for notes in alike(summary.notes))
+    if not (summary.found or summary.problems or summary.notes or summary.places.in_full < summary.places.total):
+        return
     reasons: dict[str, list[str]] = {}
     for skipped in summary.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)
