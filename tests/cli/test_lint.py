@@ -123,6 +123,18 @@ def test_concise_is_a_line_for_each_finding_and_problem(run):
     assert err.startswith("1 error, 1 problem in 2 of 3 files, 2 objects")
 
 
+def test_on_github_the_step_sums_up_what_is_no_annotation(run, monkeypatch, tmp_path):
+    bare = run("-o github .", a=ERROR, b="{{ x")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    summed = run("-o github .")
+    run("-o github .")
+
+    assert (1, bare.out, "") == summed
+    assert bare.err.startswith("note: 1 template passed over")
+    assert 2 == Path("summary.md").read_text().count("| a.yaml:27, StatefulSet shop/web | error: ")
+    assert run("-o markdown .").out * 2 == Path("summary.md").read_text()
+
+
 @pytest.mark.parametrize("form", ["text", "concise"])
 def test_a_quiet_run_prints_findings_alone(run, form):
     whole, quiet = run(f"-o {form} .", a=ERROR, b=FINE), run(f"-q -o {form} .")
@@ -279,17 +291,23 @@ def test_what_is_no_manifest_and_cannot_be_read_matters_only_where_it_is_named(r
 def test_a_path_that_leads_nowhere_is_a_problem_and_the_others_are_judged(run, form):
     code, out, err = run(f"-o {form} a.yaml nope.yaml no*.yml b", {"a.yaml": ERROR, "b/b.yaml": WARNING})
 
-    assert (2, SKIPPED if form == "text" else "") == (code, err)
+    assert (2, SKIPPED if form in ("text", "github") else "") == (code, err)
     for said in ("nope.yaml", "no such file or folder", "matches no file", "empty-selector", "misspelt-topology-key"):
         assert said in out
 
 
-FORMATS = {"json": '{\n  "version": 1', "sarif": '{\n  "$schema"', "junit": "<?xml ", "github": "::error "}
+FORMATS = {
+    "json": '{\n  "version": 1',
+    "sarif": '{\n  "$schema"',
+    "junit": "<?xml ",
+    "github": "::error ",
+    "markdown": "**1 error",
+}
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_format_is_printed_whole_and_nothing_else(run, form):
-    code, out, err = run(f"-o {form} a.yaml", a=ERROR)
+    code, out, err = run(f"-q -o {form} a.yaml", a=ERROR)
 
     assert (1, "", True) == (code, err, out.startswith(FORMATS[form]))
 

@@ -40,7 +40,7 @@ def action(**inputs):
 
 def test_the_action_annotates_and_fails_as_it_is_told():
     found = action(paths=f"{REJECT} {WARN}")
-    assert (1, 4) == (found.returncode, len(found.stdout.splitlines()))
+    assert (1, 3) == (found.returncode, len(found.stdout.splitlines()))
     assert found.stdout.startswith("::error file=")
 
     milder = "--rule selector-misses-own-pod=warning"

@@ -10,7 +10,7 @@ import pytest
 from tests.support.build import constraint, workload
 from tests.support.lint import KEYS, WEB, judged, summary
 from webhook.findings.finding import Skipped
-from webhook.lint.results import JudgedFile, LintSummary, Located, Places, Problem
+from webhook.lint.results import JudgedFile, JudgedPlaces, LintSummary, Located, Problem
 from webhook.render import lint_text
 from webhook.render.lint_text import Style, notes
 
@@ -138,16 +138,16 @@ def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):
 
 
 def test_rules_that_were_skipped_are_no_note_where_all_is_well():
-    well = LintSummary(skipped=dict.fromkeys([Skipped("a", "b")]), places=Places(2, 2))
+    well = LintSummary(skipped=dict.fromkeys([Skipped("a", "b")]), places=JudgedPlaces(2, 2))
 
     assert [] == [*notes(well)]
-    assert ["skipped a: b"] == [*notes(replace(well, places=Places(3, 2)))]
+    assert ["skipped a: b"] == [*notes(replace(well, places=JudgedPlaces(3, 2)))]
 
 
 PLACES = [
-    (Places(), []),
-    (Places(1, 1), ["judged 1 of 1 place in full"]),
-    (Places(449, 113, 164), ["judged 113 of 449 places in full, 164 without their labels"]),
+    (JudgedPlaces(), []),
+    (JudgedPlaces(1, 1), ["judged 1 of 1 place in full"]),
+    (JudgedPlaces(449, 113, 164), ["judged 113 of 449 places in full, 164 without their labels"]),
 ]
 
 

@@ -46,12 +46,13 @@ from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.reading import brief
 from webhook.policy.policy import Policy, PolicyError
-from webhook.render import github, lint_json, lint_text
+from webhook.render import github, lint_json, lint_markdown, lint_text
 from webhook.render.catalogue import suggestion
 from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
-FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
+FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
 SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
 
 
@@ -296,7 +297,11 @@ def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: Fi
         print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
     if args.write_baseline or args.output not in ("text", "concise"):
         return
-    if text := lint_text.file(judged, style) if args.output == "text" else lint_text.concise(judged):
+    if (
+        text := lint_text.file(judged, style)
+        if args.output == "text"
+        else lint_text.concise(judged.problems, judged.found)
+    ):
         print(text)
 
 
@@ -314,8 +319,7 @@ def _print_summary(
         if not args.quiet:
             said = sys.stdout if args.output == "text" else sys.stderr
             print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
-            for note in lint_text.notes(summary):
-                print(f"note: {note}", file=sys.stderr)
+            _print_notes(summary)
     elif args.output == "json":
         print(lint_json.as_json(summary))
     elif args.output == "sarif":
@@ -325,10 +329,29 @@ def _print_summary(
     elif args.output == "github":
         if commands := github.as_commands(summary):
             print(commands)
+        if not _is_summed_up(summary) and not args.quiet:
+            _print_notes(summary)
+    elif args.output == "markdown":
+        print(lint_markdown.as_markdown(summary))
     else:
         from webhook.render import junit
 
         print(junit.as_xml(summary, files))
+
+
+def _print_notes(summary: LintSummary) -> None:
+    for note in lint_text.notes(summary):
+        print(f"note: {note}", file=sys.stderr)
+
+
+def _is_summed_up(summary: LintSummary) -> bool:
+    """Add the results to the summary of the step on GitHub, and return whether there is one and it can be written."""
+    try:
+        with open(os.environ.get(STEP_SUMMARY, ""), "a", encoding="utf-8") as file:
+            file.write(f"{lint_markdown.as_markdown(summary)}\n")
+    except OSError:
+        return False
+    return True
 
 
 def _coloured() -> bool:

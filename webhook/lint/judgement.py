@@ -37,7 +37,7 @@ from webhook.lint.notes import (
 )
 from webhook.lint.open_fields import OpenFields
 from webhook.lint.patched_fields import ANY_LABELS, NO_PATCH
-from webhook.lint.results import Address, JudgedFile, Located, Places, Problem
+from webhook.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.templates import (
     advice_for_kind,
@@ -232,7 +232,7 @@ class _File:
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
     def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
-        self.result.places = self.result.places.and_also(Places(total, in_full, without_labels))
+        self.result.places = self.result.places.and_also(JudgedPlaces(total, in_full, without_labels))
 
     def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
         line, column = self.lines.position(chunk.place(chunk.begin, chunk.begin)[0])

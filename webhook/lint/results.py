@@ -72,19 +72,19 @@ class Problem:
         return f"{PROBLEM}\n{self.message}"
 
 
-class Places(NamedTuple):
+class JudgedPlaces(NamedTuple):
     """How many places have constraints, how many of them were judged in full, and how many without their labels."""
 
     total: int = 0
     in_full: int = 0
     without_labels: int = 0
 
-    def and_also(self, other: Places) -> Places:
+    def and_also(self, other: JudgedPlaces) -> JudgedPlaces:
         """Return the sum of both."""
-        return Places(*map(sum, zip(self, other, strict=True)))
+        return JudgedPlaces(*map(sum, zip(self, other, strict=True)))
 
 
-NO_PLACES = Places()
+NO_PLACES = JudgedPlaces()
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class JudgedFile:
     skipped: dict[Skipped, None] = field(default_factory=dict)
     suppressed: int = 0
     notes: list[Note] = field(default_factory=list)
-    places: Places = NO_PLACES
+    places: JudgedPlaces = NO_PLACES
     states: Declarations = NOTHING_STATED
 
 
@@ -116,7 +116,7 @@ class LintSummary:
     accepted: int = 0
     repaired: int = 0
     notes: list[Note] = field(default_factory=list)
-    places: Places = NO_PLACES
+    places: JudgedPlaces = NO_PLACES
 
     def add(self, judged: JudgedFile, files: int = 1) -> None:
         """Add a result; `files` is the number of manifests that it counts as."""
