@@ -52,6 +52,7 @@ from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
 FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
+DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
 SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
 
@@ -325,7 +326,7 @@ def _print_summary(
     elif args.output == "sarif":
         from webhook.render import sarif
 
-        print(sarif.as_sarif(summary, code))
+        print(sarif.as_sarif(summary, code, os.environ.get(DOCS, "").rstrip("/")))
     elif args.output == "github":
         if commands := github.as_commands(summary):
             print(commands)
