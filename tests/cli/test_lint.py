@@ -23,7 +23,8 @@ SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
 FINE = workload("StatefulSet", honoring())
 ERROR = workload("StatefulSet", honoring(labelSelector={}))
-WARNING = workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone"), name="db")
+SOFT_AND_MISSPELT = constraint(topologyKey="kubernetes.io/zone", whenUnsatisfiable="ScheduleAnyway")
+WARNING = workload("StatefulSet", SOFT_AND_MISSPELT, name="db")
 INFO = workload("Deployment", honoring(), name="api")
 
 
@@ -70,6 +71,7 @@ error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must selec
    = write labelSelector: {matchLabels: {app: web}}
 
 1 error in 1 of 2 files, 2 objects; --fix repairs 1 of them
+judged 2 of 2 places in full
 """
 SKIPPED = (
     "note: skipped tainted-domain, unknown-topology-key, unlabelled-nodes, unschedulable: no node is known: "
@@ -78,7 +80,7 @@ SKIPPED = (
 
 
 def test_text_quotes_the_line_and_points_at_the_field(run):
-    assert Run(1, TEXT + SKIPPED, "") == run("shop fine.yaml", {"shop/web.yaml": ERROR, "fine.yaml": FINE})
+    assert Run(1, TEXT, SKIPPED) == run("shop fine.yaml", {"shop/web.yaml": ERROR, "fine.yaml": FINE})
 
 
 def test_nodes_of_a_dump_or_of_the_input_are_enough_for_the_rules_that_need_them(run):
@@ -86,8 +88,8 @@ def test_nodes_of_a_dump_or_of_the_input_are_enough_for_the_rules_that_need_them
     for options, files in (("--cluster nodes a.yaml", {"nodes": node()}), (".", {"nodes.yaml": node()})):
         found = run(f"{options} --fail-on warning", {"a.yaml": wrong, **files})
         assert (1, True) == (found.code, "(unknown-topology-key)" in found.out)
-        assert "skipped unschedulable: no Pod of a cluster is known" in found.out
-        assert 1 == found.out.count("skipped")
+        assert "skipped unschedulable: no Pod of a cluster is known" in found.err
+        assert 1 == found.err.count("skipped")
 
 
 def test_advice_cannot_be_made_an_error(run):
@@ -100,7 +102,122 @@ def test_advice_cannot_be_made_an_error(run):
 
 
 def test_text_says_so_when_nothing_is_found(run):
-    assert Run(0, f"no findings in 1 file, 1 object\n{SKIPPED}", "") == run("a.yaml", a=FINE)
+    assert Run(0, "no findings in 1 file, 1 object\njudged 1 of 1 place in full\n", "") == run("a.yaml", a=FINE)
+
+
+def test_notes_are_told_apart_from_findings_one_line_a_cause(run):
+    code, out, err = run(".", a="kind: {{ x\ntopologySpreadConstraints:", b="kind: {{ y", c=FINE)
+
+    assert (0, "no findings in 3 files, 1 object\njudged 1 of 2 places in full\n") == (code, out)
+    assert err.startswith("note: 2 templates passed over: a.yaml, b.yaml; ")
+    assert ["note: 2", "note: s"] == [line[:7] for line in err.splitlines()]
+
+
+def test_concise_is_a_line_for_each_finding_and_problem(run):
+    code, out, err = run("-o concise .", a=ERROR, b="apiVersion: v1\nkind: [\n", c=FINE)
+
+    assert (2, 2) == (code, len(out.splitlines()))
+    assert out.startswith(
+        "a.yaml:27:7: empty-selector must select Pods, or nothing is spread\nb.yaml:3:1: problem cannot"
+    )
+    assert err.startswith("1 error, 1 problem in 2 of 3 files, 2 objects")
+
+
+def test_on_github_the_step_sums_up_what_is_no_annotation(run, monkeypatch, tmp_path):
+    bare = run("-o github .", a=ERROR, b="{{ x")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    summed = run("-o github .")
+    run("-o github .")
+
+    assert (1, bare.out, "") == summed
+    assert bare.err.startswith("note: 1 template passed over")
+    assert 2 == Path("summary.md").read_text().count("| a.yaml:27, StatefulSet shop/web | error: ")
+    assert run("-o markdown .").out * 2 == Path("summary.md").read_text()
+
+
+@pytest.mark.parametrize("form", ["text", "concise"])
+def test_a_quiet_run_prints_findings_alone(run, form):
+    whole, quiet = run(f"-o {form} .", a=ERROR, b=FINE), run(f"-q -o {form} .")
+
+    assert (1, "", True) == (quiet.code, quiet.err, whole.out.startswith(quiet.out))
+    assert "empty-selector" in quiet.out
+    assert "objects" not in quiet.out
+    assert Run(0, "", "") == run(f"-q -o {form} b.yaml")
+
+
+def test_what_breaks_a_workload_is_red_unless_a_severity_is_given(run):
+    misses = workload("StatefulSet", honoring(labelSelector={"matchLabels": {"app": "x"}}))
+    rules = "rule.yaml", POLICY % "selector-misses-own-pod: warning"
+
+    assert (1, True) == ((plain := run("a.yaml", a=misses)).code, "error: spec.template" in plain.out)
+    for options in ("--rule selector-misses-own-pod=warning", "--policy rule.yaml"):
+        assert (0, True) == ((given := run(f"{options} a.yaml", dict([rules]))).code, "warning: spec" in given.out)
+    assert 1 == run("--policy rule.yaml --rule selector-misses-own-pod=error a.yaml").code
+
+
+def configured(text, **files):
+    """Files of a repository that has this configuration."""
+    return {
+        ".git/HEAD": "",
+        ".evenkeel.yaml": text,
+        **{name.replace("__", "/") + ".yaml": files[name] for name in files},
+    }
+
+
+def test_a_file_of_the_repository_sets_what_options_set(run):
+    files = configured("rules: {empty-selector: warning}\nexcludes: [/old]\n", x__a=ERROR, old__a=ERROR)
+
+    assert 0 == run("-o json .", files).code
+    assert ["x/a.yaml:27 empty-selector"] == run("-o json .").found == run("-o json x").found
+    assert 1 == run("--rule empty-selector=error x/a.yaml").code
+    assert ["old/a.yaml:27 empty-selector"] == run("-o json --exclude x --exclude !/old .").found
+
+
+def test_a_policy_and_labels_of_the_repository_hold_unless_options_give_others(run, monkeypatch):
+    rules = "rules: {empty-selector: ignore}, overrides: [{name: b, namespaceSelector: {matchLabels: {team: b}}, %s}]"
+    text = POLICY.replace("rules: {%s}", rules % "rules: {empty-selector: info}")
+    files = configured("policy: p/policy.yaml\nnamespaces: {shop: {team: b}}", p__policy=text, other=POLICY % "")
+    run("-o json x", {**files, "x/a.yaml": ERROR})
+    monkeypatch.chdir("x")
+
+    assert [["info"], [], ["error"]] == [
+        [finding["severity"] for finding in json.loads(run(f"-o json {options} .").out)["findings"]]
+        for options in ("", "--namespace-labels shop:team=a", "--policy ../other.yaml")
+    ]
+
+
+def test_a_policy_that_an_option_gives_goes_before_the_rules_of_the_repository(run):
+    files = configured("rules: {empty-selector: ignore}", a=ERROR, given=POLICY % "empty-selector: error")
+
+    assert [0, 1] == [run(f"{options} a.yaml", files).code for options in ("", "--policy given.yaml")]
+    assert 0 == run("--policy given.yaml a.yaml", given=POLICY % "").code
+
+
+WRONG_CONFIGURATIONS = [
+    ("rules: {empty-selecto: error}", "rules.empty-selecto: unknown field; did you mean empty-selector?"),
+    ("rules: {excessive-max-skew: error}", "rules.excessive-max-skew: must have maxSkew; give its parameters in a"),
+    ("policy: nowhere.yaml", 'policy: found "nowhere.yaml", wanted a file; its path begins at the folder of this file'),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG_CONFIGURATIONS)
+def test_what_is_wrong_in_the_file_of_the_repository_is_one_line(run, text, said):
+    code, out, err = run("x", configured(text, x__a=FINE))
+
+    assert (2, "", True) == (code, out, err.startswith(f"evenkeel: .evenkeel.yaml: {said}"))
+
+
+def test_what_is_wrong_in_the_policy_of_the_repository_names_the_policy(run):
+    code, out, err = run("x", configured("policy: a.yaml", x__a=FINE, a="a: 1"))
+
+    assert (2, "", True) == (code, out, err.startswith("evenkeel: a.yaml: "))
+
+
+def test_paths_with_different_configurations_are_bad_usage(run):
+    files = {f"{name}/.evenkeel.yaml": "{}" for name in "ab"} | {f"{name}/x.yaml": FINE for name in "ab"}
+
+    assert (2, "") == (refused := run("a b", files))[:2]
+    assert "evenkeel: found a/.evenkeel.yaml and b/.evenkeel.yaml, wanted one; lint them apart\n" == refused.err
 
 
 class Exits(NamedTuple):
@@ -157,27 +274,40 @@ def test_bad_usage_is_one_line_and_exit_code_2(run, command, said):
 
 
 def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_judged(run):
-    code, out, _ = run(".", a="kind: [\n", b=ERROR)
+    code, out, _ = run(".", a="apiVersion: v1\nkind: [\n", b=ERROR)
 
-    assert (2, True, True) == (code, "  --> a.yaml:2:1\n" in out, "  --> b.yaml:27:7" in out)
+    assert (2, True, True) == (code, "  --> a.yaml:3:1\n" in out, "  --> b.yaml:27:7" in out)
     assert out.splitlines()[-2].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
+
+
+def test_what_is_no_manifest_and_cannot_be_read_matters_only_where_it_is_named(run):
+    broken = "steps: [\n"
+
+    assert Run(0, "no findings in 2 files, 1 object\njudged 1 of 1 place in full\n", "") == run(".", a=broken, b=FINE)
+    assert (2, True) == ((named := run("a.yaml b.yaml")).code, "  --> a.yaml:2:1\n" in named.out)
 
 
 @pytest.mark.parametrize("form", ["text", "json", "junit", "sarif", "github"])
 def test_a_path_that_leads_nowhere_is_a_problem_and_the_others_are_judged(run, form):
     code, out, err = run(f"-o {form} a.yaml nope.yaml no*.yml b", {"a.yaml": ERROR, "b/b.yaml": WARNING})
 
-    assert (2, "") == (code, err)
+    assert (2, SKIPPED if form in ("text", "github") else "") == (code, err)
     for said in ("nope.yaml", "no such file or folder", "matches no file", "empty-selector", "misspelt-topology-key"):
         assert said in out
 
 
-FORMATS = {"json": '{\n  "version": 1', "sarif": '{\n  "$schema"', "junit": "<?xml ", "github": "::error "}
+FORMATS = {
+    "json": '{\n  "version": 1',
+    "sarif": '{\n  "$schema"',
+    "junit": "<?xml ",
+    "github": "::error ",
+    "markdown": "**1 error",
+}
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_format_is_printed_whole_and_nothing_else(run, form):
-    code, out, err = run(f"-o {form} a.yaml", a=ERROR)
+    code, out, err = run(f"-q -o {form} a.yaml", a=ERROR)
 
     assert (1, "", True) == (code, err, out.startswith(FORMATS[form]))
 
@@ -194,7 +324,7 @@ def test_junit_holds_the_files_in_which_nothing_was_found(run):
 
 
 def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
-    assert (2, "") == run("--fix nope.yaml b.yaml", b=BROKEN)[::2]
+    assert 2 == run("--fix nope.yaml b.yaml", b=BROKEN).code
     assert MENDED == Path("b.yaml").read_text()
 
 
@@ -262,6 +392,13 @@ def test_a_namespace_in_another_file_counts(run):
     assert 0 == run(".", {"a/ns.yaml": skip, "b/web.yaml": ERROR}).code
 
 
+def test_a_namespace_in_a_folder_of_tests_counts_there_alone(run):
+    skip = namespace("shop", **{"evenkeel.dev/skip": "true"})
+    files = {"testdata/ns.yaml": skip, "b/web.yaml": ERROR, "testdata/x/web.yaml": ERROR}
+
+    assert ["b/web.yaml:27 empty-selector"] == run("-o json .", files).found
+
+
 def test_many_files_are_judged_in_several_processes(run, monkeypatch):
     monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 10)
     monkeypatch.setattr("webhook.cli.lint.cpus", lambda: 2)
@@ -317,10 +454,10 @@ DIFF = """\
 def test_fix_repairs_files_and_touches_no_other(run, tmp_path):
     run(".", a=FINE, b=BROKEN)
     before = os.stat("a.yaml")
-    code, out, _ = run("--fix --fail-on info .")
+    code, _, err = run("--fix --fail-on info .")
 
     assert (0, MENDED) == (code, Path("b.yaml").read_text())
-    assert "note: 1 finding repaired" in out
+    assert "note: 1 finding repaired" in err
     assert (before.st_mtime_ns, before.st_ino) == (os.stat("a.yaml").st_mtime_ns, os.stat("a.yaml").st_ino)
 
 
@@ -354,7 +491,7 @@ def test_a_diff_stays_out_of_what_programs_read(run):
 def test_a_diff_applies(run, tmp_path):
     """Also where the last line has no end."""
     out = run("--diff .", b=BROKEN.rstrip("\n"), c=BROKEN.replace("db}\n", "db}")).out
-    diff = out[: out.index("b.yaml\nwarning")]
+    diff = out[: out.index("b.yaml\nerror")]
     done = subprocess.run(["patch", "-p1"], input=diff, capture_output=True, text=True, check=False)
 
     assert (0, MENDED.rstrip("\n")) == (done.returncode, Path("b.yaml").read_text())
@@ -375,7 +512,7 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
     assert Run(0, "base.json: accepts 2 findings in 2 files\n", "") == run(
         "--baseline base.json --write-baseline .", a=ERROR, b=WARNING
     )
-    assert "2 findings accepted" in run("--baseline base.json --fail-on info .").out
+    assert "2 findings accepted" in run("--baseline base.json --fail-on info .").err
     assert 0 == run("--baseline base.json --fail-on info .", a="\n\n# moved\n" + json.dumps(ERROR)).code
     found = run("--baseline base.json -o json .", b=workload("StatefulSet", constraint(maxSkew=0), name="db"))
     assert ["b.yaml:24 invalid-constraint", "base.json:3 unused-suppression"] == found.found
@@ -385,9 +522,11 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
 
 def test_a_baseline_accepts_files_that_cannot_be_read_but_none_that_is_not_there(run):
     write = "--baseline base.json --write-baseline ."
-    assert (0, "base.json: accepts 1 finding and 1 problem in 2 files\n") == run(write, a=ERROR, c="kind: [")[:2]
+    assert (0, "base.json: accepts 1 finding and 1 problem in 2 files\n") == run(
+        write, a=ERROR, c="apiVersion: v1\nkind: ["
+    )[:2]
     assert 0 == run("--baseline base.json .").code
-    assert 2 == run("--baseline base.json .", c="kind: [\n---\nkind: [a: {").code
+    assert 2 == run("--baseline base.json .", c="apiVersion: v1\nkind: [\n---\nkind: [a: {").code
     assert 2 == run(f"{write} nowhere").code
 
 
@@ -432,7 +571,7 @@ def test_a_fix_leaves_what_the_baseline_accepts(run):
 def test_suppressions_are_counted(run):
     text = BROKEN.replace("# the zone", "# evenkeel: ignore[misspelt-topology-key]")
 
-    assert "note: 1 finding suppressed" in run("b.yaml", b=text).out
+    assert "note: 1 finding suppressed" in run("b.yaml", b=text).err
 
 
 def on_a_terminal(*args, **environment):
@@ -456,7 +595,7 @@ def on_a_terminal(*args, **environment):
 def test_colour_on_a_terminal_only_and_not_where_it_is_not_wanted(run):
     assert "\x1b" not in run("b.yaml", b=BROKEN).out
 
-    assert "\x1b[1;33mwarning\x1b[0m" in on_a_terminal("b.yaml", NO_COLOR="")
+    assert "\x1b[1;31merror\x1b[0m" in on_a_terminal("b.yaml", NO_COLOR="")
     assert "\x1b" not in on_a_terminal("b.yaml", NO_COLOR="1")
 
 

@@ -1,4 +1,7 @@
-"""Lint and the webhook find the same: for each rule's examples, and for every recorded Pod, in YAML and in JSON."""
+"""
+Lint and the webhook find the same, some of it graver: for each rule's examples, and for every recorded Pod, in YAML and
+in JSON.
+"""
 
 from __future__ import annotations
 
@@ -55,9 +58,11 @@ def asked(obj, policy):
 
 
 def by_the_webhook(obj, policy, version=LATEST, beside=()):
+    """What the webhook finds; what breaks a workload is an error to lint alone."""
     others = Neighbours.of(one for other in beside for one in asked(other, policy).workloads)
     given = Terms(policy, snapshot(*beside, features=version) if beside else None, version)
-    return said(review(asked(obj, policy), given, partial(evaluate, others=others)).findings)
+    findings = review(asked(obj, policy), given, partial(evaluate, others=others)).findings
+    return said(each._replace(severity=Severity.ERROR if each.breaks else each.severity) for each in findings)
 
 
 def by_lint(text, policy, version=LATEST, beside=()):

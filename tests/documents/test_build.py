@@ -64,9 +64,9 @@ def test_text_is_refused_in_one_line_that_says_where(case):
 
 REPEATED = [
     Case("none", "a: 1\nb: 2", ({"a": 1, "b": 2}, [])),
-    Case("the last counts", "a: 1\na: 2", ({"a": 2}, [(0, ())])),
-    Case("deeper, in a list", "x:\n- {}\n- z: {a: 1, a: 2}", ({"x": [{}, {"z": {"a": 2}}]}, [(0, ("x", 1, "z"))])),
-    Case("three times", "{a: 1, a: 2, a: 3}", ({"a": 3}, [(0, ()), (0, ())])),
+    Case("the last counts", "a: 1\na: 2", ({"a": 2}, [(0, ("a",))])),
+    Case("deeper, in a list", "x:\n- {}\n- z: {a: 1, a: 2}", ({"x": [{}, {"z": {"a": 2}}]}, [(0, ("x", 1, "z", "a"))])),
+    Case("three times", "{a: 1, a: 2, a: 3}", ({"a": 3}, [(0, ("a",)), (0, ("a",))])),
 ]
 
 

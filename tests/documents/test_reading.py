@@ -55,8 +55,8 @@ def test_text_is_refused_in_one_line_that_says_where(case):
 @pytest.mark.parametrize(
     ("text", "read", "where"),
     [
-        ("a: 1\na: 2", [{"a": 2}], (0, (), 2)),
-        ('{"x": {"a": 1, "a": 2}}', [{"x": {"a": 2}}], (0, ("x",), 1)),
+        ("a: 1\na: 2", [{"a": 2}], (0, ("a",), 2)),
+        ('{"x": {"a": 1, "a": 2}}', [{"x": {"a": 2}}], (0, ("x", "a"), 1)),
         ('{"x": 1}{"a": 1, "a": 2}', [{"x": 1}, {"a": 2}], (None, (), None)),
     ],
     ids=["YAML", "JSON", "a stream of JSON, whose lines are not known"],

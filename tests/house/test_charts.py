@@ -40,7 +40,7 @@ EXPECTED = {
 }
 PASSED_OVER = {
     "helm": {"template": 3, "values": 1},
-    "tooling": {"template": 1, "unreadable": 2},
+    "tooling": {"template": 1},
     "kustomize": {"kustomization": 1, "patch": 3},
     "mistakes": {"patch": 1},
 }

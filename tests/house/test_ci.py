@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.support import ROOT
-from tests.support.action import ACTION, run_step
+from tests.support.action import ACTION, OF_GITHUB, run_step
 from webhook.cli import main as cli
 from webhook.cli.lint import FORMATS
 
@@ -25,7 +25,9 @@ def test_a_hook_takes_the_files_that_pre_commit_gives_it(hook, tmp_path, capsys)
     (tmp_path / "b.json").write_text("{}")
     _, *words = shlex.split(hook["entry"])
 
-    assert 0 == cli.main([*words, str(tmp_path / "a.yaml"), str(tmp_path / "b.json")])
+    code = cli.main([*words, str(tmp_path / "a.yaml"), str(tmp_path / "b.json")])
+
+    assert code == int("--fix" not in words)
     assert ["yaml", "json"] == hook["types_or"]
     assert ("--fix" in words) == (Path(WARN).read_text() != (tmp_path / "a.yaml").read_text())
 
@@ -33,16 +35,17 @@ def test_a_hook_takes_the_files_that_pre_commit_gives_it(hook, tmp_path, capsys)
 def action(**inputs):
     """Run the last step of the action."""
     given = {name.replace("_", "-"): value for name, value in inputs.items()}
-    return run_step(ACTION["runs"]["steps"][-1], {"steps.install.outputs.bin": str(BIN)}, given)
+    return run_step(ACTION["runs"]["steps"][-1], {"steps.install.outputs.bin": str(BIN), **OF_GITHUB}, given)
 
 
 def test_the_action_annotates_and_fails_as_it_is_told():
     found = action(paths=f"{REJECT} {WARN}")
-    assert (1, 4) == (found.returncode, len(found.stdout.splitlines()))
+    assert (1, 3) == (found.returncode, len(found.stdout.splitlines()))
     assert found.stdout.startswith("::error file=")
 
-    assert 0 == action(paths=WARN).returncode
-    assert 1 == action(paths=WARN, fail_on="warning").returncode
+    milder = "--rule selector-misses-own-pod=warning"
+    assert [1, 0] == [action(paths=WARN, args=args).returncode for args in ("", milder)]
+    assert 1 == action(paths=WARN, args=milder, fail_on="warning").returncode
     assert 0 == action(paths="docs/exa*/r*.yaml", args="--rule empty-selector=info").returncode
 
 
@@ -50,6 +53,7 @@ def test_the_action_writes_a_file_too(tmp_path):
     found = action(paths=REJECT, format="sarif", output_file=str(tmp_path / "out.sarif"))
 
     assert (1, found.stdout) == (found.returncode, (tmp_path / "out.sarif").read_text())
+    assert "https://github.com/a/evenkeel/blob/v1/docs/rules.md#empty-selector" in found.stdout
 
 
 def test_no_input_of_the_action_is_a_command(tmp_path):

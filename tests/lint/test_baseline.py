@@ -48,9 +48,9 @@ def test_an_entry_accepts_one_finding():
 
 
 def test_a_problem_is_accepted_where_its_line_has_moved():
-    refused = baseline_text([("a.yaml", judged("apiVersion: [").problems[0])])
-    accepted = read_baseline(refused).accept("a.yaml", [], judged("\n\napiVersion: [").problems)
-    (entry,) = read_baseline(refused).accept("a.yaml", [], judged("apiVersion: *x").problems).unused
+    refused = baseline_text([("a.yaml", judged("apiVersion: v1\nkind: [").problems[0])])
+    accepted = read_baseline(refused).accept("a.yaml", [], judged("\n\napiVersion: v1\nkind: [").problems)
+    (entry,) = read_baseline(refused).accept("a.yaml", [], judged("apiVersion: v1\nkind: *x").problems).unused
 
     assert ([], 1, []) == (accepted.problems, accepted.count, accepted.unused)
     message = unused_entry(entry, "base.json", Severity.WARNING).finding.message

@@ -81,7 +81,7 @@ def test_a_file_of_powershell_is_read(tree, encoding):
 def test_a_namespace_in_utf_16_is_context(tree):
     (tree() / "n.yaml").write_bytes(json.dumps(namespace("shop")).encode("utf-16"))
 
-    assert 1 == len(read_context(["n.yaml"], FileReader()).objects)
+    assert 1 == len(read_context(["n.yaml"], FileReader())[""].objects)
 
 
 def test_a_file_without_text_has_a_reason(tree):
@@ -93,12 +93,14 @@ def test_a_file_without_text_has_a_reason(tree):
 
 def test_a_file_that_is_not_utf_8_is_a_problem_if_it_may_be_a_manifest(tree):
     path = tree()
-    (path / "a.yaml").write_bytes(b"apiVersion: v1\n# \xff")
+    (path / "a.yaml").write_bytes(b"apiVersion: v1\nkind: Pod\n# \xff")
     (path / "a.json").write_bytes(b"\x89PNG\xff")
 
     (problem,) = judge_file("a.yaml", terms(), FileReader()).problems
     assert "cannot be read: is not UTF-8" == problem.message
-    assert [] == judge_file("a.json", terms(), FileReader()).problems
+    picture = judge_file("a.json", terms(), FileReader())
+    assert ([], []) == (picture.problems, picture.notes)
+    assert 1 == len(judge_file("a.json", terms(named=frozenset({"a.json"})), FileReader()).problems)
 
 
 def test_context_comes_from_all_files(tree):
@@ -106,7 +108,19 @@ def test_context_comes_from_all_files(tree):
     (path / "n.yaml").write_text(json.dumps(namespace("shop")))
     found = read_context(["x/a.yaml", "n.yaml", "nowhere.yaml"], FileReader())
 
-    assert ["shop"] == [obj["metadata"]["name"] for obj in found.objects]
+    assert ["shop"] == [obj["metadata"]["name"] for obj in found[""].objects]
+
+
+def test_context_of_a_folder_of_tests_is_for_the_files_in_it(tree):
+    files = ["a.yaml", "vendor/a.yaml", "vendor/x/testdata/a.yaml"]
+    path = tree(*files)
+    for number, file in enumerate(files):
+        (path / file).write_text(json.dumps(namespace(f"n{number}")))
+    contexts = read_context(files, FileReader())
+
+    assert [["n0"], ["n0", "n1"], ["n0", "n1", "n2"]] == [
+        [obj["metadata"]["name"] for obj in contexts[folder].objects] for folder in ("", "vendor", "vendor/x/testdata")
+    ]
 
 
 def test_kustomizations_are_read_from_the_folders_of_the_files(tree):

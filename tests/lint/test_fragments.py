@@ -28,7 +28,7 @@ def found(document, unsettled=None):
     placed = [
         placed
         for fragment in fragments
-        for _, placed in findings_on(fragment, terms(), unsettled or OpenFields(patch=True))
+        for _, placed in findings_on(fragment, terms(), unsettled or OpenFields(patch=True), terms().judging)
     ]
     assert all(value_at(document, one.path) is not None for one in placed)
     assert all(one.edit is None for one in placed)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, namespace, owned_by, pod, policy, workload
+from tests.support.build import constraint, honoring, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
 from webhook.documents.reading import read_documents
@@ -25,7 +25,10 @@ from webhook.lint.notes import (
 )
 from webhook.lint.notes import VALUES as VALUES_NOTE
 from webhook.lint.patched_fields import PatchedFields
+from webhook.loading import inputs
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.kinds import FIELD
+from webhook.policy.parsing import built_in
 
 
 class Case(NamedTuple):
@@ -113,7 +116,8 @@ DUPLICATE = f"{WEB}{KEYS}        maxSkew: 2\n"
 
 
 UNREADABLE = [
-    Case("YAML that is none", "a: [1\nb: 2", ["2:2 did not find"]),
+    Case("YAML that is none", "apiVersion: v1\nkind: Pod\na: [1\nb: 2", ["4:2 did not find"]),
+    Case("a document beside a manifest", "a: [1\nb: 2\n---\napiVersion: v1\nkind: Pod\n", ["2:2 did not find"]),
     Case("a key twice", DUPLICATE, ['15:9 duplicate key "maxSkew"']),
     Case("a tab in a manifest", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: x", ["4:1 found character"]),
 ]
@@ -123,6 +127,8 @@ SILENT = [
     Case("nothing", "", []),
     Case("a list", "- a\n- b\n", []),
     Case("a word", "hello", []),
+    Case("YAML that is none", "a: [1\nb: 2", []),
+    Case("YAML of some tool's that is none", "kind: pipeline\nsteps: [1\nb: 2", []),
     Case("an object of no kind", "apiVersion: v1\nspec: {topologySpreadConstraints: [{}]}", []),
     Case("a kind that is no string", "apiVersion: 1\nkind: [x]", []),
     Case("a key twice in some tool's file", "a: 1\na: 2", []),
@@ -240,9 +246,13 @@ def test_a_key_that_stands_twice_where_no_workload_is_concerned_is_one_note_a_fi
 THING, LIST = "apiVersion: v1\nkind: Thing\n", "apiVersion: v1\nkind: List\nitems:\n"
 TWICE = [
     ("a workload", f"{WEB}{KEYS}        maxSkew: 2\n", [(15, 9)]),
-    ("a workload without constraints", "apiVersion: v1\nkind: Pod\nspec: {a: 1, a: 2}\n", [(3, 14)]),
-    ("constraints of another kind", f"{THING}a: {{topologySpreadConstraints: [1], a: 1, a: 2}}", [(3, 43)]),
-    ("the second item of a list", f"{LIST}- {{}}\n- {{apiVersion: v1, kind: Pod, a: 1, a: 2}}", [(5, 37)]),
+    ("labels", f"{WEB}{KEYS}".replace("labels: {app: web}", "labels: {app: web, app: db}"), [(8, 35)]),
+    ("a name", f"{WEB}{KEYS}".replace("{name: web, n", "{name: web, name: db, n"), [(3, 23)]),
+    ("tolerations", f"{WEB}{KEYS}      tolerations: [{{key: a, key: b}}]\n", [(15, 30)]),
+    ("a field above the constraints", f"{WEB}{KEYS}  template: {{spec: {{containers: []}}}}\n", [(15, 3)]),
+    ("constraints of another kind", f"{THING}topologySpreadConstraints: [1]\ntopologySpreadConstraints: []", [(4, 1)]),
+    ("in constraints of another kind", f"{THING}a: {{topologySpreadConstraints: [{{a: 1, a: 2}}]}}", [(3, 40)]),
+    ("the second item of a list", f"{LIST}- {{}}\n- {{apiVersion: v1, kind: Pod, kind: Pod}}", [(5, 31)]),
     ("a list of workloads itself", "apiVersion: v1\nkind: PodList\na: 1\na: 2\nitems: [{metadata: {}}]", [(4, 1)]),
     ("JSON", '{"apiVersion": "v1", "kind": "Pod", "kind": "Pod"}', [(1, 37)]),
 ]
@@ -254,6 +264,26 @@ def test_a_key_that_stands_twice_where_a_workload_is_concerned_is_a_problem(text
 
     assert (where, []) == ([(one.line, one.column) for one in found.problems], found.found)
     assert all(one.message.startswith("cannot be read: duplicate key") for one in found.problems)
+
+
+OF_NO_CONCERN = [
+    ("an image", f"{WEB}{KEYS}".replace("image: nginx", "image: nginx, image: redis"), (10, 46), ["empty-selector"]),
+    ("containers", f"{WEB}{KEYS}      containers: []\n", (15, 7), ["empty-selector"]),
+    ("the status", f"{WEB}{KEYS}status: {{a: 1, a: 2}}\n", (15, 16), ["empty-selector"]),
+    ("what an earlier value has", f"{WEB}{KEYS}status: {{a: {{b: 1, b: 2}}, a: []}}\n", (15, 20), ["empty-selector"]),
+    ("a workload without constraints", "apiVersion: v1\nkind: Pod\nspec: {a: 1, a: 2}\n", (3, 14), []),
+    ("another kind with constraints", f"{THING}a: {{topologySpreadConstraints: [1], a: 1, a: 2}}", (3, 43), []),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "rules"), [case[1:] for case in OF_NO_CONCERN], ids=[c[0] for c in OF_NO_CONCERN]
+)
+def test_a_key_that_stands_twice_where_no_rule_reads_is_noted_and_the_object_judged(text, where, rules):
+    found = judged(text)
+
+    assert ([], rules) == (found.problems, [located.finding.rule for located in found.found])
+    assert [where] == [(note.line, note.column) for note in found.notes if note.why == REPEATED_KEY]
 
 
 def test_a_workload_beside_an_object_with_a_key_that_stands_twice_is_judged():
@@ -268,10 +298,16 @@ def test_json_that_is_cut_off_is_a_problem_where_it_is_named():
     named = terms(named=frozenset({"a.json"}))
 
     assert 1 == len(judged(text, named, "a.json").problems)
-    assert [([], [UNREAD])] * 3 == [
+    assert [([], []), ([], [UNREAD]), ([], [])] == [
         (found.problems, [note.why for note in found.notes])
         for found in (judged(text, file="a.json"), judged(commented, named, "a.json"), judged(commented, file="b.json"))
     ]
+
+
+def test_what_cannot_be_read_and_is_no_manifest_is_noted_where_it_has_constraints():
+    found = judged("web:\n  topologySpreadConstraints: [\n", file="values.yaml")
+
+    assert ([], [UNREAD]) == (found.problems, [note.why for note in found.notes])
 
 
 def test_what_is_too_large_to_judge_is_a_problem():
@@ -584,3 +620,29 @@ def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():
 
     assert [] == shown(text, built(PatchedFields(), "kube-system"))
     assert ["12:7-19 empty-selector"] == shown(text, built(PatchedFields(), "shop"))
+
+
+CLUSTER = {"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "metadata": {"name": "db"}} | {
+    "spec": {FIELD: [constraint(labelSelector={"matchLabels": {"a": "b"}})]}
+}
+HARMLESS = json.dumps(workload("StatefulSet", honoring()))
+PATCH_OF_WEB = json.dumps(
+    {**workload("Deployment", constraint()), "spec": {"template": {"spec": {FIELD: [constraint()]}}}}
+)
+COUNTED = [
+    ("none", json.dumps(workload("Deployment")), (0, 0, 0)),
+    ("two", f"{HARMLESS}\n---\n{WEB}{KEYS}", (2, 2, 0)),
+    ("a patch", PATCH_OF_WEB, (1, 0, 1)),
+    ("a placeholder", f"{WEB}{KEYS}".replace("maxSkew: 1", "maxSkew: ${SKEW}"), (1, 0, 0)),
+    ("a template that is no YAML", f"{{{{ if x }}}}\n{WEB}{KEYS}", (1, 0, 0)),
+    ("a template without constraints", "{{ if x }}\nkind: Pod", (0, 0, 0)),
+    ("another kind", json.dumps({"apiVersion": "a/v1", "kind": "Thing", FIELD: [constraint()]}), (1, 0, 0)),
+    ("values", f"web:\n  {FIELD}: [{json.dumps(constraint())}]", (1, 0, 1)),
+    ("a custom resource", json.dumps(CLUSTER), (1, 0, 1)),
+    ("a system namespace", HARMLESS.replace('"shop"', '"kube-system"'), (0, 0, 0)),
+]
+
+
+@pytest.mark.parametrize(("text", "places"), [case[1:] for case in COUNTED], ids=[case[0] for case in COUNTED])
+def test_places_with_constraints_are_counted_by_how_much_of_them_is_judged(text, places):
+    assert places == judged(text, terms(policy=inputs.with_operators(built_in())), "values.yaml").places

@@ -52,6 +52,13 @@ def test_of_a_patch_a_field_that_it_lacks_does_not_hold():
     assert None is OpenFields(patch=True).holding(absent, OBJECT)
 
 
+def test_a_patch_breaks_what_it_is_merged_into_only_where_it_says_itself_that_it_is_hard():
+    breaks, patch = FINDING._replace(breaks=True), OpenFields(patch=True)
+    unsaid = {"spec": {"template": {"spec": {"topologySpreadConstraints": [{"topologyKey": "x"}]}}}}
+
+    assert ["error", "warning"] == [patch.holding(breaks, obj).severity for obj in (OBJECT, unsaid)]
+
+
 def test_a_placeholder_hides_its_field():
     (templated,) = OBJECT["spec"]["template"]["spec"]["topologySpreadConstraints"]
     obj = workload("Deployment", {**templated, "topologyKey": "${KEY}"})

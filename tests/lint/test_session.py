@@ -162,7 +162,11 @@ def test_entries_of_rules_that_did_not_run_and_of_files_that_cannot_be_read_are_
     [*first.judge(["a"])]
     first.write_baseline()
     off = terms().policy.with_severities({"misspelt-topology-key": Severity.IGNORE})
-    for by, text in ((terms(policy=off), WRONG), (terms(), "a: ["), (terms(unused=Severity.IGNORE), RIGHT)):
+    for by, text in (
+        (terms(policy=off), WRONG),
+        (terms(), "apiVersion: v1\nkind: ["),
+        (terms(unused=Severity.IGNORE), RIGHT),
+    ):
         (path / "a").write_text(text)
         run = session(listed(), by=by)
         [*run.judge(["a"])]

@@ -21,7 +21,7 @@ class Case(NamedTuple):
 
 def test_json_with_comments_is_no_business_of_kubernetes():
     assert [] == judged('{"a": 1, // x\n}', file="tsconfig.json").problems
-    assert 1 == len(judged('{"apiVersion": "v1", "x": [}', file="pod.json").problems)
+    assert 1 == len(judged('{"apiVersion": "v1", "kind": "Pod", "x": [}', file="pod.json").problems)
 
 
 VARIABLES = "maxSkew: '${A}', topologyKey: '${B}', whenUnsatisfiable: '${C}', minDomains: 2"
@@ -169,7 +169,7 @@ def test_what_a_policy_describes_is_no_patch():
     assert ["8:7-19 empty-selector"] == shown(text, terms(policy=policy(f"workloads: [{kinds}]")))
 
 
-@pytest.mark.parametrize("text", ["{{ .Values.x }}", "{% if x %}", "<% x %>", "${X}"])
+@pytest.mark.parametrize("text", ["{{ .Values.x }}", "{% if x %}", "<% x %>", "${X}", "%{ if x }"])
 def test_placeholders_are_seen(text):
     assert has_placeholders(f"a: {text}")
     assert not has_placeholders("a: {b: $x}")
@@ -183,29 +183,43 @@ def test_the_advice_fits_the_placeholder():
     ] == [advice_for_template(text) for text in ("a: {{ .x }}\nb: ${y}", "a: ${y}", "{% if x %}")]
 
 
-def test_a_syntax_error_matters_in_yaml_and_any_error_in_a_manifest():
+def test_a_syntax_error_matters_in_what_is_named_and_any_error_in_a_manifest():
     syntax, twice = SyntaxFault("x"), DocumentError("x")
+    cases = ("a: [", "a.yaml", syntax), ("a: [", "a.json", syntax), ("a: 1", "a.yaml", twice)
 
-    assert [True, False, False] == [
-        should_parse(text, file, error)
-        for text, file, error in (("a: [", "a.yaml", syntax), ("a: [", "a.json", syntax), ("a: 1", "a.yaml", twice))
-    ]
-    assert should_parse("apiVersion: v1\na: [", "a.json", twice)
+    assert [True, True, False] == [should_parse(*case, named=True) for case in cases]
+    assert [False, False, False] == [should_parse(*case) for case in cases]
+    assert not should_parse("a: [ // b", "a.json", syntax, named=True)
+    assert should_parse("apiVersion: v1\nkind: Pod\na: [", "a.json", twice)
 
 
 MANIFESTS = [
     '{"kind": "Pod", "apiVersion": "v1", "spec": {',
-    '{"metadata": {},"apiVersion":"v1", "x": [}',
+    '{"metadata": {},"apiVersion":"v1","kind" :"Pod", "x": [}',
     '{\n\n  "kind": "Pod",\n\t"apiVersion": "v1",\n',
+    'a: [\n---\nkind: Pod\n"apiVersion" : v1\n',
+    "%{ if x }\r\napiVersion: v1\r\nkind: Pod\r\n",
+]
+NO_MANIFESTS = [
     "- kind: Pod\n  apiVersion: v1\n  a: [",
-    "items: [{kind: Pod, 'apiVersion': v1, a: [}]",
+    "manifest: |\n  apiVersion: v1\n  kind: Pod\na: [",
+    "a: [{apiVersion: v1, kind: Pod",
+    "kind: pipeline\nsteps: [",
+    "apiVersion: v2\nname: [",
+    "# apiVersion: v1\n# kind: Pod\na: [",
 ]
 
 
 @pytest.mark.parametrize("text", MANIFESTS)
-def test_a_manifest_is_known_wherever_its_api_version_stands(text):
+def test_a_manifest_is_known_by_its_api_version_and_its_kind(text):
     assert should_parse(text, "a.json", SyntaxFault("x"))
     assert not should_parse(text.replace("apiVersion", "myapiVersion"), "a.json", SyntaxFault("x"))
+    assert not should_parse(text.replace("kind", "mankind"), "a.json", SyntaxFault("x"))
+
+
+@pytest.mark.parametrize("text", NO_MANIFESTS)
+def test_what_has_no_api_version_or_no_kind_at_its_top_is_no_manifest(text):
+    assert not should_parse(text, "a.yaml", SyntaxFault("x"))
 
 
 @pytest.mark.parametrize("part", ["\n", " ", ", ", "- ", "\n- ", "{\n", "apiVersion "])

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.support.lint import terms
+import json
+
+import pytest
+
+from tests.support.build import constraint, node, policy, snapshot, workload
+from tests.support.lint import judged, terms
+from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.admission.review import review
+from webhook.admission.terms import Terms
 from webhook.findings.finding import Severity
 from webhook.lint.declarations import NOTHING_AROUND, FileNeighbours
 from webhook.objects.references import ScaleTarget, Scaling
@@ -23,6 +31,62 @@ def test_the_policy_for_patches_is_made_once_for_all_files_that_stand_alone():
     whole = terms()
 
     assert whole.for_patches is whole.with_context(NOTHING_AROUND).for_patches
+
+
+MISSES = {"matchLabels": {"app": "x"}}
+BREAKING = [
+    ({"labelSelector": MISSES}, "selector-misses-own-pod", "error"),
+    ({"labelSelector": MISSES, "whenUnsatisfiable": "ScheduleAnyway"}, "selector-misses-own-pod", "warning"),
+    ({"topologyKey": "kubernetes.io/zone"}, "misspelt-topology-key", "error"),
+    ({"topologyKey": "kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}, "misspelt-topology-key", "warning"),
+    ({"topologyKey": "failure-domain.beta.kubernetes.io/zone"}, "misspelt-topology-key", "warning"),
+]
+
+
+@pytest.mark.parametrize(("fields", "rule", "severity"), BREAKING)
+def test_a_constraint_that_breaks_its_workload_is_an_error_to_lint_and_a_warning_to_the_webhook(fields, rule, severity):
+    obj = workload("StatefulSet", constraint(**fields))
+    by = terms()
+    request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=by.policy.kinds, namespace="")
+    decision = review(request, Terms(by.policy, by.snapshot, by.features))
+
+    assert [(rule, severity)] == [(each.finding.rule, each.finding.severity) for each in judged(json.dumps(obj)).found]
+    assert [(rule, "warning")] == [(finding.rule, finding.severity) for finding in decision.findings]
+    assert decision.allowed
+
+
+GIVEN = [
+    ("rules: {misspelt-topology-key: warning}", ["warning"]),
+    ("rules: {misspelt-topology-key: {severity: info}}", ["info"]),
+    ("rules: {misspelt-topology-key: {help: ask us}}", ["error"]),
+    ("rules: {misspelt-topology-key: ignore}", []),
+    ("rules: {soft-constraint: info}", ["error"]),
+]
+
+
+@pytest.mark.parametrize(("rules", "severities"), GIVEN)
+def test_a_severity_that_the_policy_gives_stays(rules, severities):
+    text = json.dumps(workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone")))
+    overridden = f"overrides: [{{name: a, podSelector: {{}}, {rules}}}]"
+
+    for by in (policy(rules), policy(overridden)):
+        assert severities == [each.finding.severity for each in judged(text, terms(policy=by)).found]
+
+
+def test_a_severity_that_the_command_line_gives_stays():
+    by = terms().policy.with_severities({"misspelt-topology-key": Severity.WARNING})
+    text = json.dumps(workload("StatefulSet", constraint(topologyKey="kubernetes.io/zone")))
+
+    assert ["warning"] == [each.finding.severity for each in judged(text, terms(policy=by)).found]
+
+
+def test_a_file_in_a_folder_of_tests_is_judged_in_the_cluster_of_that_folder():
+    cluster, made_up, deeper = (snapshot(node(name)) for name in "abc")
+    by = terms(snapshot=cluster, fixtures={"testdata": made_up, "testdata/x/vendor": deeper})
+    files = ("a.yaml", "fixtures/a.yaml", "testdata/a.yaml", "testdata/x/vendor/y/fixtures/a.yaml")
+
+    assert [cluster, cluster, made_up, deeper] == [by.for_file(file).snapshot for file in files]
+    assert by is by.for_file("a.yaml")
 
 
 def test_what_stands_around_a_file_is_seen_beside_the_cluster():

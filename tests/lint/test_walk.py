@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from webhook.lint.walk import find
+from webhook.lint.gitignore import parse_gitignore
+from webhook.lint.walk import find, root_of
 
 
 def found(*arguments):
@@ -43,6 +44,40 @@ def test_more_can_be_excluded(tree):
     tree("a.yaml", "test/b.yaml", "x/test/c.yaml")
 
     assert ["a.yaml"] == found(["."], ["test/"])
+
+
+def test_what_a_file_of_the_repository_excludes_is_relative_to_its_top_and_options_decide_after_it(tree):
+    path = tree("a.yaml", "x/a.yaml", "x/y/a.yaml")
+    excludes = [parse_gitignore("/x/y\n/a.yaml", str(path))]
+
+    assert ["x/a.yaml"] == found(["."], [], excludes)
+    assert ["x/a.yaml"] == found(["x"], [], excludes)
+    assert ["a.yaml", "x/a.yaml"] == found(["."], ["!/a.yaml"], excludes)
+
+
+ROOTS = [
+    ("repository/x/y", "repository"),
+    ("repository/x/a.yaml", "repository"),
+    ("repository/x/**/*.yaml", "repository"),
+    ("repository/nowhere/a.yaml", "repository"),
+    ("folder/x", "folder/x"),
+    ("folder/x/a.yaml", "folder/x"),
+    ("-", "."),
+    ("*.yaml", "."),
+]
+
+
+@pytest.mark.parametrize(("named", "expected"), ROOTS)
+def test_the_root_is_the_top_of_the_repository_or_else_the_folder(tree, named, expected):
+    path = tree("repository/.git/HEAD", "repository/x/a.yaml", "repository/x/y/a.yaml", "folder/x/a.yaml")
+
+    assert os.path.realpath(path / expected) == root_of(named)
+
+
+def test_the_configuration_is_no_manifest(tree):
+    tree("a.yaml", ".evenkeel.yaml")
+
+    assert ["a.yaml"] == found(["."])
 
 
 def test_patterns_on_the_command_line(tree):

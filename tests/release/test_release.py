@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from tests.release.build import PACKAGED, SBOM, SDIST, SUMS, WHEEL, build, build_python, copy_tracked
 from tests.release.lock import RUN, pins
 from tests.support import ROOT
-from tests.support.action import ACTION, run_step
+from tests.support.action import ACTION, OF_GITHUB, run_step
 from tests.support.serving import free_ports
 from webhook import __version__
 
@@ -146,5 +146,7 @@ def test_the_action_installs_what_is_locked_and_lints(tmp_path):
     assert 0 == done.returncode, done.stderr
     name, _, folder = output.read_text().strip().partition("=")
 
-    linted = run_step(last, {f"steps.install.outputs.{name}": folder}, {"paths": "docs/examples/reject.yaml"})
+    linted = run_step(
+        last, {f"steps.install.outputs.{name}": folder, **OF_GITHUB}, {"paths": "docs/examples/reject.yaml"}
+    )
     assert (1, True) == (linted.returncode, linted.stdout.startswith("::error file=docs/examples/reject.yaml"))

@@ -19,7 +19,7 @@ def everything():
     info = workload("Deployment", honoring(), name="api")
     files = {
         "a b,c%é.yaml": json.dumps(evil, indent=1),
-        "bad.yaml": "kind: [",
+        "bad.yaml": "apiVersion: v1\nkind: [",
         "crd.yaml": json.dumps(crd, indent=1),
         "info.yaml": json.dumps(info, indent=1),
         "t.yaml": "{{ x",

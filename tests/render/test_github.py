@@ -6,15 +6,19 @@ import json
 import re
 
 from tests.support.build import constraint, workload
-from tests.support.lint import summary
-from webhook.render.github import as_commands, command
+from tests.support.lint import MISSPELT, WEB, judged, summary
+from webhook.lint.results import LintSummary, Problem
+from webhook.render.github import as_commands
+from webhook.scheduler.constraint import HARD, SOFT
+
+ACTIONS = (HARD, SOFT)
 
 
 def test_github_commands_are_escaped(everything):
     lines = as_commands(everything).splitlines()
     first = next(line for line in lines if "malformed" in line)
 
-    assert 6 == len(lines)
+    assert 4 == len(lines)
     assert all(line.isprintable() for line in lines)
     assert first.startswith("::error file=a b%2Cc%25é.yaml,line=25,endLine=25,col=7,")
     assert "%3A%3Aerror" not in first.split("::")[2]
@@ -25,29 +29,17 @@ def test_a_github_command_names_no_file_for_standard_input():
     wrong = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
 
     assert as_commands(summary(**{"-": wrong})).startswith("::error title=empty-selector%3A StatefulSet shop/")
-    assert as_commands(summary(**{"-": "kind: ["})).startswith("::error title=evenkeel::cannot be read")
+    assert as_commands(summary(**{"-": "apiVersion: v1\nkind: ["})).startswith("::error title=evenkeel::cannot be read")
 
 
-def test_rules_that_were_skipped_for_one_reason_are_one_notice(skipping):
-    lines = as_commands(skipping).splitlines()
+def test_as_many_are_annotations_as_github_shows_the_gravest_and_the_others_are_lines():
+    wrong, milder = (judged(f"{WEB}{MISSPELT.format('')}".replace("DoNotSchedule", when)).found for when in ACTIONS)
+    lines = as_commands(LintSummary(problems=[Problem("p", 1, 1, "x")], found=[*milder * 8, *wrong * 3])).splitlines()
 
-    assert len({skipped.reason for skipped in skipping.skipped}) == len(lines)
-    assert all(re.match(r"::notice title=\d+ rules? skipped::[a-z-]+[,:]", line) for line in lines)
-    assert all(any(skipped.rule in line for line in lines) for skipped in skipping.skipped)
-
-
-def test_a_note_is_a_notice_at_its_place_and_many_are_one():
-    place, two = "file=a.yaml,line=1,col=1,", {"a.yaml": "{{ a", "b.yaml": "{{ b"}
-    many = {f"{i}.yaml": "{{ a" for i in range(4)}
-
-    assert f"::notice {place}title=evenkeel::template passed over; lint" in as_commands(summary(**two))
-    assert "::notice title=evenkeel::4 templates passed over: 0.yaml, 1.yaml," in as_commands(summary(**many))
-    assert [2, 1] == [len(as_commands(summary(**files)).splitlines()) for files in (two, many)]
+    assert ["::error"] * 4 + ["::warning"] * 6 == [line.split()[0] for line in lines[:10]]
+    assert ["a.yaml:13:9: misspelt-topology-key unless"] * 2 == [" ".join(line.split()[:3]) for line in lines[10:]]
 
 
-def test_nothing_is_no_command():
-    assert "" == as_commands(summary())
-
-
-def test_a_command_escapes_its_properties_and_its_message():
-    assert "::error file=a%3Ab%2Cc%25::50%25\\u000ab" == command("error", "50%\nb", file="a:b,c%")
+def test_notes_and_skipped_rules_are_no_annotations(skipping):
+    assert "" == as_commands(skipping)
+    assert "" == as_commands(summary(**{"a.yaml": "{{ a"}))

@@ -12,7 +12,9 @@ from webhook.render.lint_json import as_json
 
 def test_json():
     wrong = json.dumps(workload("StatefulSet", constraint(labelSelector={})), indent=1)
-    document = json.loads(as_json(summary(**{"a.yaml": wrong, "b.yaml": "kind: {{ x", "c.yaml": "kind: ["})))
+    document = json.loads(
+        as_json(summary(**{"a.yaml": wrong, "b.yaml": "kind: {{ x", "c.yaml": "apiVersion: v1\nkind: ["}))
+    )
 
     assert ["version", "summary", "findings", "problems", "notes", "skipped"] == list(document)
     assert {"files": 3, "objects": 1, "error": 1, "warning": 0, "problems": 1}.items() <= document["summary"].items()
@@ -32,7 +34,7 @@ def test_json():
         "fix": "write labelSelector: {matchLabels: {app: web}}",
         "fixable": True,
     } == document["findings"][0]
-    assert [("c.yaml", 2, 1)] == [(one["file"], one["line"], one["column"]) for one in document["problems"]]
+    assert [("c.yaml", 3, 1)] == [(one["file"], one["line"], one["column"]) for one in document["problems"]]
 
 
 def test_what_was_not_judged_and_what_was_skipped_is_there(everything, skipping):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.support.build import constraint, workload
 from tests.support.lint import KEYS, WEB, judged, summary
-from webhook.lint.results import JudgedFile, LintSummary, Located, Problem
+from webhook.findings.finding import Skipped
+from webhook.lint.results import JudgedFile, JudgedPlaces, LintSummary, Located, Problem
 from webhook.render import lint_text
 from webhook.render.lint_text import Style, notes
 
@@ -133,3 +135,22 @@ def test_a_note(fields, start):
 
 def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):
     assert 1 == sum(note.startswith("skipped ") for note in notes(skipping))
+
+
+def test_rules_that_were_skipped_are_no_note_where_all_is_well():
+    well = LintSummary(skipped=dict.fromkeys([Skipped("a", "b")]), places=JudgedPlaces(2, 2))
+
+    assert [] == [*notes(well)]
+    assert ["skipped a: b"] == [*notes(replace(well, places=JudgedPlaces(3, 2)))]
+
+
+PLACES = [
+    (JudgedPlaces(), []),
+    (JudgedPlaces(1, 1), ["judged 1 of 1 place in full"]),
+    (JudgedPlaces(449, 113, 164), ["judged 113 of 449 places in full, 164 without their labels"]),
+]
+
+
+@pytest.mark.parametrize(("places", "line"), PLACES)
+def test_how_much_was_judged(places, line):
+    assert line == [*lint_text.judged_places(LintSummary(places=places))]

@@ -8,7 +8,7 @@ from functools import cache
 import jsonschema
 import pytest
 
-from tests.support import DATA
+from tests.support import DATA, ROOT
 from tests.support.build import constraint, workload
 from tests.support.lint import summary
 from webhook.render.sarif import as_sarif
@@ -40,6 +40,18 @@ def test_sarif_is_valid_and_keeps_what_was_not_judged_apart(everything):
     assert (2, False) == (invocation["exitCode"], invocation["executionSuccessful"])
     assert ["error", "note", "note"] == [note["level"] for note in invocation["toolExecutionNotifications"]]
     assert "a%20b%2Cc%25%C3%A9.yaml" in as_sarif(everything, 2)
+
+
+def test_links_lead_to_headings_of_the_docs_and_there_are_none_where_these_are_not_known(everything):
+    docs = "https://example.com/docs"
+    (run,) = json.loads(as_sarif(everything, 2, docs))["runs"]
+    pages = {rule["id"]: rule["helpUri"].removeprefix(f"{docs}/").split("#") for rule in run["tool"]["driver"]["rules"]}
+
+    assert {*RULES, "unused-suppression"} == pages.keys()
+    for rule, (page, heading) in pages.items():
+        assert rule == heading
+        assert f"# {heading}\n" in (ROOT / "docs" / page).read_text("utf-8")
+    assert 'Uri": "http' not in as_sarif(everything, 2)
 
 
 def test_notes_that_are_alike_are_one_with_all_their_places():

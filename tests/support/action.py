@@ -10,6 +10,11 @@ import yaml
 
 from tests.support import ROOT
 
+OF_GITHUB = {
+    "github.server_url": "https://github.com",
+    "github.action_repository": "a/evenkeel",
+    "github.action_ref": "v1",
+}
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 
 

@@ -10,6 +10,8 @@ Reads YAML and JSON from files, folders (without what .gitignore excludes), patt
 
 A comment on a line, or on the line above, suppresses a rule there:  # evenkeel: ignore[rule-id]
 
+A file .evenkeel.yaml at the top of the git repository, or in the folder that is named, sets what options set.
+
 Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
 """
 
@@ -18,28 +20,40 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
+from webhook.lint.configuration import (
+    CONFIGURATION_NAME,
+    ConfigurationError,
+    LintConfiguration,
+    parse_configuration,
+)
 from webhook.lint.files import FileReader, WorkerDied, read_context, read_overlays
+from webhook.lint.gitignore import Ignore, parse_gitignore
 from webhook.lint.notes import many
 from webhook.lint.results import LintSummary
 from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
-from webhook.lint.walk import STANDARD_INPUT, NotFound, find
+from webhook.lint.walk import STANDARD_INPUT, NotFound, find, root_of
 from webhook.loading import inputs, progress
 from webhook.loading.processes import cpus
 from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import SYSTEM_NAMESPACES
-from webhook.policy.policy import PolicyError
-from webhook.render import github, lint_json, lint_text
+from webhook.objects.reading import brief
+from webhook.policy.policy import Policy, PolicyError
+from webhook.render import github, lint_json, lint_markdown, lint_text
 from webhook.render.catalogue import suggestion
 from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
-FORMATS = ("text", "json", "sarif", "github", "junit")
+FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
+DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
 SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
 
 
@@ -55,6 +69,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=FORMATS,
         default="text",
         help=f"{', '.join(FORMATS)} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print findings and problems alone, without notes and totals",
     )
     parser.add_argument("--fix", action="store_true", help="repair findings that have exactly one fix, in the files")
     parser.add_argument(
@@ -109,9 +129,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     _check(args)
-    files, missing = _files(args)
+    configured = _configured(args.paths)
+    files, missing = _files(args, configured)
     reader, baseline = FileReader(), _baseline(args)
-    terms = _terms(args, files, reader)
+    terms = _terms(args, configured, files, reader)
     session = Session(
         terms,
         reader,
@@ -149,30 +170,72 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--fix: standard input cannot be repaired; give files, or --diff, too, to see the repair")
 
 
-def _files(args: argparse.Namespace) -> tuple[list[str], list[NotFound]]:
+class _Configured(NamedTuple):
+    """The configuration of the repository, and the name of its file, "" if there is none."""
+
+    file: str = ""
+    says: LintConfiguration = LintConfiguration()
+
+    @property
+    def excluding(self) -> list[Ignore]:
+        folder = os.path.dirname(os.path.realpath(self.file))
+        return [parse_gitignore("\n".join(self.says.excludes), folder)] if self.says.excludes else []
+
+    @property
+    def policy(self) -> Path | None:
+        """The path of its policy, None if it names none.  UsageError if there is no such file."""
+        if not self.says.policy:
+            return None
+        path = Path(self.file).parent / self.says.policy
+        if not path.is_file():
+            value = f"policy: found {brief(self.says.policy)}"
+            raise UsageError(f"{self.file}: {value}, wanted a file; its path begins at the folder of this file")
+        return path
+
+
+def _configured(paths: Sequence[str]) -> _Configured:
+    """Return the configuration for the paths; UsageError if they have several, or it cannot be used."""
+    candidates = (os.path.join(root_of(path), CONFIGURATION_NAME) for path in paths)
+    files = [os.path.relpath(file) for file in dict.fromkeys(candidates) if os.path.isfile(file)]
+    if len(files) > 1:
+        raise UsageError(f"found {' and '.join(files)}, wanted one; lint them apart")
+    if not files:
+        return _Configured()
+    (file,) = files
+    try:
+        return _Configured(file, parse_configuration(inputs.text(Path(file))))
+    except ConfigurationError as error:
+        raise UsageError("\n".join(f"{file}: {cause}" for cause in error.causes)) from error
+
+
+def _files(args: argparse.Namespace, configured: _Configured) -> tuple[list[str], list[NotFound]]:
     """Return the files to judge, and the paths that were not found.  UsageError if there is no file at all."""
-    files, missing = find(args.paths, args.exclude)
+    files, missing = find(args.paths, args.exclude, configured.excluding)
     if missing and not files:
         raise UsageError("\n".join(map(str, missing)))
     return files, missing
 
 
-def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> LintTerms:
+def _terms(args: argparse.Namespace, configured: _Configured, files: list[str], reader: FileReader) -> LintTerms:
     severities = dict(map(_severity, args.rule))
-    unused = severities.pop(UNUSED_SUPPRESSION, Severity.WARNING)
+    in_file = dict(configured.says.rules)
+    unused = in_file.pop(UNUSED_SUPPRESSION, Severity.WARNING)
+    unused = severities.pop(UNUSED_SUPPRESSION, unused)
     source = inputs.source(args)
     features = inputs.features(args.kubernetes_version, source)
-    try:
-        policy = inputs.with_operators(inputs.policy_of_today(args.policy, features)).with_severities(severities)
-    except PolicyError as error:
-        raise UsageError("\n".join(f"--rule: {cause}" for cause in error.causes)) from error
-    context = read_context(files, reader)
+    policy = inputs.with_operators(inputs.policy_of_today(args.policy or configured.policy, features))
+    if args.policy:
+        in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
+    policy = _with_severities(policy, in_file, f"{configured.file}: rules.")
+    policy = _with_severities(policy, severities, "--rule: ")
+    cluster = inputs.cluster(source, features, policy.watch_pods)
+    snapshots = {folder: context.snapshot(cluster) for folder, context in read_context(files, reader).items()}
     patches, built = read_overlays(files, reader)
     return LintTerms(
         policy,
-        context.snapshot(inputs.cluster(source, features, policy.watch_pods)),
+        snapshots.pop(""),
         features,
-        labels=inputs.namespace_labels(args),
+        labels={**configured.says.namespaces, **inputs.namespace_labels(args)},
         foresees=True,
         namespace=args.namespace,
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
@@ -180,7 +243,16 @@ def _terms(args: argparse.Namespace, files: list[str], reader: FileReader) -> Li
         patches=patches,
         built=built,
         named=frozenset(map(os.path.normpath, args.paths)),
+        fixtures=snapshots,
     )
+
+
+def _with_severities(policy: Policy, severities: Mapping[str, Severity], said_by: str) -> Policy:
+    """Return a policy with other severities; UsageError if a rule cannot have its own."""
+    try:
+        return policy.with_severities(severities)
+    except PolicyError as error:
+        raise UsageError("\n".join(f"{said_by}{cause}" for cause in error.causes)) from error
 
 
 def _severity(text: str) -> tuple[str, Severity]:
@@ -219,12 +291,18 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
 
 
 def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: FileOutcome) -> None:
-    """Print the repair of a file as a diff and, in format text, its findings; other formats are printed at the end."""
+    """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
     judged, rewrite = outcome.judged, outcome.rewrite
     if args.diff and rewrite is not None:
         diff = as_diff(judged.file, rewrite.old, rewrite.new)
         print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
-    if args.output == "text" and not args.write_baseline and (text := lint_text.file(judged, style)):
+    if args.write_baseline or args.output not in ("text", "concise"):
+        return
+    if (
+        text := lint_text.file(judged, style)
+        if args.output == "text"
+        else lint_text.concise(judged.problems, judged.found)
+    ):
         print(text)
 
 
@@ -238,21 +316,43 @@ def _print_summary(
     args: argparse.Namespace, style: lint_text.Style, session: Session, files: list[str], code: int
 ) -> None:
     summary = session.summary
-    if args.output == "text":
-        print(lint_text.summary(summary, style, 0 if args.fix else session.repairable))
+    if args.output in ("text", "concise"):
+        if not args.quiet:
+            said = sys.stdout if args.output == "text" else sys.stderr
+            print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
+            _print_notes(summary)
     elif args.output == "json":
         print(lint_json.as_json(summary))
     elif args.output == "sarif":
         from webhook.render import sarif
 
-        print(sarif.as_sarif(summary, code))
+        print(sarif.as_sarif(summary, code, os.environ.get(DOCS, "").rstrip("/")))
     elif args.output == "github":
         if commands := github.as_commands(summary):
             print(commands)
+        if not _is_summed_up(summary) and not args.quiet:
+            _print_notes(summary)
+    elif args.output == "markdown":
+        print(lint_markdown.as_markdown(summary))
     else:
         from webhook.render import junit
 
         print(junit.as_xml(summary, files))
+
+
+def _print_notes(summary: LintSummary) -> None:
+    for note in lint_text.notes(summary):
+        print(f"note: {note}", file=sys.stderr)
+
+
+def _is_summed_up(summary: LintSummary) -> bool:
+    """Add the results to the summary of the step on GitHub, and return whether there is one and it can be written."""
+    try:
+        with open(os.environ.get(STEP_SUMMARY, ""), "a", encoding="utf-8") as file:
+            file.write(f"{lint_markdown.as_markdown(summary)}\n")
+    except OSError:
+        return False
+    return True
 
 
 def _coloured() -> bool:

@@ -38,6 +38,7 @@ from webhook.manifests.configurations import (
 )
 from webhook.manifests.rbac import VIEWER, rbac, viewer
 from webhook.manifests.skip_label import skip_label_policy
+from webhook.objects.labels import DNS_LABEL
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import Policy
 
@@ -165,7 +166,7 @@ def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
 def _excluded(args: argparse.Namespace) -> tuple[str, ...]:
     """Return the namespaces of which nothing is sent; UsageError if a name is none."""
     for name in args.exclude_namespace:
-        if not inputs.DNS_LABEL.fullmatch(name):
+        if not DNS_LABEL.fullmatch(name):
             raise UsageError(f"{EXCLUDE_NAMESPACE}: found {json.dumps(name)}, wanted the name of a namespace")
     refuses = FAIL in (args.failure_policy, args.failure_policy_enforced)
     return (*args.exclude_namespace, *(NEEDED_NAMESPACES if refuses else ()))

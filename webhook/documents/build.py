@@ -102,7 +102,7 @@ class _Builder:
         error = error_at(event.start_mark, f'duplicate key "{key[:100]}"')
         if self.repeated is None or len(self.repeated) >= MOST_REPEATED:
             raise error
-        self.repeated.append(Repeated(self.number, self._path(), error))
+        self.repeated.append(Repeated(self.number, (*self._path(), key), error))
 
     def _path(self) -> FieldPath:
         """Return the path of the object or array that is open."""

@@ -67,7 +67,7 @@ class SyntaxFault(DocumentError):
 
 class Repeated(NamedTuple):
     """
-    A key that stands twice in the object at `path` of a document; of the two values kubectl keeps the second.
+    A key that stands twice, at `path` of a document; of its two values kubectl keeps the second.
 
     `document` counts those that are not empty, from 0; it is None, and `path` empty, where only the text is known.
     """

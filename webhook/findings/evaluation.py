@@ -205,6 +205,7 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> 
         idle=cause.idle,
         help=setting.help,
         notice=setting.notice,
+        breaks=cause.breaks and not setting.given,
     )
 
 

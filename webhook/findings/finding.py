@@ -39,6 +39,7 @@ class Cause(NamedTuple):
     `said_by_api_server` marks what kube-apiserver itself warns of in objects of built-in kinds.
     `alone`: the constraints should not be there at all, so what else is wrong with them does not matter.
     `idle` says why the constraint at the path does nothing, "" if that is not the cause.
+    `breaks`: the hard constraint spreads nothing, or lets no Pod be placed.
     """
 
     path: FieldPath
@@ -52,6 +53,7 @@ class Cause(NamedTuple):
     said_by_api_server: bool = False
     alone: bool = False
     idle: str = ""
+    breaks: bool = False
 
 
 class Finding(NamedTuple):
@@ -60,7 +62,8 @@ class Finding(NamedTuple):
 
     `said_by_api_server`: kube-apiserver warns of this object in the same review, so a warning would say it twice.
     `rejected_by_api_server`: the API server rejects the object, or the Pods made from it.  `help` is what the policy
-    says to it, and `notice` from when on the rule denies, and whom to ask.
+    says to it, and `notice` from when on the rule denies, and whom to ask.  `breaks` is the cause's, where no policy
+    gives the rule a severity: lint then makes it an error.
     """
 
     rule: str
@@ -79,6 +82,7 @@ class Finding(NamedTuple):
     idle: str = ""
     help: str = ""
     notice: str = ""
+    breaks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,8 @@ class RuleSetting:
     What a policy sets for one rule; `parameters` include the defaults of what it does not set.
 
     `help` is the platform team's own word on it, and `notice` what it says of the day from which the rule denies.
-    Neither changes what is found: settings that differ in no more are equal.
+    `given` says whether the severity is the policy's, and not the rule's own.  None of these changes what is found:
+    settings that differ in no more are equal.
     """
 
     severity: Severity
@@ -101,6 +102,7 @@ class RuleSetting:
     parameters: Mapping[str, object] = field(default_factory=dict)
     help: str = field(default="", compare=False)
     notice: str = field(default="", compare=False)
+    given: bool = field(default=False, compare=False)
 
 
 RuleSettings = Mapping[str, RuleSetting]

@@ -19,6 +19,7 @@ from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.lint.declarations import NOTHING_STATED, FileNeighbours, packed
+from webhook.lint.fixtures import fixture_folders
 from webhook.lint.judgement import judge, unread
 from webhook.lint.kustomization import Built
 from webhook.lint.other_files import OtherFiles
@@ -82,17 +83,24 @@ def _standard_input() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def read_context(files: Iterable[str], reader: FileReader) -> Context:
-    """Return the namespaces and nodes in the files."""
-    context = Context()
+def read_context(files: Iterable[str], reader: FileReader) -> Mapping[str, Context]:
+    """
+    Return the namespaces and nodes in the files: by "" those for all files, and by each of the `fixture_folders` that
+    has any those for the files in it, which are also those of the folders above.
+    """
+    objects: dict[str, list[Mapping[str, object]]] = {"": []}
     for file in files:
         try:
             content = reader.content(file)
         except OSError:
             continue
         if (named := encoding(content)) != "utf-8" or may_hold_context(content):
-            context.objects += context_objects(content.decode(named, "replace"))
-    return context
+            folder = next(reversed(fixture_folders(file)), "")
+            objects.setdefault(folder, []).extend(context_objects(content.decode(named, "replace")))
+    return {
+        folder: Context([obj for above in ("", *fixture_folders(f"{folder}/")) for obj in objects.get(above, ())])
+        for folder in objects
+    }
 
 
 def read_overlays(files: Iterable[str], reader: FileReader) -> tuple[frozenset[str], Mapping[str, Built]]:
@@ -123,7 +131,7 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}", lasting=False))
     elif should_parse(text.latin1, file, SyntaxFault(text.reason), file in terms.named):
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}"))
-    else:
+    elif file in terms.named:
         judged.notes.append(unread(file, 1, 1, text.reason))
     return judged
 

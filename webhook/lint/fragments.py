@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from webhook.admission.request import VALIDATE, AdmissionRequest
-from webhook.admission.review import review
+from webhook.admission.review import WorkloadJudge, review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
 from webhook.lint.open_fields import OpenFields
@@ -138,10 +138,12 @@ def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
                 left.append((at, member))
 
 
-def findings_on(fragment: Fragment, terms: Terms, unsettled: OpenFields) -> Iterator[tuple[Finding, Finding]]:
+def findings_on(
+    fragment: Fragment, terms: Terms, unsettled: OpenFields, judging: WorkloadJudge
+) -> Iterator[tuple[Finding, Finding]]:
     """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
-    for finding in review(request._replace(workloads=(fragment.workload,)), terms).findings:
+    for finding in review(request._replace(workloads=(fragment.workload,)), terms, judging).findings:
         held = unsettled.holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):
             yield held, held._replace(path=fragment.placed(held.path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
 from webhook.admission.decision import Decision, Outcome
@@ -37,7 +38,7 @@ from webhook.lint.notes import (
 )
 from webhook.lint.open_fields import OpenFields
 from webhook.lint.patched_fields import ANY_LABELS, NO_PATCH
-from webhook.lint.results import Address, JudgedFile, Located, Problem
+from webhook.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.templates import (
     advice_for_kind,
@@ -45,14 +46,16 @@ from webhook.lint.templates import (
     carries_texts,
     is_patch,
     is_unrendered,
+    looks_like_a_manifest,
     should_parse,
 )
 from webhook.lint.terms import LintTerms
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler
-from webhook.objects.fields import FieldPath, as_mapping, path_text, with_value
+from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at, with_value
 from webhook.objects.kinds import FIELD, Kind, find_kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload, scaling_of
+from webhook.scheduler.incoming import PLACING
 
 NEVER_SENT = "none is sent to the webhook; --include-system judges them"
 BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
@@ -65,6 +68,7 @@ def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None 
 
     `around` is what stands around them; without it only what stands in `text` itself does.
     """
+    terms = terms.for_file(file)
     judged = _File(file, text, terms.with_context(around or NOTHING_AROUND)).judged()
     if around is None and (own := within(judged.states)):
         return _File(file, text, terms.with_context(own)).judged()
@@ -113,6 +117,14 @@ class _File:
             self._lines = NumberedLines(self.text)
         return self._lines
 
+    @property
+    def _is_named(self) -> bool:
+        return self.result.file in self.terms.named
+
+    @cached_property
+    def _is_manifest(self) -> bool:
+        return looks_like_a_manifest(self.text)
+
     def judged(self) -> JudgedFile:
         for chunk in chunks(self.text):
             repeated = list[Repeated]()
@@ -131,9 +143,9 @@ class _File:
         file, (line, column) = self.result.file, self._where(chunk, error)
         if chunk.has_placeholders:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
-        elif not chunk.within and should_parse(chunk.text, file, error, file in self.terms.named):
+        elif not chunk.within and (self._is_manifest or should_parse(chunk.text, file, error, self._is_named)):
             self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
-        else:
+        elif chunk.within or self._is_named or chunk.may_have_constraints:
             self.result.notes.append(unread(file, line, column, error.message))
 
     def _where(self, chunk: Chunk, error: DocumentError) -> tuple[int, int]:
@@ -159,7 +171,7 @@ class _File:
                 else:
                     self.result.objects += not chunk.within
                     twice = [repetition for repetition in repeated if _concerns(repetition, number, path)]
-                    if twice and not self._may_be_judged(chunk, obj, twice):
+                    if twice and not self._may_be_judged(chunk, obj, path, twice):
                         continue
                     if not carries_texts(str(obj["kind"])) or find_kinds(obj, self.terms.policy.kinds):
                         unlocated += (replace(part, document=number, path=path) for part in self._object(obj, chunk))
@@ -211,39 +223,64 @@ class _File:
             self._note(chunk, VALUES, "values", "judged in part", advice)
         elif fragments and not fragments[0].values:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+        self._count(len(fragments), without_labels=len(fragments))
         for fragment in fragments:
             # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
             of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
             touched = self._built.touched(*of) | self._built.open_labels
             unsettled = OpenFields(patch=True, touched=touched, template=chunk.has_placeholders)
-            for finding, placed in findings_on(fragment, self.terms, unsettled):
+            for finding, placed in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
+
+    def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
+        self.result.places = self.result.places.and_also(JudgedPlaces(total, in_full, without_labels))
 
     def _note(self, chunk: Chunk, why: str, what: str, done: str, advice: str) -> None:
         line, column = self.lines.position(chunk.place(chunk.begin, chunk.begin)[0])
+        passed_over = why == UNRENDERED_TEMPLATE and done == "passed over" and chunk.may_have_constraints
+        if passed_over or why == KIND_NOT_JUDGED:
+            self._count(1)
         self._passed_over += why in (UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, SYSTEM_NAMESPACE)
         self.result.notes.append(Note(self.result.file, line, column, why, what, done, advice))
 
-    def _may_be_judged(self, chunk: Chunk, obj: Mapping[str, object], twice: Sequence[Repeated]) -> bool:
+    def _may_be_judged(
+        self, chunk: Chunk, obj: Mapping[str, object], path: FieldPath, twice: Sequence[Repeated]
+    ) -> bool:
         """
-        Return whether an object with repeated keys may be judged, and note them once in each file.
+        Return whether the object at `path` of its document, with repeated keys, may be judged.
 
-        It may not if its kind is judged or it mentions constraints: then each repeated key is a problem.  A template
-        that is not rendered is noted, and not judged either.
+        It may not if a rule reads such a key: then each of these is a problem.  Those that no rule reads are noted once
+        in each file.  A template that is not rendered is noted, and not judged either.
         """
         if chunk.has_placeholders:
             self._note(chunk, UNRENDERED_TEMPLATE, "template", "passed over", advice_for_template(chunk.text))
             return False
-        matters = bool(find_kinds(obj, self.terms.policy.kinds)) or mentions_constraints(obj)
-        for error in (repetition.error for repetition in twice):
+        problems = len(self.result.problems)
+        for repetition in twice:
+            error = repetition.error
             file, (line, column) = self.result.file, self._where(chunk, error)
-            if matters:
+            if self._is_read(repetition, obj, path):
                 self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
             elif not self._noted_repeated:
                 self._noted_repeated = True
                 done, advice = "read by its last value, as kubectl reads it", "write the key once"
                 self.result.notes.append(Note(file, line, column, REPEATED_KEY, error.message, done, advice))
-        return not matters
+        return len(self.result.problems) == problems
+
+    def _is_read(self, repeated: Repeated, obj: Mapping[str, object], path: FieldPath) -> bool:
+        """Return whether a rule reads a key of the object at `path`, or one above it: without it, there is another."""
+        kinds, inside = find_kinds(obj, self.terms.policy.kinds), repeated.path[len(path) :]
+        if not inside:
+            return bool(kinds) or mentions_constraints(obj)
+        (*above, key), members = inside, value_at(obj, inside[:-1])
+        if not isinstance(members, dict) or key not in members:  # It was in a value that another has replaced.
+            return False
+        if not kinds:
+            return FIELD in inside or mentions_constraints({"value": members[key]})
+        if any(workload.path[: len(inside)] == inside for workload in _request(obj, self.terms).workloads):
+            return True
+        without = with_value(obj, tuple(above), {name: value for name, value in members.items() if name != key})
+        return _what_rules_read(obj, self.terms) != _what_rules_read(as_mapping(without), self.terms)
 
     def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
         """Yield the findings on one object; add its notes, problems and suppressed findings to the result."""
@@ -268,6 +305,9 @@ class _File:
         if unsettled.labels_unknown:
             terms = terms.for_patches
             requests = [request := _request(obj, terms)]
+        for workload in filter(lambda workload: workload.has_constraints, workloads):
+            unlabelled = unsettled.labels_unknown or not workload.labels_known
+            self._count(1, unsettled.nothing and not unlabelled and len(requests) == 1, unlabelled)
         self._note_other_places(obj, chunk, kinds[0], workloads)
         decision = _decision(requests, unsettled, terms)
         if self._built.labels and not unsettled.labels_unknown:
@@ -489,9 +529,21 @@ def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:
 
 
 def _concerns(repeated: Repeated, document: int, path: FieldPath) -> bool:
-    """Return whether the key stands in the object at `path`, or above it."""
-    common = min(len(path), len(repeated.path))
-    return repeated.document in (None, document) and repeated.path[:common] == path[:common]
+    """Return whether the key stands in the object at `path`, or in one above it."""
+    holder = repeated.path[:-1]
+    common = min(len(path), len(holder))
+    return repeated.document in (None, document) and holder[:common] == path[:common]
+
+
+def _what_rules_read(obj: Mapping[str, object], terms: LintTerms) -> object:
+    """Return all of an object of a judged kind that a finding may rest on, to be compared."""
+    workloads = _request(obj, terms).workloads
+    placing = [{name: (workload.pod_spec or {}).get(name) for name in PLACING} for workload in workloads]
+    return (
+        workloads,
+        placing,
+        [(workload.spec.get("replicas"), workload.spec.get("strategy")) for workload in workloads],
+    )
 
 
 def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:

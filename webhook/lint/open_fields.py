@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from webhook.findings.finding import Finding
+from webhook.findings.finding import Finding, Severity
 from webhook.lint.patched_fields import NO_PATCH, PatchedFields, holds_although, left_open
 from webhook.lint.templates import completed, holds_for_patch, holds_unrendered, rendered_part
+from webhook.objects.fields import value_at
 from webhook.objects.workload import Workload
+from webhook.scheduler.constraint import HARD
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,15 @@ class OpenFields:
         holds = holds_although(self.touched, finding, obj) and (not self.patch or holds_for_patch(finding, obj))
         if not holds or (self.template and not holds_unrendered(finding, obj)):
             return None
+        if self.patch and finding.breaks and not _is_written_hard(finding, obj):
+            finding = finding._replace(severity=Severity.WARNING)
         fits = not self.labels_unknown and self.touched.constraints == frozenset()
         return finding if fits else finding._replace(edit=None)
+
+
+def _is_written_hard(finding: Finding, obj: Mapping[str, object]) -> bool:
+    """Return whether the constraint that a finding is on says itself that it is hard."""
+    return value_at(obj, (*finding.path[:-1], "whenUnsatisfiable")) == HARD
 
 
 SETTLED = OpenFields()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from webhook.findings.finding import Finding, Severity, Skipped
 from webhook.lint.declarations import NOTHING_STATED, Declarations
@@ -71,6 +72,21 @@ class Problem:
         return f"{PROBLEM}\n{self.message}"
 
 
+class JudgedPlaces(NamedTuple):
+    """How many places have constraints, how many of them were judged in full, and how many without their labels."""
+
+    total: int = 0
+    in_full: int = 0
+    without_labels: int = 0
+
+    def and_also(self, other: JudgedPlaces) -> JudgedPlaces:
+        """Return the sum of both."""
+        return JudgedPlaces(*map(sum, zip(self, other, strict=True)))
+
+
+NO_PLACES = JudgedPlaces()
+
+
 @dataclass(slots=True)
 class JudgedFile:
     """The result of one file, and what it `states` for others."""
@@ -83,6 +99,7 @@ class JudgedFile:
     skipped: dict[Skipped, None] = field(default_factory=dict)
     suppressed: int = 0
     notes: list[Note] = field(default_factory=list)
+    places: JudgedPlaces = NO_PLACES
     states: Declarations = NOTHING_STATED
 
 
@@ -99,6 +116,7 @@ class LintSummary:
     accepted: int = 0
     repaired: int = 0
     notes: list[Note] = field(default_factory=list)
+    places: JudgedPlaces = NO_PLACES
 
     def add(self, judged: JudgedFile, files: int = 1) -> None:
         """Add a result; `files` is the number of manifests that it counts as."""
@@ -109,6 +127,7 @@ class LintSummary:
         self.skipped |= judged.skipped
         self.suppressed += judged.suppressed
         self.notes += judged.notes
+        self.places = self.places.and_also(judged.places)
 
     def noted(self, why: str) -> Counter[str]:
         """Return how many notes there are for a reason, by what they name."""

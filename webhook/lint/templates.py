@@ -13,8 +13,12 @@ from webhook.objects.kinds import FIELD, Kind, Kinds
 from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
 
-_MARKS = ("{{", "{%", "<%", "${")
-_LOOKS_LIKE_AN_OBJECT = re.compile(r"""(?:^|[{,])[ \t-]*["']?apiVersion["']?\s*:""", re.MULTILINE)  # linear
+_MARKS = ("{{", "{%", "<%", "${", "%{")
+_KEY_OF_LINE = r"""["']?{}["']?[ \t]*:"""
+_IN_LINES = [re.compile(f"^{_KEY_OF_LINE.format(name)}", re.MULTILINE) for name in ("apiVersion", "kind")]
+_IN_BRACES = [
+    re.compile(rf"(?:^|[{{,])[ \t]*{_KEY_OF_LINE.format(name)}", re.MULTILINE) for name in ("apiVersion", "kind")
+]
 _SLASH_COMMENT = re.compile(r"(?:^|[\s,\[{])/[/*]")  # of JSON with comments
 _RENDERED = frozenset({"HelmRelease", "HelmChart", "HelmChartConfig", "Application", "ApplicationSet"})
 _CARRIERS = _RENDERED | {"Kustomization", "Component"}
@@ -37,18 +41,23 @@ def has_placeholders(text: str) -> bool:
     return any(mark in text for mark in _MARKS)
 
 
+def looks_like_a_manifest(text: str) -> bool:
+    """Return whether `text`, which need not be valid, has both apiVersion and kind at its top; in braces, anywhere."""
+    keys = _IN_BRACES if text.lstrip("\ufeff \t\r\n").startswith("{") else _IN_LINES
+    return all(key.search(text) for key in keys)
+
+
 def should_parse(text: str, file: str, error: DocumentError, named: bool = False) -> bool:
     """
-    Return whether to report that `text` cannot be read: it looks like a manifest, or is a YAML file with a syntax
-    error.
+    Return whether to report that `text` cannot be read: it looks like a manifest, or its file was `named` on the
+    command line and has a syntax error.
 
-    So is JSON that was `named` on the command line; JSON with comments, a tool's configuration, is no manifest.
+    JSON with comments, a tool's configuration, is no manifest although it is named.
     """
-    if _LOOKS_LIKE_AN_OBJECT.search(text):
+    if looks_like_a_manifest(text):
         return True
-    return isinstance(error, SyntaxFault) and (
-        not file.endswith(".json") or (named and not _SLASH_COMMENT.search(text))
-    )
+    is_configuration = file.endswith(".json") and _SLASH_COMMENT.search(text)
+    return named and isinstance(error, SyntaxFault) and not is_configuration
 
 
 def advice_for_template(text: str) -> str:

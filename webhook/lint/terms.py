@@ -9,12 +9,17 @@ from functools import cached_property, partial
 from webhook.admission.review import WorkloadJudge
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all
-from webhook.findings.finding import Severity
+from webhook.findings.finding import Evaluation, Severity
 from webhook.findings.neighbours import Neighbours
+from webhook.findings.rule import RuleSettings
 from webhook.lint.declarations import FileNeighbours
+from webhook.lint.fixtures import fixture_folders
 from webhook.lint.kustomization import Built
 from webhook.lint.templates import for_patches
 from webhook.objects.references import ScaleTarget, Scaling
+from webhook.objects.workload import Workload
+from webhook.scheduler.features import Features
+from webhook.scheduler.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,7 @@ class LintTerms(Terms):
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
     patches, and `built` is what they make of the objects in other files.  `named` are the files that the command line
     names.  `others` are the other workloads of the input, and `scalings` what the autoscalers in it give workloads: the
-    webhook knows of neither.
+    webhook knows of neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.
     """
 
     namespace: str = "default"
@@ -37,17 +42,36 @@ class LintTerms(Terms):
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
+    fixtures: Mapping[str, Snapshot | None] = field(default_factory=dict)
 
     @cached_property
     def judging(self) -> WorkloadJudge:
         """The function that runs the rules on a workload, with its neighbours in other files."""
-        return partial(find_all, others=self.others)
+        return partial(_judge, others=self.others)
 
     def with_context(self, around: FileNeighbours) -> LintTerms:
         """Add the workloads and autoscalers of other files."""
         return replace(self, others=Neighbours(around.others), scalings=around.scalings) if around else self
 
+    def for_file(self, file: str) -> LintTerms:
+        """Return those for a file: in a folder of tests, with the cluster of that folder."""
+        folders = [folder for folder in fixture_folders(file) if folder in self.fixtures] if self.fixtures else []
+        return replace(self, snapshot=self.fixtures[folders[-1]]) if folders else self
+
     @cached_property
     def for_patches(self) -> LintTerms:
         """The same for a patch: the labels of its Pods are not known."""
         return replace(self, policy=for_patches(self.policy))
+
+
+def _judge(
+    workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features, others: Neighbours
+) -> Evaluation:
+    """Return what the rules find; what breaks the workload is an error, unless the policy gives the rule a severity."""
+    evaluation = find_all(workload, settings, snapshot, features, others)
+    if not any(finding.breaks for finding in evaluation.findings):
+        return evaluation
+    graver = [
+        finding._replace(severity=Severity.ERROR) if finding.breaks else finding for finding in evaluation.findings
+    ]
+    return replace(evaluation, findings=tuple(graver))

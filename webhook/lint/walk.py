@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 
+from webhook.lint.configuration import CONFIGURATION_NAME
 from webhook.lint.gitignore import Ignore, ignored, parse_gitignore
 
 MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
@@ -24,55 +25,78 @@ class NotFound:
         return f"{self.path}: {self.reason}"
 
 
-def find(paths: Iterable[str], excluded: Sequence[str] = ()) -> tuple[list[str], list[NotFound]]:
+def root_of(path: str) -> str:
+    """
+    Return the top of the git repository that a file, a folder or the first folders of a pattern are in; outside of a
+    repository their folder itself, and for standard input the one where the command is run.
+    """
+    folder = os.curdir if path == STANDARD_INPUT else path
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder) or os.curdir
+    absolute = os.path.realpath(folder)
+    return (_up_to_the_top(absolute) or [absolute])[-1]
+
+
+def find(
+    paths: Iterable[str], excluded: Sequence[str] = (), ignores: Sequence[Ignore] = ()
+) -> tuple[list[str], list[NotFound]]:
     """
     Return the files that `paths` name, each once, in the given order, and what cannot be found; a folder's files are
     sorted.
 
-    In folders, files that .gitignore or the patterns `excluded` match are left out; a file given by name never is.
+    In folders, files that .gitignore, the patterns `excluded`, or else `ignores` match are left out; a file given by
+    name never is.
     """
-    files = dict.fromkeys(file for path in paths for file in _named(path, excluded))
+    files = dict.fromkeys(file for path in paths for file in _named(path, excluded, ignores))
     return [file for file in files if isinstance(file, str)], [file for file in files if isinstance(file, NotFound)]
 
 
-def _named(path: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
+def _named(path: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:
     if path == STANDARD_INPUT or os.path.isfile(path):
         yield path if path == STANDARD_INPUT else os.path.normpath(path)
     elif os.path.isdir(path):
-        yield from _below(os.path.normpath(path), excluded)
+        yield from _below(os.path.normpath(path), excluded, ignores)
     elif os.path.lexists(path):  # such as a pipe: <(helm template …)
         yield path
     else:
-        yield from _matching(path, excluded)
+        yield from _matching(path, excluded, ignores)
 
 
-def _matching(pattern: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
+def _matching(pattern: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:
     matching = sorted(glob(pattern, recursive=True)) if has_magic(pattern) else []
     if not matching:
         yield NotFound(pattern, "matches no file" if has_magic(pattern) else "no such file or folder")
     for path in matching:
-        yield from _below(os.path.normpath(path), excluded) if os.path.isdir(path) else [os.path.normpath(path)]
+        named = os.path.normpath(path)
+        yield from _below(named, excluded, ignores) if os.path.isdir(path) else [named]
 
 
-def _below(folder: str, excluded: Sequence[str]) -> Iterator[str | NotFound]:
+def _below(folder: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:
     absolute = os.path.realpath(folder)
-    extra = [parse_gitignore("\n".join(excluded), absolute)] if excluded else []
+    extra = [*ignores, parse_gitignore("\n".join(excluded), absolute)]
     yield from _walk(folder, absolute, _above(absolute), extra)
 
 
 def _above(folder: str) -> list[Ignore]:
     """Return the .gitignore files of the folders above, up to the top of the repository; none outside a repository."""
-    above, at = [], folder
-    while not os.path.exists(os.path.join(at, ".git")):
-        parent = os.path.dirname(at)
-        if parent == at:
-            return []
-        above.append(parent)
-        at = parent
-    top = above[-1] if above else folder
+    within = _up_to_the_top(folder)
+    if not within:
+        return []
+    above, top = within[1:], within[-1]
     exclude = _ignore(os.path.join(top, ".git", "info", "exclude"), top)
     folders = reversed(above)
     return [*exclude, *(ignore for folder in folders for ignore in _ignore(os.path.join(folder, ".gitignore"), folder))]
+
+
+def _up_to_the_top(folder: str) -> list[str]:
+    """Return a folder and those above it, up to the top of its repository; none outside a repository."""
+    within = [folder]
+    while not os.path.exists(os.path.join(within[-1], ".git")):
+        parent = os.path.dirname(within[-1])
+        if parent == within[-1]:
+            return []
+        within.append(parent)
+    return within
 
 
 def _ignore(file: str, base: str) -> list[Ignore]:
@@ -95,7 +119,9 @@ def _walk(folder: str, absolute: str, above: Sequence[Ignore], extra: Sequence[I
         if not is_folder and not (entry.name.endswith(MANIFEST_SUFFIXES) and entry.is_file()):
             continue
         path = f"{absolute}/{entry.name}"
-        if entry.name == ".git" or ignored(ignores, path, is_folder) or ignored(extra, path, is_folder):
+        if entry.name in (".git", CONFIGURATION_NAME) or any(
+            ignored(each, path, is_folder) for each in (ignores, extra)
+        ):
             continue
         name = entry.name if folder == os.curdir else os.path.join(folder, entry.name)
         if is_folder:

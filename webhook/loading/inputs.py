@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
-from webhook.objects.labels import Labels
+from webhook.objects.labels import DNS_LABEL, Labels
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
 from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from webhook.cluster.client import Client, ClusterError
     from webhook.scheduler.profile import Profiles
 
-DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
 NOT_JUDGED = "not-judged"  # What --fail-on of pending and simulate may name.
 LIVE = "live"  # Give a dump in a file of this name as ./live.

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.cluster.dump import DumpError, namespace_of
-from webhook.loading.inputs import DNS_LABEL, Source
+from webhook.loading.inputs import Source
 from webhook.loading.usage import UsageError
 from webhook.objects.kinds import KINDS, Kinds
-from webhook.objects.labels import Labels, label_key_errors
+from webhook.objects.labels import DNS_LABEL, Labels, label_key_errors
 from webhook.objects.reading import brief
 from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_name
 from webhook.scheduler.selector_text import parse_selector

@@ -15,6 +15,7 @@ _NODE_LABEL_DOMAINS = (
     *("kubernetes.io", "k8s.io", "karpenter.sh", "k8s.aws", "csi.aws.com", "amazonaws.com"),
     *("cloud.google.com", "gke.io", "azure.com"),
 )
+DNS_LABEL = re.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # the name of a namespace, for one
 MOST_ANNOTATION_BYTES = 256 << 10  # of all annotations of an object
 
 

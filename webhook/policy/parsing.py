@@ -139,11 +139,12 @@ def _settings(raw: Mapping[str, object], base: RuleSettings, path: FieldPath, ca
         if notice := _notice(given, at, causes):
             of_one.add(rule_id)
         given.pop("notice", None)
+        is_given = old.given or "severity" in given
         severity, said = Severity(str(given.pop("severity", old.severity))), str(given.pop("help", old.help))
         enforced = given.pop("enforced", old.enforced) is True
         setting = rule.setting(severity, enforced, {**old.parameters, **integers(given)}, said)
         kept = old.notice if severity is old.severity else ""
-        settings[rule_id] = replace(setting, notice=notice or kept)
+        settings[rule_id] = replace(setting, notice=notice or kept, given=is_given)
         if notice and rule.advice:
             causes.append(f"{path_text((*at, 'notice'))}: {ADVICE_ONLY}; remove it")
         causes += _unprintable(said, (*at, "help"))

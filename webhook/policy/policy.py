@@ -194,6 +194,10 @@ class Policy:
             for rule in WITHOUT_CONSTRAINTS
         )
 
+    def gives(self, rule_id: str) -> bool:
+        """Return whether it gives a rule a severity, itself or in any override."""
+        return any(part.settings[rule_id].given for part in self.parts)
+
     def with_severities(self, severities: Mapping[str, Severity]) -> Policy:
         """
         Return a copy with other severities, also in overrides.
@@ -282,4 +286,5 @@ def is_enforced(setting: RuleSetting) -> bool:
 
 
 def _changed(settings: RuleSettings, severities: Mapping[str, Severity]) -> RuleSettings:
-    return {**settings, **{rule: replace(settings[rule], severity=new) for rule, new in severities.items()}}
+    changed = {rule: replace(settings[rule], severity=new, given=True) for rule, new in severities.items()}
+    return {**settings, **changed}

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-
 from webhook.findings.finding import Severity
 from webhook.findings.wording import LINE_LIMIT, in_full, one_line
-from webhook.lint.notes import Note, alike, many, together
 from webhook.lint.results import LintSummary, Located, Problem
+from webhook.render import lint_text
 
-MOST_ANNOTATIONS = 3  # of one sort
+MOST_ANNOTATIONS = 10  # that GitHub shows of a step
 _WORKFLOW_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def as_commands(summary: LintSummary) -> str:
-    """Return a workflow command in each line; "" if there is nothing to report."""
-    notes = (line for notes in alike(summary.notes) for line in _notes(notes))
-    return "\n".join((*map(_problem, summary.problems), *map(_finding, summary.found), *notes, *_skipped(summary)))
+    """
+    Return a workflow command for each of the problems and the gravest findings, as many as GitHub shows, and a line for
+    each of the others; "" if there are none.
+    """
+    problems, left = summary.problems[:MOST_ANNOTATIONS], max(MOST_ANNOTATIONS - len(summary.problems), 0)
+    findings = sorted(summary.found, key=lambda located: located.finding.severity.rank)
+    others = lint_text.concise(summary.problems[MOST_ANNOTATIONS:], findings[left:])
+    return "\n".join((*map(_problem, problems), *map(_finding, findings[:left]), *filter(None, [others])))
 
 
 def _problem(problem: Problem) -> str:
@@ -33,27 +35,9 @@ def _finding(located: Located) -> str:
     return command(_WORKFLOW_COMMANDS[finding.severity], message, **position, title=title)
 
 
-def _notes(notes: Sequence[Note]) -> Iterator[str]:
-    """Yield a notice for each note, or one for all of them: GitHub shows ten of a step."""
-    if len(notes) > MOST_ANNOTATIONS:
-        yield command("notice", together(notes), title="evenkeel")
-        return
-    for note in notes:
-        yield command("notice", note.message, **_position(note.file, line=note.line, col=note.column), title="evenkeel")
-
-
 def _position(file: str, **position: int) -> dict[str, object]:
     """Return the properties that place an annotation; none for standard input, which is no file of the repository."""
     return {} if file == "-" else {"file": file, **position}
-
-
-def _skipped(summary: LintSummary) -> Iterator[str]:
-    """Yield one notice for all rules that were skipped for one reason."""
-    rules = defaultdict[str, list[str]](list)
-    for skipped in summary.skipped:
-        rules[skipped.reason].append(skipped.rule)
-    for reason, names in rules.items():
-        yield command("notice", f"{', '.join(names)}: {reason}", title=f"{many(len(names), 'rule')} skipped")
 
 
 def command(name: str, message: str, **properties: object) -> str:

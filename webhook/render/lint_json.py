@@ -26,6 +26,11 @@ def as_json(summary: LintSummary) -> str:
             "suppressed": summary.suppressed,
             "accepted": summary.accepted,
             "repaired": summary.repaired,
+            "places": {
+                "total": summary.places.total,
+                "inFull": summary.places.in_full,
+                "withoutLabels": summary.places.without_labels,
+            },
             "passedOver": dict(
                 sorted(Counter(note.why for note in summary.notes if note.why != KIND_NOT_JUDGED).items())
             ),

@@ -12,7 +12,7 @@ The results of lint as text: each line quoted with carets under the field, a sum
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from webhook.findings import wording
@@ -39,16 +39,25 @@ def file(judged: JudgedFile, style: Style) -> str:
     """Return the problems and findings of one file below its name; "" if there are none."""
     problems = (_problem(problem, style) for problem in judged.problems)
     blocks = [*problems, *(_finding(located, style) for located in judged.found)]
-    heading = style("file", _shown(judged.file))
+    heading = style("file", shown(judged.file))
     return "\n".join((heading, *(f"{block}\n" for block in blocks))) if blocks else ""
 
 
-def _shown(file: str) -> str:
+def concise(problems: Iterable[Problem], findings: Iterable[Located]) -> str:
+    """Return a line for each problem and finding, with its place; "" if there are none."""
+    lines = [(each.file, each.line, each.column, f"problem {each.message}") for each in problems]
+    lines += ((each.file, each.line, each.column, f"{each.finding.rule} {each.finding.message}") for each in findings)
+    placed = (f"{shown(file)}:{line}:{column}: {said}" for file, line, column, said in lines)
+    return "\n".join(one_line(line, LINE_LIMIT) for line in placed)
+
+
+def shown(file: str) -> str:
+    """Return the name of a file as people are told it."""
     return "<stdin>" if file == "-" else one_line(file, LINE_LIMIT)
 
 
 def _problem(problem: Problem, style: Style) -> str:
-    where = f"{_shown(problem.file)}:{problem.line}:{problem.column}"
+    where = f"{shown(problem.file)}:{problem.line}:{problem.column}"
     return f"{style('error', 'error')}: {one_line(problem.message, LINE_LIMIT)}\n  {style('faint', '-->')} {where}"
 
 
@@ -57,7 +66,7 @@ def _finding(located: Located, style: Style) -> str:
     width = max(len(str(line)), 2)
     blank, message = " " * width, wording.line(finding)
     about = (str(located.object or ""), f"from {located.source}" if located.source else "")
-    where = "  ".join((f"{_shown(located.file)}:{line}:{located.column}", *filter(None, about)))
+    where = "  ".join((f"{shown(located.file)}:{line}:{located.column}", *filter(None, about)))
     quoted, before, carets = _quoted(located)
     values = f"found {f'no {located.absent}' if located.absent else finding.found}, wanted {finding.wanted}"
     return "\n".join(
@@ -92,11 +101,20 @@ def _width(text: str) -> int:
 
 
 def summary(summary: LintSummary, style: Style, repairable: int) -> str:
-    """Return the last lines: how many findings, what was not judged, and why; --fix would repair `repairable`."""
-    return "\n".join((_counts(summary, style, repairable), *(f"note: {note}" for note in notes(summary))))
+    """Return the last lines: how many findings, of which --fix would repair `repairable`, and how much was judged."""
+    return "\n".join((counts(summary, style, repairable), *judged_places(summary)))
 
 
-def _counts(summary: LintSummary, style: Style, repairable: int) -> str:
+def judged_places(summary: LintSummary) -> Iterator[str]:
+    """Yield a line that says how many of the places with constraints were judged, none if there are no such places."""
+    total, in_full, without_labels = summary.places
+    if total:
+        unlabelled = f", {without_labels} without their labels" if without_labels else ""
+        yield f"judged {in_full} of {many(total, 'place')} in full{unlabelled}"
+
+
+def counts(summary: LintSummary, style: Style, repairable: int) -> str:
+    """Return how many findings and problems there are, and in how many files; --fix would repair `repairable`."""
     of = f"{many(summary.files, 'file')}, {many(summary.objects, 'object')}"
     if not summary.found and not summary.problems:
         return f"{style('good', 'no findings')} in {of}"
@@ -113,7 +131,11 @@ def _counts(summary: LintSummary, style: Style, repairable: int) -> str:
 
 
 def notes(summary: LintSummary) -> Iterator[str]:
-    """Yield what else a person should know: what was repaired, suppressed, accepted, or not judged."""
+    """
+    Yield what else a person should know: what was repaired, suppressed, accepted, or not judged.
+
+    Rules that were skipped are left out where all is well without them: nothing was found, and all was judged.
+    """
     if summary.repaired:
         yield f"{many(summary.repaired, 'finding')} repaired"
     if summary.suppressed:
@@ -121,6 +143,8 @@ def notes(summary: LintSummary) -> Iterator[str]:
     if summary.accepted:
         yield f"{many(summary.accepted, 'finding')} accepted by the baseline"
     yield from (one_line(together(notes), LINE_LIMIT) for notes in alike(summary.notes))
+    if not (summary.found or summary.problems or summary.notes or summary.places.in_full < summary.places.total):
+        return
     reasons: dict[str, list[str]] = {}
     for skipped in summary.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)

@@ -15,20 +15,23 @@ from webhook.lint.results import LintSummary, Located, Problem
 from webhook.rules import RULES
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-SITE = "https://evenkeel.dev"
 SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note", Severity.IGNORE: "none"}
 _IDS = [*RULES, UNUSED_SUPPRESSION]
 
 
-def as_sarif(summary: LintSummary, exit_code: int) -> str:
-    """Return a log with one run; `exit_code` is that of the command."""
+def as_sarif(summary: LintSummary, exit_code: int, docs: str = "") -> str:
+    """
+    Return a log with one run; `exit_code` is that of the command.
+
+    `docs` is the URL of the folder docs of evenkeel's repository, "" where it is not known: then there are no links.
+    """
     run = {
         "tool": {
             "driver": {
                 "name": "evenkeel",
                 "semanticVersion": __version__,
-                "informationUri": SITE,
-                "rules": [*map(_rule, RULES.values()), _unused_suppression()],
+                **({"informationUri": f"{docs}/lint.md"} if docs else {}),
+                "rules": [*(_rule(rule, docs) for rule in RULES.values()), _unused_suppression(docs)],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -48,24 +51,28 @@ def as_sarif(summary: LintSummary, exit_code: int) -> str:
     return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def _rule(rule: Rule) -> Mapping[str, object]:
+def _rule(rule: Rule, docs: str) -> Mapping[str, object]:
     return {
         "id": rule.id,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.rationale},
         "help": {"text": f"{rule.rationale}\n\nFix: {rule.fix}."},
-        "helpUri": f"{SITE}/rules#{rule.id}",
+        **_link(docs, f"rules.md#{rule.id}"),
         "defaultConfiguration": {"enabled": rule.severity is not Severity.IGNORE, "level": SARIF_LEVELS[rule.severity]},
     }
 
 
-def _unused_suppression() -> Mapping[str, object]:
+def _unused_suppression(docs: str) -> Mapping[str, object]:
     return {
         "id": UNUSED_SUPPRESSION,
         "shortDescription": {"text": "a comment, an annotation or a baseline entry suppresses nothing"},
-        "helpUri": f"{SITE}/lint#{UNUSED_SUPPRESSION}",
+        **_link(docs, f"lint.md#{UNUSED_SUPPRESSION}"),
         "defaultConfiguration": {"level": "warning"},
     }
+
+
+def _link(docs: str, page: str) -> Mapping[str, object]:
+    return {"helpUri": f"{docs}/{page}"} if docs else {}
 
 
 def _result(located: Located) -> Mapping[str, object]:

@@ -56,6 +56,7 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
                 fix=fix,
                 edit=edit,
                 extent=constraint.hard,
+                breaks=constraint.hard and not deprecated,
                 said_by_api_server=deprecated,
             )
 

@@ -88,6 +88,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
             fix=fix,
             edit=edit,
             extent=constraint.hard,
+            breaks=constraint.hard,
         )
 
 

@@ -1,0 +1,31 @@
+"""A folder of tests or of others' code is known by its name, wherever it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.house.layers import ROOT
+from webhook.lint.fixtures import FIXTURE_FOLDERS, fixture_folders
+
+FOLDERS = [
+    ("a.yaml", ()),
+    ("testdata", ()),
+    ("x/testdata.yaml", ()),
+    ("my-vendor/a.yaml", ()),
+    ("testdata/a.yaml", ("testdata",)),
+    ("x/.chainsaw-test/y/a.yaml", ("x/.chainsaw-test",)),
+    ("/x/vendor/y/testdata/a.yaml", ("/x/vendor", "/x/vendor/y/testdata")),
+]
+
+
+@pytest.mark.parametrize(("file", "folders"), FOLDERS)
+def test_the_folders_of_a_file(file, folders):
+    assert folders == fixture_folders(file)
+
+
+def test_the_documentation_names_them():
+    line = next(line for line in (ROOT / "docs/lint.md").read_text().splitlines() if line.startswith("| folders named"))
+
+    assert FIXTURE_FOLDERS == set(re.findall("`([^`]+)`", line))
