@@ -433,10 +433,10 @@ def test_what_is_not_known_is_said_and_how_to_give_it(run):
     assert out[0].startswith(f"Warning: Deployment shop/web: topologySpreadConstraints[0].labelSelector: {text}; ")
     assert out[0].endswith(" (empty-selector); ask us")
     assert f"  note: the labels of namespace shop are not known; {HOW}" in out
-    linted = run("lint new --policy policy").out
+    linted = run("lint new --policy policy")
     judged = "1 object in a namespace whose labels are not known judged under each override that may apply"
-    assert f"note: {judged}: new; {HOW}" in linted
-    assert "\n   = ask us\n" in linted
+    assert f"note: {judged}: new; {HOW}" in linted.err
+    assert "\n   = ask us\n" in linted.out
 
 
 def test_an_override_that_has_ended_does_not_apply(run):
