@@ -100,6 +100,15 @@ def test_a_version_without_recordings_is_not_claimed():
     assert {int(minor) for minor, compared in rows if compared.strip()} == {26, 27, *range(32, 38)}
 
 
+def test_the_page_on_verify_has_the_numbers_of_that_on_versions():
+    rows = re.findall(
+        r"^\| v1\.(\d+)\.\d+ \| ([\d,]+) \| ([\d,]+) \|", (ROOT / "docs" / "verify.md").read_text("utf-8"), re.MULTILINE
+    )
+    numbers = [[int(number.replace(",", "")) for number in row] for row in rows]
+
+    assert versions.VERIFIED == {minor: (agree, compared) for minor, compared, agree in numbers}
+
+
 def test_the_changelog_has_the_version():
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
