@@ -174,3 +174,11 @@ def first_of(names: Iterable[str], most: int, limit: int = LINE_LIMIT) -> str:
     every = list(names)
     shown = ", ".join(one_line(name, limit) for name in every[:most])
     return f"{shown} and {len(every) - most:,} more" if len(every) > most else shown
+
+
+class CausesError(ValueError):
+    """What cannot be used, with one printable line for each of its `causes`."""
+
+    def __init__(self, causes: Iterable[str]) -> None:
+        self.causes = tuple([one_line(cause, LINE_LIMIT) for cause in causes])
+        super().__init__("\n".join(self.causes))

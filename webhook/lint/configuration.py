@@ -9,14 +9,14 @@ The file of a repository that sets what options of lint set: `.evenkeel.yaml`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from webhook.documents.json_schema import Schema, object_schema
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import CausesError
 from webhook.objects.fields import as_list, as_mapping, as_text
 from webhook.objects.labels import DNS_LABEL, Labels, labels_of
 from webhook.objects.reading import brief
@@ -27,12 +27,8 @@ CONFIGURATION_NAME = ".evenkeel.yaml"
 ALL_OTHERS = "*"  # namespaces
 
 
-class ConfigurationError(ValueError):
-    """A configuration that cannot be used; one printable line for each cause, which names its path."""
-
-    def __init__(self, causes: Iterable[str]) -> None:
-        self.causes = tuple([one_line(cause, LINE_LIMIT) for cause in causes])
-        super().__init__("\n".join(self.causes))
+class ConfigurationError(CausesError):
+    """A configuration that cannot be used; each cause names its path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ The policy, and what of it is in force for one Pod.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE_ONLY, RuleSetting, RuleSettings
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import CausesError
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import Kinds
 from webhook.objects.labels import Labels
@@ -27,12 +27,8 @@ DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
 STATES = ENDED, ENDS_SOON = "ended", "ends-soon"  # of overrides that end
 
 
-class PolicyError(ValueError):
-    """A policy that cannot be used; one printable line for each cause, which names its path."""
-
-    def __init__(self, causes: Iterable[str]) -> None:
-        self.causes = tuple([one_line(cause, LINE_LIMIT) for cause in causes])
-        super().__init__("\n".join(self.causes))
+class PolicyError(CausesError):
+    """A policy that cannot be used; each cause names its path."""
 
 
 @dataclass(frozen=True, slots=True)
