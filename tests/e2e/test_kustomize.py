@@ -79,11 +79,6 @@ def is_of_patch(finding):
     return "/patches/" in finding["file"] or "kustomization" in finding["file"]
 
 
-def is_of_one(finding):
-    """Whether it is about one workload, and not about those of files that may not go into one cluster."""
-    return finding["rule"] != "selector-matches-others"
-
-
 def values(findings):
     return {(finding["rule"], finding["found"]) for finding in findings}
 
@@ -105,21 +100,6 @@ def test_what_is_said_of_the_sources_holds_for_what_is_built(trees, lint, findin
     assert len(trees) > TREES / 2
     assert {"empty-selector", "selector-misses-own-pod", "rollout-skew", "missing-constraints"} <= of_objects.keys()
     assert {"invalid-constraint", "malformed-topology-key", "misspelt-topology-key"} <= of_patches.keys()
-
-
-def test_where_only_labels_are_added_the_sources_are_judged_as_what_is_built(lint, findings_on, tmp_path):
-    """In both directions: what is wrong as it is built is said, and nothing else."""
-    trees, found = made(tmp_path, labels_alone=True), Counter()
-    different = {}
-    for folder, text in trees.items():
-        said, there = (counted(filter(is_of_one, found)) for found in (lint(folder)["findings"], findings_on(text)))
-        different |= {folder.name: (there - said, said - there)} if said != there else {}
-        found.update(rule for rule, *_ in there)
-
-    assert {} == different
-    assert len(trees) == TREES
-    assert found["selector-misses-own-pod"] > TREES / 4
-    assert "empty-selector" in found
 
 
 def test_what_is_repaired_in_the_sources_is_repaired_in_what_is_built(trees, lint, findings_on):

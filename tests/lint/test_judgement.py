@@ -10,10 +10,8 @@ import pytest
 from tests.support.build import constraint, honoring, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
-from webhook.documents.reading import read_documents
 from webhook.lint.judgement import judge
 from webhook.lint.kustomization import BuildChange, Built
-from webhook.lint.labelling import read_labellings
 from webhook.lint.notes import (
     BUILT,
     KIND_NOT_JUDGED,
@@ -523,8 +521,10 @@ MISSES = f"{WEB}{KEYS}{APP}".replace("labels: {app: web}", "labels: {app: db}")
 def test_what_a_kustomization_changes_is_left_open(text, touched, finds):
     found = judged(text, built(touched))
 
+    silenced = touched not in (PatchedFields(), PatchedFields(labels=frozenset({"tier"})))
+
     assert finds == shown(text, built(touched))
-    assert [BUILT] * (touched != PatchedFields()) == [note.why for note in found.notes]
+    assert [BUILT] * silenced == [note.why for note in found.notes]
 
 
 def test_a_rolling_update_whose_replicas_are_changed_is_left_open():
@@ -534,85 +534,37 @@ def test_a_rolling_update_whose_replicas_are_changed_is_left_open():
     assert [] == shown(text, built(PatchedFields(fields=frozenset({"replicas"}))))
 
 
-def labelled_by(*builds, changes=()):
-    """The terms where each build of the file writes the labels of these entries, YAML."""
-    labels = tuple(read_labellings(read_documents(build)[0])[0] for build in builds)
-    return terms(built={"a.yaml": Built(tuple(map(BuildChange, changes)), "", labels)})
-
-
-ALL, TEMPLATES = "commonLabels: {{{}}}", "labels: [{{pairs: {{{}}}, includeTemplates: true}}]"
-GOOD, OF_TIER = f"{WEB}{KEYS}{APP}", f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{tier: x}}}}\n"
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, labels: {app: web}}
-spec:
-  containers: [{name: web, image: nginx}]
-  topologySpreadConstraints:
-  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {tier: x}}}
-"""
+GOOD = f"{WEB}{KEYS}{APP}"
+FILLED = f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{}}}}\n"
+OF_TIER = f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{tier: x}}}}\n"
+WITHOUT_SELECTOR = GOOD.replace("  selector: {matchLabels: {app: web}}\n", "")
 
 
 @pytest.mark.parametrize(
-    ("text", "builds", "finds"),
+    ("text", "key", "finds", "notes"),
     [
-        (GOOD, [ALL.format("app: db")], []),
-        (GOOD, [TEMPLATES.format("app: db")], ["15:9-49 selector-misses-own-pod"]),
-        (OF_TIER, [ALL.format("tier: x")], []),
-        (OF_TIER, [TEMPLATES.format("tier: w")], ["15:9-48 selector-misses-own-pod"]),
-        (OF_TIER, [TEMPLATES.format("tier: x"), TEMPLATES.format("tier: w")], []),
-        (OF_TIER, [TEMPLATES.format("tier: v"), TEMPLATES.format("tier: w")], ["15:9-48 selector-misses-own-pod"]),
-        (OF_TIER, ["labels: [{pairs: {tier: x}}]"], ["15:9-48 selector-misses-own-pod"]),
-        (POD, ["labels: [{pairs: {tier: x}}]"], []),
-        (OF_TIER.replace("tier: x", ""), [ALL.format("a: b")], []),
-        (OF_TIER.replace("tier: x", ""), [TEMPLATES.format("a: b")], ["15:9-41 empty-selector"]),
-        (WEB.replace("  selector: {matchLabels: {app: web}}\n", "") + f"{KEYS}{APP}", [ALL.format("app: web")], []),
+        (GOOD, "app", [], [BUILT]),
+        (MISSES, "part-of", ["15:9-49 selector-misses-own-pod"], []),
+        (OF_TIER, "tier", [], [BUILT]),
+        (FILLED, "part-of", [], [BUILT]),
+        (f"{GOOD}        matchLabelKeys: [tier]\n", "tier", [], [BUILT]),
+        (f"{WEB}{KEYS}", "part-of", ["12:7-19 empty-selector"], []),
+        (WITHOUT_SELECTOR, "app", [], [BUILT]),
     ],
 )
-def test_an_object_is_judged_with_the_labels_that_kustomizations_write(text, builds, finds):
-    """What is wrong in one of several builds only is not said."""
-    found = judged(text, labelled_by(*builds))
+def test_labels_that_kustomizations_write_are_left_open(text, key, finds, notes):
+    """It is noted where a constraint names them, or is filled in with them."""
+    by = built(PatchedFields(labels=frozenset({key})))
 
-    assert finds == shown(text, labelled_by(*builds))
-    assert [BUILT] * (len(builds) > 1) == [note.why for note in found.notes]
-
-
-def test_labels_that_a_patch_changes_or_entries_write_in_two_ways_are_left_open():
-    text, twice = OF_TIER, "labels: [{pairs: {tier: w}, includeTemplates: true}, {pairs: {tier: x}}]"
-
-    assert [] == shown(
-        text, labelled_by(TEMPLATES.format("tier: w"), changes=[PatchedFields(labels=frozenset({"tier"}))])
-    )
-    assert [] == shown(text, labelled_by(twice))
-    assert [BUILT] == [note.why for note in judged(text, labelled_by(twice)).notes]
+    assert finds == shown(text, by)
+    assert notes == [note.why for note in judged(text, by).notes]
 
 
-def test_a_repair_is_that_of_the_source_if_no_build_makes_something_worse_of_it():
-    wrong = GOOD.replace("        labelSelector: {matchLabels: {app: web}}\n", "")
-    (found,) = judged(wrong, labelled_by(ALL.format("tier: x"))).found
-    keyed = f"{wrong}        matchLabelKeys: [tier]\n"
-    of_build = judged(GOOD, labelled_by(TEMPLATES.format("app: db"))).found
+def test_other_workloads_do_not_see_a_label_that_a_build_writes():
+    (workload,) = judged(GOOD, built(PatchedFields(labels=frozenset({"app", "tier"})))).states.workloads
 
-    assert {"matchLabels": {"app": "web"}} == found.finding.edit.value
-    assert any(one.finding.edit for one in judged(keyed).found)
-    assert not any(one.finding.edit for one in judged(keyed, labelled_by(ALL.format("tier: x"))).found)
-    assert [None] == [one.finding.edit for one in of_build]
-
-
-def test_other_workloads_see_the_labels_that_a_build_writes():
-    """Where builds write different ones, those are open."""
-    (one,) = judged(GOOD, labelled_by(ALL.format("tier: x"))).states.workloads
-    (several,) = judged(GOOD, labelled_by(ALL.format("tier: x"), ALL.format("tier: w"))).states.workloads
-
-    assert ({"app": "web", "tier": "x"}, {"app": "web"}) == (one.labels, several.labels)
-    assert ("tier" in one.addable, "tier" in several.addable) == (False, True)
-
-
-def test_an_annotation_is_of_use_where_a_build_makes_what_it_suppresses():
-    text = GOOD.replace("shop}", "shop, annotations: {evenkeel.dev/ignore: selector-misses-own-pod}}")
-
-    assert [] == shown(text, labelled_by(TEMPLATES.format("app: db")))
-    assert ["3:54-98 unused-suppression"] == shown(text, labelled_by(ALL.format("a: b")))
+    assert {} == workload.labels
+    assert {"app", "tier"} <= workload.addable
 
 
 def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():

@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.lint import KEYS, WEB, judged, terms
 from webhook.lint.kustomization import BuildChange, Built, Kustomization, read_kustomization
-from webhook.lint.labelling import read_labellings
 from webhook.lint.patched_fields import ALL_PATCHED, NO_PATCH, RENAMED, PatchedFields
 from webhook.objects.operators import labelled_by_name
 
@@ -21,7 +20,7 @@ FILES = {
     "broken.yaml": "a: [",
 }
 LABEL, REPLICAS = PatchedFields(labels=frozenset("a")), PatchedFields(fields=frozenset({"replicas"}))
-PARALLEL, ANY_LABELS = PatchedFields(fields=frozenset({"parallelism"})), PatchedFields(labels=None)
+PARALLEL = PatchedFields(fields=frozenset({"parallelism"}))
 
 
 FIELD = "topologySpreadConstraints"
@@ -37,7 +36,6 @@ class Case(NamedTuple):
 CASES = [
     Case("nothing", "resources: [a.yaml]\nimages: [{name: a}]\nnamePrefix: ''", []),
     Case("no name", "namePrefix: ''\nnameSuffix: ''", []),
-    Case("a label without a known value", "commonLabels: {a: '${A}'}", [BuildChange(LABEL)]),
     Case("replicas", "replicas: [{name: web, count: 3}]", [BuildChange(REPLICAS, "", "web")]),
     Case("a patch in a file", "patches: [{path: scale.yaml}]", [BuildChange(REPLICAS, "Deployment", "web")]),
     Case("in the old form", "patchesStrategicMerge: [scale.yaml]", [BuildChange(REPLICAS, "Deployment", "web")]),
@@ -85,32 +83,76 @@ def test_it_names_what_it_builds_from():
     )
 
 
-def test_it_says_whether_labels_are_written_in_further_places():
-    assert read_kustomization("configurations: [a.yaml]", FILES.get).widens
-    assert read_kustomization("crds: [a.json]", FILES.get).widens
-    assert not read_kustomization("resources: [a.yaml]", FILES.get).widens
+TIER = PatchedFields(labels=frozenset({"tier"}))
+AT_MATCH_LABELS = f"spec/template/spec/{FIELD}/labelSelector/matchLabels"
+LABELLED = [
+    Case("common ones", "commonLabels: {tier: x}", [BuildChange(TIER)]),
+    Case("of the object alone", "labels: [{pairs: {tier: x}}]", [BuildChange(TIER, "Pod")]),
+    Case("of templates", "labels: [{pairs: {tier: x}, includeTemplates: true}]", [BuildChange(TIER)]),
+    Case("of selectors", "labels: [{pairs: {tier: '${X}'}, includeSelectors: true}]", [BuildChange(TIER)]),
+    Case("places", "labels: [{pairs: {tier: x}, fields: [{path: spec/x/labels}]}]", [BuildChange(TIER)]),
+    Case(
+        "a place of constraints",
+        f"labels: [{{pairs: {{tier: x}}, fields: [{{path: {AT_MATCH_LABELS}, kind: Job}}]}}]",
+        [BuildChange(TIER)],
+    ),
+    Case(
+        "one that is created",
+        f"labels: [{{pairs: {{tier: x}}, fields: [{{path: '{AT_MATCH_LABELS}', create: true, kind: Job}}]}}]",
+        [BuildChange(TIER), BuildChange(PatchedFields(constraints=None), "Job")],
+    ),
+    Case(
+        "another field",
+        "labels: [{pairs: {tier: x}, fields: [{path: 'spec/parallelism'}]}]",
+        [BuildChange(TIER), BuildChange(PARALLEL)],
+    ),
+    Case("none", "labels: [{pairs: {}, fields: [{path: spec/replicas}]}, 1]\ncommonLabels: {}", []),
+]
 
 
-def test_an_object_is_made_once_of_builds_that_write_the_same():
-    (one,), _ = read_labellings({"commonLabels": {"a": "b"}})
-    (two,), _ = read_labellings({"commonLabels": {"a": "c"}})
-    pod = {"apiVersion": "v1", "kind": "Pod"}
-    made = [{**pod, "metadata": {"labels": {"a": value}}} for value in "bc"]
-
-    assert made == Built(labels=((one,), (two,), (two, two))).labelled(pod)
-    assert [pod] == Built().labelled(pod)
-    assert LABEL == Built(labels=((one,), (two,))).open_keys
+@pytest.mark.parametrize("case", LABELLED, ids=lambda case: case.name)
+def test_it_writes_labels(case):
+    assert case.changes == [*read_kustomization(case.text, FILES.get).labels]
 
 
-def test_labels_that_something_else_touches_are_not_known():
-    (one,), _ = read_labellings({"commonLabels": {"a": "b"}})
-    (other,), _ = read_labellings({"labels": [{"pairs": {"a": "c"}}]})
-    deployment = {"apiVersion": "apps/v1", "kind": "Deployment"}
+CONFIGURED = [
+    Case("names", "nameReference: [{kind: Secret, fieldSpecs: [{path: spec/volumes/secretName, kind: Pod}]}]", []),
+    Case("more places of labels", "commonLabels: [{path: spec/x/labels, create: true, kind: Rollout}]", []),
+    Case(
+        "a selector that is created",
+        f"commonLabels: [{{path: '{AT_MATCH_LABELS}', create: true, kind: Job}}]",
+        [BuildChange(PatchedFields(constraints=None), "Job")],
+    ),
+    Case(
+        "a prefix of a label",
+        "namePrefix: [{path: metadata/labels/app}]",
+        [BuildChange(PatchedFields(labels=frozenset({"app"})))],
+    ),
+    Case(
+        "variables", f"varReference: [{{path: spec/{FIELD}/maxSkew}}]", [BuildChange(PatchedFields(constraints=None))]
+    ),
+    Case(
+        "names in constraints",
+        f"nameReference: [{{kind: A, fieldSpecs: [{{path: spec/{FIELD}, kind: B}}]}}]",
+        [BuildChange(PatchedFields(constraints=None), "B")],
+    ),
+    Case("images and replicas", "images: [{path: spec/x/image}]\nreplicas: [{path: spec/replicas}]", []),
+    Case("wrong types", "a: 1\nnameReference: [1, {fieldSpecs: [1, {path: [a]}]}]", []),
+]
 
-    assert not Built(labels=((one,),)).conflict(deployment, REPLICAS)
-    assert Built(labels=((one,),)).conflict(deployment, LABEL)
-    assert Built(labels=((one,),)).conflict(deployment, ANY_LABELS)
-    assert Built(labels=((one,), (one, other))).conflict(deployment, NO_PATCH)
+
+@pytest.mark.parametrize("case", CONFIGURED, ids=lambda case: case.name)
+def test_what_configurations_add_is_changed(case):
+    read_file = {"a.yaml": case.text}.get
+
+    assert case.changes == [*read_kustomization("configurations: [a.yaml]", read_file).changes]
+
+
+@pytest.mark.parametrize("path", ["nowhere.yaml", "https://example.com/x", 1])
+def test_configurations_that_cannot_be_read_may_change_anything(path):
+    text = json.dumps({"configurations": [path]})
+
+    assert [BuildChange(ALL_PATCHED)] == [*read_kustomization(text, FILES.get).changes]
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "a: [", "resources: {a: b}"])
@@ -136,6 +178,7 @@ NAMES = {
     "resources": [],
     "components": [],
     "commonLabels": [],
+    "configurations": [],
     "commonAnnotations": [],
     "patchesStrategicMerge": [],
     "patchesJson6902": ["patch", "path", "target"],
@@ -166,7 +209,7 @@ def test_a_field_of_a_wrong_type_matters_to_nobody(odd):
     """Neither where it is read, nor where something is judged by it, nor where it is judged itself."""
     for found in map(json.dumps, odd_kustomizations(odd)):
         read = read_kustomization(found, lambda _: json.dumps(odd))
-        by = terms(built={"kustomization.yaml": Built(read.changes, read.namespace)})
+        by = terms(built={"kustomization.yaml": Built((*read.changes, *read.labels), read.namespace)})
 
         assert [] == judged(f"{WEB}{KEYS}", by, "kustomization.yaml").problems
         assert [] == judged(found, by, "kustomization.yaml").problems

@@ -33,11 +33,11 @@ def test_labels_that_are_not_known_are_there_and_then_are_not():
     assert ("app" in absent.addable, "app" in absent.labels) == (False, False)
 
 
-def test_a_repair_is_offered_where_only_known_labels_change():
-    known, any_label = PatchedFields(labels=frozenset({"app"})), PatchedFields(labels=None)
+def test_a_repair_is_offered_where_no_label_changes_that_the_constraint_names():
+    other, named, any_label = (PatchedFields(labels=keys) for keys in (frozenset({"tier"}), frozenset({"app"}), None))
 
-    assert FINDING == OpenFields(touched=known).holding(FINDING, OBJECT)
-    for unsettled in (OpenFields(patch=True), OpenFields(touched=any_label)):
+    assert FINDING == OpenFields(touched=other).holding(FINDING, OBJECT)
+    for unsettled in (OpenFields(patch=True), OpenFields(touched=named), OpenFields(touched=any_label)):
         assert FINDING._replace(edit=None) == unsettled.holding(FINDING, OBJECT)
 
 

@@ -50,6 +50,16 @@ def test_a_name_is_not_corrected_to_a_field_that_the_api_server_refuses_there():
     assert hard.edit is not None
 
 
+def test_a_name_is_not_corrected_to_keys_that_the_selector_has():
+    """The API server merges the two when it makes the Pod, and refuses it."""
+    made = stateful(honoring(matchLabelKey=["app"]))
+    other = stateful(honoring(matchLabelKey=["tier"]))
+    ((named,), (beside,)) = (found(each, rule="unknown-field") for each in (made, other))
+
+    assert (None, "remove it: here the API server refuses matchLabelKeys") == (named.edit, named.fix)
+    assert beside.edit is not None
+
+
 def test_constraints_under_a_misspelt_name_are_found_beside_an_empty_list():
     made = pod(spec={"topologySpreadConstraint": [constraint()], "topologySpreadConstraints": []})
 

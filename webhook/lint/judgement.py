@@ -37,7 +37,7 @@ from webhook.lint.notes import (
     Note,
 )
 from webhook.lint.open_fields import OpenFields
-from webhook.lint.patched_fields import ANY_LABELS, NO_PATCH
+from webhook.lint.patched_fields import NO_PATCH, concerns_constraints
 from webhook.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
 from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.templates import (
@@ -227,8 +227,7 @@ class _File:
         for fragment in fragments:
             # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
             of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
-            touched = self._built.touched(*of) | self._built.open_labels
-            unsettled = OpenFields(patch=True, touched=touched, template=chunk.has_placeholders)
+            unsettled = OpenFields(patch=True, touched=self._built.touched(*of), template=chunk.has_placeholders)
             for finding, placed in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
 
@@ -300,93 +299,47 @@ class _File:
         namespace = self._built.namespace or request.namespace
         if not self._is_judged(chunk, workloads, namespace in terms.never_sent):
             return
-        requests = self._requests(obj, request) if self._built.labels else [request]
-        unsettled = self._unsettled(obj, chunk, requests)
+        unsettled = self._unsettled(chunk, request)
         if unsettled.labels_unknown:
             terms = terms.for_patches
-            requests = [request := _request(obj, terms)]
+            request = _request(obj, terms)
         for workload in filter(lambda workload: workload.has_constraints, workloads):
             unlabelled = unsettled.labels_unknown or not workload.labels_known
-            self._count(1, unsettled.nothing and not unlabelled and len(requests) == 1, unlabelled)
+            self._count(1, not unlabelled and not unsettled.concerns(workload), unlabelled)
         self._note_other_places(obj, chunk, kinds[0], workloads)
-        decision = _decision(requests, unsettled, terms)
-        if self._built.labels and not unsettled.labels_unknown:
-            decision = self._with_edits_that_fit(decision, requests, request, unsettled)
+        decision = _decision(request, unsettled, terms)
         if decision.unknown_labels_of:
             what = f"object in namespace {decision.unknown_labels_of}, whose labels are not known"
             self._note(chunk, LABELS_UNKNOWN, what, "judged under each override that may apply", HOW_TO_KNOW)
         if not unsettled.patch:
-            self._state(obj, requests, request, unsettled, decision)
+            self._state(request, unsettled, decision)
         yield from self._findings(obj, chunk, workloads, decision, unsettled)
-        if unsettled.nothing and len(requests) == 1:
-            yield from self._suppressed(requests[0])
+        if unsettled.nothing:
+            yield from self._suppressed(request)
 
-    def _requests(self, obj: Mapping[str, object], request: AdmissionRequest) -> list[AdmissionRequest]:
-        """
-        Return the request for the object with the labels of each build; `request` itself where those do not matter.
-        """
-        requests = list[AdmissionRequest]()
-        for obj_of_build in self._built.labelled(obj):
-            made = request if obj_of_build is obj else _request(obj_of_build, self.terms)
-            made = request if made.workloads == request.workloads else made
-            if all(made.workloads != other.workloads for other in requests):
-                requests.append(made)
-        return requests
-
-    def _with_edits_that_fit(
-        self, decision: Decision, requests: Sequence[AdmissionRequest], request: AdmissionRequest, unsettled: OpenFields
-    ) -> Decision:
-        """Keep only repairs that do not rest on labels of a build, and of which no build makes something worse."""
-        if all(finding.edit is None for finding in decision.findings):
-            return decision
-        source = replace(unsettled, touched=unsettled.touched | self._built.open_labels)
-        findings = () if source.labels_unknown else _decision([request], source, self.terms).findings
-        edits = {(finding.rule, finding.path): finding.edit for finding in findings if finding.edit is not None}
-        before = _grave(requests, unsettled, self.terms)
-        for key, edit in [*edits.items()]:
-            repaired = as_mapping(with_value(request.obj, edit.path, edit.value))
-            if _grave(self._requests(repaired, _request(repaired, self.terms)), unsettled, self.terms) - before:
-                del edits[key]
-        kept = (finding._replace(edit=edits.get((finding.rule, finding.path))) for finding in decision.findings)
-        return decision._replace(findings=tuple(kept))
-
-    def _unsettled(self, obj: Mapping[str, object], chunk: Chunk, requests: Sequence[AdmissionRequest]) -> OpenFields:
+    def _unsettled(self, chunk: Chunk, request: AdmissionRequest) -> OpenFields:
         """Return what kustomize and templates may change; noted where there are constraints."""
-        file, workloads = self.result.file, [workload for request in requests for workload in request.workloads]
+        file, workloads = self.result.file, request.workloads
         named = chunk.within or file in self.terms.patches
-        patch = named or any(is_patch(workload, request.obj) for request in requests for workload in request.workloads)
+        patch = named or any(is_patch(workload, request.obj) for workload in workloads)
         touched = self._built.touched(workloads[0].kind.kind, workloads[0].name)
-        if patch:
-            touched |= self._built.open_labels
-        elif self._built.labels and self._built.conflict(obj, touched):
-            touched |= self._built.open_labels | ANY_LABELS
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
             if named or (patch and touched == NO_PATCH):
                 self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
-            elif touched != NO_PATCH or len(requests) > 1:
+            elif any(concerns_constraints(touched, workload.raw_constraints) for workload in workloads):
                 self._note(chunk, BUILT, "object that a kustomization changes", "judged in part", BUILD)
             elif template:
                 self._note(chunk, UNRENDERED_TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
         return OpenFields(patch, touched, template)
 
-    def _state(
-        self,
-        obj: Mapping[str, object],
-        requests: Sequence[AdmissionRequest],
-        request: AdmissionRequest,
-        unsettled: OpenFields,
-        decision: Decision,
-    ) -> None:
-        """Keep what other files need to know of the workloads; labels that builds write differently stay open."""
-        if len(requests) > 1:
-            unsettled = replace(unsettled, touched=unsettled.touched | self._built.open_keys)
-        workloads = next(unsettled.readings((requests[0] if len(requests) == 1 else request).workloads))
+    def _state(self, request: AdmissionRequest, unsettled: OpenFields, decision: Decision) -> None:
+        """Keep what other files need to know of the workloads."""
         judged = decision.outcome not in (Outcome.NOT_JUDGED, Outcome.ERROR)
         always = self.terms.policy.judges_without_constraints
-        for workload in workloads:
+        for workload in next(unsettled.readings(request.workloads)):
             asks = judged and (always or workload.has_constraints)
-            self._workloads.append(standing(workload, obj, self.terms.features, asks))
+            self._workloads.append(standing(workload, request.obj, self.terms.features, asks))
 
     def _note_other_places(
         self, obj: Mapping[str, object], chunk: Chunk, kind: Kind, workloads: Sequence[Workload]
@@ -553,25 +506,10 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     return request if scaling is None else request._replace(workloads=(request.workloads[0].scaled(scaling),))
 
 
-def _grave(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms: LintTerms) -> set[tuple[str, FieldPath]]:
-    """
-    Return the rule and path of each finding on any of the requests, but for infos: some say more once something is
-    counted.
-    """
-    return {
-        (finding.rule, finding.path)
-        for request in requests
-        for finding in _decision([request], unsettled, terms).findings
-        if finding.severity is not Severity.INFO
-    }
-
-
-def _decision(requests: Sequence[AdmissionRequest], unsettled: OpenFields, terms: LintTerms) -> Decision:
-    """Return a decision with the findings that are on each of the requests, in each reading of what is not settled."""
+def _decision(request: AdmissionRequest, unsettled: OpenFields, terms: LintTerms) -> Decision:
+    """Return a decision with the findings that are made in each reading of what is not settled."""
     decision, *others = (
-        review(request._replace(workloads=read), terms, terms.judging)
-        for request in requests
-        for read in unsettled.readings(request.workloads)
+        review(request._replace(workloads=read), terms, terms.judging) for read in unsettled.readings(request.workloads)
     )
     for other in others:
         there = {(finding.rule, finding.path) for finding in other.findings}

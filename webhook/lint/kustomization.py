@@ -12,16 +12,17 @@ from typing import NamedTuple
 
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
-from webhook.lint.labelling import Labelling, conflict, labelled, read_labellings
 from webhook.lint.patched_fields import ALL_PATCHED, NO_PATCH, RENAMED, PatchedFields, by_patch, by_path, union
 from webhook.objects.fields import as_list, as_mapping, texts_at, value_at
+from webhook.objects.kinds import FIELD
 from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.operators import labelled_by_name
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _MAGIC = frozenset(".*+?[](){}|^$\\")
-_FIELDS_NOT_MODELLED = ("transformers", "configurations")  # may change anything
-_WIDENS = ("configurations", "crds")  # say where labels are written, also to kustomizations that build from this one
+_LABEL_PLACES = ("labels", "matchLabels", "selector")
+_ON_LABELS = ("commonLabels", "templateLabels")  # say in `configurations` where labels are written
+_ON_OTHERS = ("images", "replicas")  # change nothing else, wherever they are written
 
 ReadFile = Callable[[str], str | None]
 
@@ -39,47 +40,14 @@ class BuildChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """
-    What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not.
-
-    `labels` are those that each build of the objects writes into them, in different builds different ones.
-    """
+    """What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not."""
 
     changes: tuple[BuildChange, ...] = ()
     namespace: str = ""
-    labels: tuple[tuple[Labelling, ...], ...] = ()
 
     def touched(self, kind: str, name: str) -> PatchedFields:
         """Return the fields that any of the changes changes in an object; in any object for the kind ""."""
         return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
-
-    def labelled(self, obj: Mapping[str, object]) -> list[Mapping[str, object]]:
-        """Return the object with the labels of each build; several where builds make different ones of it."""
-        objects = list[Mapping[str, object]]()
-        for of_build in (labelled(obj, labels) for labels in self.labels):
-            objects += [] if of_build in objects else [of_build]
-        return objects or [obj]
-
-    def conflict(self, obj: Mapping[str, object], touched: PatchedFields) -> bool:
-        """Return whether a build writes a label in two ways, or other changes touch it, so that it is not known."""
-        keys = self.open_keys.labels or frozenset()
-        return (
-            touched.labels is None
-            or bool(touched.labels & keys)
-            or any(conflict(obj, labelling) for labelling in self.labels)
-        )
-
-    @property
-    def open_labels(self) -> PatchedFields:
-        """What may become of an object if its labels are not written into it."""
-        return union(labelling.touched for labels in self.labels for labelling in labels)
-
-    @property
-    def open_keys(self) -> PatchedFields:
-        """The keys of the labels alone."""
-        return PatchedFields(
-            labels=frozenset(key for labels in self.labels for labelling in labels for key, _ in labelling.pairs)
-        )
 
 
 NOT_BUILT = Built()
@@ -90,8 +58,8 @@ class Kustomization:
     """
     A kustomization; its paths are relative to its folder.
 
-    `resources` and `components` are files or folders, `patches` the files that hold patches.  With `widens` labels are
-    written in further places, also by kustomizations that build from this one.
+    `resources` and `components` are files or folders, `patches` the files that hold patches.  `labels` are the changes
+    of labels, which kustomize makes after the others.
     """
 
     resources: tuple[str, ...] = ()
@@ -99,8 +67,7 @@ class Kustomization:
     patches: tuple[str, ...] = ()
     changes: tuple[BuildChange, ...] = ()
     namespace: str = ""
-    labels: tuple[Labelling, ...] = ()
-    widens: bool = False
+    labels: tuple[BuildChange, ...] = ()
 
 
 def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
@@ -108,8 +75,6 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
     kustomization = as_mapping(next(iter(_documents(text)), None))
     patches = [*_patches(kustomization)]
     changes = [change for patch in patches for change in _changes_by(patch, read_file)]
-    labels, unknown = read_labellings(kustomization)
-    changes.append(BuildChange(unknown))
     changes += [
         BuildChange(PatchedFields(fields=frozenset({"replicas"})), name=texts_at(replica_count, "name")[0])
         for replica_count in as_list(kustomization.get("replicas"))
@@ -121,19 +86,84 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
         for replacement in as_list(kustomization.get("replacements"))
         for change in _replaced(replacement, read_file)
     ]
-    if any(name in kustomization for name in _FIELDS_NOT_MODELLED) or IGNORE_ANNOTATION in as_mapping(
-        kustomization.get("commonAnnotations")
-    ):
+    for path in as_list(kustomization.get("configurations")):
+        changes += _configured(path, read_file)
+    if "transformers" in kustomization or IGNORE_ANNOTATION in as_mapping(kustomization.get("commonAnnotations")):
         changes.append(BuildChange(ALL_PATCHED))
     return Kustomization(
         tuple(_texts(kustomization.get("resources"), kustomization.get("bases"))),
         tuple(_texts(kustomization.get("components"))),
         tuple([patch.path for patch in patches if patch.path]),
-        tuple(dict.fromkeys(change for change in changes if change.touched != NO_PATCH)),
+        _once(changes),
         texts_at(kustomization, "namespace")[0],
-        labels,
-        any(name in kustomization for name in _WIDENS),
+        _once(_labelled(kustomization)),
     )
+
+
+def _once(changes: Iterable[BuildChange]) -> tuple[BuildChange, ...]:
+    return tuple(dict.fromkeys(change for change in changes if change.touched != NO_PATCH))
+
+
+def _labelled(kustomization: Mapping[str, object]) -> Iterator[BuildChange]:
+    """
+    Yield which labels are written; by an entry that only labels the objects themselves, those of Pods.
+
+    upstream: kustomize api/internal/target/kusttarget_configplugin.go:LabelTransformer (v0.21.1)
+    """
+    yield BuildChange(_keys(kustomization.get("commonLabels")))
+    for entry in map(as_mapping, as_list(kustomization.get("labels"))):
+        touched, places = _keys(entry.get("pairs")), [*_places(entry.get("fields"))]
+        further = places or any(entry.get(name) is True for name in ("includeSelectors", "includeTemplates"))
+        yield BuildChange(touched, "" if further else "Pod")
+        for place in places if touched != NO_PATCH else ():
+            yield BuildChange(_written_at(place), *texts_at(place, "kind"))
+
+
+def _keys(labels: object) -> PatchedFields:
+    return PatchedFields(labels=frozenset(map(str, as_mapping(labels))))
+
+
+def _places(places: object) -> Iterator[Mapping[str, object]]:
+    """
+    Return those of `places` that have a path.
+
+    upstream: kustomize api/types/fieldspec.go:FieldSpec (v0.21.1)
+    """
+    return (place for place in map(as_mapping, as_list(places)) if texts_at(place, "path")[0])
+
+
+def _written_at(place: Mapping[str, object]) -> PatchedFields:
+    """Return what more than the labels themselves is changed where they are written at a place."""
+    parts = _parts(place)
+    creates = place.get("create") is True and FIELD in parts
+    return by_path(parts) if creates or parts[-1] not in _LABEL_PLACES else NO_PATCH
+
+
+def _parts(place: Mapping[str, object]) -> list[str]:
+    """
+    Split the path of a place at its slashes; an escaped one stands in a name.
+
+    upstream: kustomize kyaml/utils/pathsplitter.go:PathSplitter (v0.21.1)
+    """
+    escaped = texts_at(place, "path")[0].removeprefix("/").replace("\\/", "\0")
+    return [part.replace("\0", "/").removesuffix("[]") for part in escaped.split("/")]
+
+
+def _configured(path: object, read_file: ReadFile) -> Iterator[BuildChange]:
+    """
+    Yield what is changed at the places that a file of `configurations` adds; anything if it cannot be read.
+
+    upstream: kustomize api/internal/plugins/builtinconfig/transformerconfig.go:TransformerConfig (v0.21.1)
+    """
+    text = read_file(path) if isinstance(path, str) else None
+    if text is None:
+        yield BuildChange(ALL_PATCHED)
+    for configuration in map(as_mapping, _documents(text or "")):
+        for transformer, places in configuration.items():
+            nested = [field for place in as_list(places) for field in as_list(as_mapping(place).get("fieldSpecs"))]
+            for place in () if transformer in _ON_OTHERS else _places([*as_list(places), *nested]):
+                touched = _written_at(place) if transformer in _ON_LABELS else by_path(_parts(place))
+                yield BuildChange(touched, *texts_at(place, "kind"))
 
 
 class _Patch(NamedTuple):

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.patched_fields import NO_PATCH, PatchedFields, holds_although, left_open
+from webhook.lint.patched_fields import (
+    NO_PATCH,
+    PatchedFields,
+    concerns_constraints,
+    constraint_of,
+    holds_although,
+    left_open,
+)
 from webhook.lint.templates import completed, holds_for_patch, holds_unrendered, rendered_part
 from webhook.objects.fields import value_at
 from webhook.objects.workload import Workload
@@ -32,6 +39,10 @@ class OpenFields:
     def labels_unknown(self) -> bool:
         """Whether its Pods may have any labels."""
         return self.patch or self.touched.labels is None
+
+    def concerns(self, workload: Workload) -> bool:
+        """Return whether anything that is not settled may matter to the constraints of a workload."""
+        return self.patch or self.template or concerns_constraints(self.touched, workload.raw_constraints)
 
     def readings(self, workloads: Sequence[Workload]) -> Iterator[tuple[Workload, ...]]:
         """
@@ -60,8 +71,8 @@ class OpenFields:
             return None
         if self.patch and finding.breaks and not _is_written_hard(finding, obj):
             finding = finding._replace(severity=Severity.WARNING)
-        fits = not self.labels_unknown and self.touched.constraints == frozenset()
-        return finding if fits else finding._replace(edit=None)
+        named = concerns_constraints(replace(self.touched, fields=frozenset()), value_at(obj, constraint_of(finding)))
+        return finding._replace(edit=None) if self.patch or named else finding
 
 
 def _is_written_hard(finding: Finding, obj: Mapping[str, object]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from webhook.lint.kustomization import (
@@ -20,12 +20,6 @@ from webhook.lint.kustomization import (
     ReadFile,
     read_kustomization,
 )
-from webhook.lint.labelling import Labelling
-
-MOST_BUILDS = 8  # that write different labels into a file: each is judged
-MOST_FOLDERS = 100  # that build from one another
-MOST_COMPONENTS = 50  # of a kustomization, and within one another
-MOST_LABELS = 200  # entries for labels in a build
 
 
 class Overlays:
@@ -36,10 +30,7 @@ class Overlays:
         self._read = dict[str, Kustomization | None]()
         self._built_by = dict[str, list[str]]()  # the folders of the kustomizations that build from a file or folder
         self._parts = dict[str, list[str]]()  # the folders of the components of a kustomization
-        self._named = dict[str, list[str]]()  # the files and folders that a kustomization builds from
         self._patch_of = dict[str, list[str]]()  # the folders of the kustomizations that name a patch
-        self._written_by = dict[str, tuple[Labelling, ...] | None]()  # what components write into an object
-        self._places_known = dict[str, bool]()
         self._looked_around = set[str]()
 
     def look_around(self, folder: str) -> None:
@@ -64,8 +55,7 @@ class Overlays:
                 for name in map(in_folder, kustomization.patches):
                     self._patch_of.setdefault(name, []).append(at)
                 self._parts[at] = [*map(in_folder, kustomization.components)]
-                self._named[at] = [*map(in_folder, kustomization.resources), *self._parts[at]]
-                for name in self._named[at]:
+                for name in (*map(in_folder, kustomization.resources), *self._parts[at]):
                     self._built_by.setdefault(name, []).append(at)
                     left.append(name)
 
@@ -92,8 +82,7 @@ class Overlays:
         """
         changes, namespaces = dict[BuildChange, None](), set[str]()
         begin = [os.path.dirname(path)] if os.path.basename(path) in KUSTOMIZATIONS else self._patch_of.get(path, ())
-        labels = None if begin else self._labels(path)
-        changes |= {} if labels is not None else dict.fromkeys(self._open_labels(begin))
+        changes |= dict.fromkeys(change for at in self._with_parts(begin) for change in self._labels(at))
         seen, left = set[tuple[str, str]](), [(at, "") for at in begin or [path]]
         while left:
             at, namespace = left.pop()
@@ -101,100 +90,34 @@ class Overlays:
             namespaces |= set() if above else {namespace}
             for folder in above:
                 changes |= dict.fromkeys(self._changes(folder))
-                changes |= {} if labels is not None else dict.fromkeys(self._open_labels([folder]))
                 state = (folder, self._namespace(folder) or namespace)
                 left += [] if state in seen else [state]
                 seen.add(state)
-        return Built(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "", labels or ())
-
-    def _labels(self, path: str) -> tuple[tuple[Labelling, ...], ...] | None:
-        """Return the labels that each build writes into the objects of a file, in order; None if not known."""
-        of_builds, seen = dict[tuple[Labelling, ...], None](), set[tuple[str, tuple[Labelling, ...]]]()
-        left: list[tuple[str, tuple[Labelling, ...], tuple[str, ...]]] = [(path, (), ())]
-        while left:
-            at, labels, through = left.pop()
-            if (at, labels) in seen:
-                continue
-            seen.add((at, labels))
-            above = self._built_by.get(at, ())
-            if not above:
-                if labels and not self._knows_places(at):
-                    return None
-                of_builds[labels] = None
-            for folder in above:
-                written = self._written(folder, at, through)
-                if written is None or len(labels) + len(written) > MOST_LABELS:
-                    return None
-                left.append((folder, labels + written, (*through, folder)))
-            if len(of_builds) > MOST_BUILDS or len(seen) > MOST_FOLDERS:
-                return None
-        return () if [*of_builds] == [()] else tuple(of_builds)
-
-    def _written(self, folder: str, after: str, through: tuple[str, ...]) -> tuple[Labelling, ...] | None:
-        """
-        Return what a kustomization and its components write, but for the components before and at `after`; None if
-        unknown.
-
-        upstream: kustomize api/internal/target/kusttarget.go:accumulateTarget (v0.21.1)
-        """
-        kustomization, parts = self._read.get(folder), self._parts.get(folder, [])
-        if kustomization is None or folder in through or len(through) > MOST_COMPONENTS or len(parts) > MOST_COMPONENTS:
-            return None
-        labellings: tuple[Labelling, ...] = ()
-        for part in parts[parts.index(after) + 1 :] if after in parts else parts:
-            if part not in self._written_by:
-                self._written_by[part] = self._written(part, "", (*through, folder))
-            written = self._written_by[part]
-            if written is None or len(labellings) + len(written) > MOST_LABELS:
-                return None
-            labellings += written
-        return labellings + kustomization.labels
-
-    def _knows_places(self, folder: str) -> bool:
-        """Return whether nothing that a kustomization builds from says, or may say, where else labels are written."""
-        if folder not in self._places_known:
-            self._places_known[folder] = not any(map(self._may_widen, self._below(folder)))
-        return self._places_known[folder]
-
-    def _may_widen(self, path: str) -> bool:
-        kustomization = self._read.get(path)
-        return not os.path.isfile(path) if kustomization is None else kustomization.widens  # what is elsewhere may
-
-    def _below(self, folder: str) -> Iterator[str]:
-        """Yield the folder, and all files and folders that its kustomization builds from, directly or indirectly."""
-        return _reached([folder], self._named)
-
-    def _open_labels(self, folders: Iterable[str]) -> Iterator[BuildChange]:
-        """Yield what may become of labels where kustomizations, or their components, write some."""
-        for at in self._with_parts(folders):
-            kustomization = self._read.get(at)
-            for labelling in kustomization.labels if kustomization is not None else ():
-                yield BuildChange(labelling.touched, "Pod" if labelling.of_pods_alone else "")
+        return Built(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "")
 
     def _namespace(self, folder: str) -> str:
         kustomization = self._read.get(folder)
         return kustomization.namespace if kustomization is not None else ""
 
+    def _labels(self, folder: str) -> tuple[BuildChange, ...]:
+        kustomization = self._read.get(folder)
+        return kustomization.labels if kustomization is not None else ()
+
     def _changes(self, folder: str) -> Iterator[BuildChange]:
         """Yield the changes of a kustomization and its components."""
         for at in self._with_parts([folder]):
             kustomization = self._read.get(at)
-            yield from kustomization.changes if kustomization is not None else ()
+            yield from (*kustomization.changes, *kustomization.labels) if kustomization is not None else ()
 
     def _with_parts(self, folders: Iterable[str]) -> Iterator[str]:
-        """Return the folders, and those of the components of the kustomizations in them."""
-        return _reached(folders, self._parts)
-
-
-def _reached(paths: Iterable[str], further: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """Yield the paths, and all to which they lead, each once."""
-    seen, left = set[str](), [*paths]
-    while left:
-        at = left.pop()
-        if at not in seen:
-            seen.add(at)
-            yield at
-            left += further.get(at, ())
+        """Yield the folders, and those of the components of the kustomizations in them, each once."""
+        seen, left = set[str](), [*folders]
+        while left:
+            at = left.pop()
+            if at not in seen:
+                seen.add(at)
+                yield at
+                left += self._parts.get(at, ())
 
 
 def _join(folder: str, path: str) -> str:

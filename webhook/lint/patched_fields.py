@@ -51,7 +51,6 @@ class PatchedFields:
 
 
 NO_PATCH = PatchedFields()
-ANY_LABELS = PatchedFields(labels=None)
 ALL_PATCHED = PatchedFields(None, None, _ALL_FIELDS | {NAME_PATCHED})
 RENAMED = PatchedFields(fields=frozenset({NAME_PATCHED}))
 ADDED: KeyAndAction = ("", "")
@@ -166,6 +165,25 @@ def by_path(parts: Sequence[str]) -> PatchedFields:
     return _at(parts, {"op": "replace"})
 
 
+def concerns_constraints(touched: PatchedFields, constraints: object) -> bool:
+    """Return whether more is touched than labels that the constraints, or one of them, do not name."""
+    if touched.labels is None or touched != PatchedFields(labels=touched.labels):
+        return True
+    left, names = [constraints], set[object]()
+    while touched.labels and left:
+        value = left.pop()
+        if isinstance(value, dict):
+            if value.get("matchLabels") == {}:  # is filled in
+                return True
+            names |= value.keys()
+            left += value.values()
+        elif isinstance(value, list):
+            left += value
+        else:
+            names.add(value)
+    return not names.isdisjoint(touched.labels)
+
+
 def left_open(workload: Workload, touched: PatchedFields) -> Workload:
     """Return the workload, in which fields that are touched may have any value; `touched.labels` must not be None."""
     labels, fields = touched.labels or frozenset(), touched.fields
@@ -188,12 +206,17 @@ def left_open(workload: Workload, touched: PatchedFields) -> Workload:
     return open_workload
 
 
+def constraint_of(finding: Finding) -> FieldPath:
+    """Return the path of the constraint that a finding is on; its own where it is on none."""
+    at = finding.path.index(FIELD) + 1 if FIELD in finding.path else len(finding.path)
+    return finding.path[: at + 1]
+
+
 def holds_although(touched: PatchedFields, finding: Finding, obj: Mapping[str, object]) -> bool:
     """Return whether a finding on a workload that is `left_open` holds whatever becomes of the touched constraints."""
     if touched.constraints == frozenset() and touched.labels == frozenset():
         return True
-    at = finding.path.index(FIELD) + 1 if FIELD in finding.path else len(finding.path)
-    constraint: FieldPath = finding.path[: at + 1]
+    constraint = constraint_of(finding)
     if touched.constraints != frozenset():
         pair = _pair(value_at(obj, constraint))
         if touched.constraints is None or not all(pair) or pair in touched.constraints:

@@ -12,7 +12,7 @@ from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
 from webhook.objects.workload import MOST_UNKNOWN_FIELDS
-from webhook.scheduler.validation import validate
+from webhook.scheduler.validation import shown_path, validate
 
 MOST_CAUSES = 100
 OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its index and its name.
@@ -92,7 +92,12 @@ def _unless_refused(cause: Cause, subject: Subject) -> Cause:
     """Return the cause, without its edit if the API server would refuse the constraint for the field it then has."""
     if cause.edit is None:
         return cause
-    refused = validate([cause.edit.value], {}, (), merged=True, features=subject.features)
-    if not any(error.path[-1] == cause.wanted for error in refused):
+    constraints, labels, features = [cause.edit.value], subject.workload.pods_labels(), subject.features
+    refused = [
+        error
+        for merged in (True, False)
+        for error in validate(constraints, labels, (), merged=merged, features=features)
+    ]
+    if not any(cause.wanted in shown_path(error) for error in refused):
         return cause
     return cause._replace(fix=f"remove it: here the API server refuses {cause.wanted}", edit=None)
