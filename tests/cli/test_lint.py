@@ -259,6 +259,7 @@ UNUSABLE = [
     ("--baseline b --write-baseline --fix a.yaml", "--write-baseline: cannot be combined with --fix"),
     ("--baseline nowhere a.yaml", "nowhere: No such file"),
     ("--baseline a.yaml a.yaml", "a.yaml: version: found null, wanted 1"),
+    ("--build auto --fix a.yaml", "--build auto: cannot be combined with --fix or --diff"),
     ("--fix -", "--fix: standard input cannot be repaired"),
     ("--kubernetes-version x a.yaml", "--kubernetes-version: found"),
     ("--cluster nowhere a.yaml", "nowhere: "),
@@ -278,6 +279,35 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_jud
 
     assert (2, True, True) == (code, "  --> a.yaml:3:1\n" in out, "  --> b.yaml:27:7" in out)
     assert out.splitlines()[-2].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
+
+
+@pytest.fixture
+def kustomize(tmp_path, monkeypatch):
+    """Put a script on the PATH that prints what the file `built` in a folder has, as if it had built that."""
+    script = tmp_path / "bin" / "kustomize"
+    script.parent.mkdir()
+    script.write_text('#!/bin/sh\ncat "$2/built"')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:/usr/bin:/bin")
+
+
+def test_builds_are_judged_on_request(run, kustomize):
+    """The finding stands where it comes from; where one is not built, its sources are judged, and it is said."""
+    kustomization = "resources: [web.yaml]\ncommonLabels: {app: web}"
+    files = {f"{name}/kustomization.yaml": kustomization for name in ("good", "bad")}
+    wrong = {**ERROR, "metadata": {"name": "web"}}
+    sources = {f"{name}/web.yaml": {**wrong, "metadata": {"name": name}} for name in ("good", "bad")}
+    built = {"good/built": {**wrong, "metadata": {"name": "good", "namespace": "shop"}}}
+    code, out, err = run("--build auto -o concise .", {**files, **sources, **built})
+
+    assert 1 == code
+    assert ["bad/web.yaml:26:7: empty-selector", "good/web.yaml:26:7: empty-selector"] == [
+        line.partition(" must")[0] for line in out.splitlines()
+    ]
+    assert "note: 1 build failed: bad/kustomization.yaml; the sources are judged; run kustomize build to see why" in err
+    assert ["", "kustomize build good"] == [
+        one["source"] or "" for one in json.loads(run("--build auto -o json .").out)["findings"]
+    ]
 
 
 def test_what_is_no_manifest_and_cannot_be_read_matters_only_where_it_is_named(run):

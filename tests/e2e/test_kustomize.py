@@ -1,8 +1,9 @@
-"""What lint says of the sources of a kustomization holds for what kustomize builds of them; so do its repairs."""
+"""What lint says of a kustomization, by its sources or as kustomize builds it, holds for that; so do its repairs."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections import Counter
@@ -10,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.e2e import programs
+from tests.e2e import helm, programs
 from tests.e2e.kustomized import Maker
 from webhook.cli import main as cli
 
@@ -102,6 +103,21 @@ def test_what_is_said_of_the_sources_holds_for_what_is_built(trees, lint, findin
     assert {"invalid-constraint", "malformed-topology-key", "misspelt-topology-key"} <= of_patches.keys()
 
 
+def test_with_builds_what_is_said_is_what_is_found_on_what_is_built(trees, lint, findings_on, monkeypatch):
+    """In both directions; where a line of a source is certain, it has the value that was found."""
+    monkeypatch.setenv("PATH", f"{programs.folder()}:{os.environ['PATH']}")
+    different, places = {}, Counter()
+    for folder, text in trees.items():
+        there = findings_on(text)
+        said = lint(folder, "--build=auto", "--include-system")["findings"]
+        of_line = [finding for finding in said if (finding["line"], finding["column"]) != (1, 1)]
+        different |= {folder.name: (counted(there), counted(said))} if counted(said) != counted(there) else {}
+        places.update(line=len(of_line), top=len(said) - len(of_line))
+
+    assert {} == different
+    assert places["line"] > places["top"] > 0
+
+
 def test_what_is_repaired_in_the_sources_is_repaired_in_what_is_built(trees, lint, findings_on):
     before = {folder: findings_on(text) for folder, text in trees.items()}
     repairable = sum(finding["fixable"] for folder in trees for finding in lint(folder)["findings"])
@@ -123,3 +139,50 @@ def counted(findings):
 def grave(findings):
     """Without infos: rules that look at what is counted say more once something is."""
     return counted(finding for finding in findings if finding["severity"] != "info")
+
+
+CHART = {
+    "Chart.yaml": "{apiVersion: v2, name: web, version: 0.1.0}",
+    "values.yaml": """\
+replicas: 3
+spread:
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: wbe}}
+""",
+    "templates/web.yaml": """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: {{ .Release.Name | quote }}}
+spec:
+  replicas: {{ .Values.replicas }}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: nginx}]
+      topologySpreadConstraints:
+      {{- toYaml .Values.spread.topologySpreadConstraints | nindent 6 }}
+      - maxSkew: 1
+        topologyKey: a b
+        whenUnsatisfiable: ScheduleAnyway
+        labelSelector: {matchLabels: {app: {{ "web" }}}}
+""",
+}
+
+
+def test_a_chart_is_judged_as_helm_renders_it(lint, tmp_path, monkeypatch):
+    """At the line of its template, and at that of its values."""
+    monkeypatch.setenv("PATH", f"{helm.program().parent}:{os.environ['PATH']}")
+    for name, text in CHART.items():
+        (tmp_path / "web" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "web" / name).write_text(text)
+    found = lint(tmp_path, "--build=auto")
+    places = {f"{one['file']}:{one['line']} {one['rule']}" for one in found["findings"] if one["severity"] == "error"}
+
+    assert {"web/templates/web.yaml:14 malformed-topology-key", "web/values.yaml:7 selector-misses-own-pod"} == places
+    assert {"helm template web"} == {one["source"] for one in found["findings"]}
+    assert [] == found["summary"]["notJudged"]
+    assert {"total": 1, "inFull": 1, "withoutLabels": 0} == found["summary"]["places"]

@@ -61,15 +61,15 @@ cluster.listed_resources
 cluster.watched_resources
 lint.session
 lint.files
-lint.overlays · lint.walk · lint.writing
+lint.building · lint.overlays · lint.walk · lint.writing
 {PURE}\
-lint.judgement · lint.repair · report.report
+lint.judgement · lint.repair · lint.sources · report.report
 report.idle_constraints
 report.impact · report.spread · report.waiting_pods
 report.next_pods
 report.inventory
 report
-lint.baseline · lint.context · lint.suppressions · lint.other_files
+lint.baseline · lint.context · lint.places · lint.suppressions · lint.other_files
 lint.results
 lint.terms
 lint.declarations

@@ -9,12 +9,14 @@ import multiprocessing
 import os
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from tests.support.build import constraint, honoring, hpa, namespace, workload
 from tests.support.lint import terms
 from webhook.lint import files as lint_files
+from webhook.lint.builds import Build
 from webhook.lint.declarations import NOTHING_STATED, unpacked
 from webhook.lint.files import (
     FileReader,
@@ -26,6 +28,7 @@ from webhook.lint.files import (
     read_context,
     read_overlays,
 )
+from webhook.lint.notes import NOT_BUILT
 from webhook.lint.other_files import OtherFiles
 
 WRONG = json.dumps(workload("StatefulSet", constraint(labelSelector={})))
@@ -129,9 +132,9 @@ def test_kustomizations_are_read_from_the_folders_of_the_files(tree):
         "resources: [b.yaml]\npatches: [{path: a.yaml}]\nreplicas: [{name: a, count: 1}]"
     )
     (path / "x" / "kustomization.yml").write_bytes(b"\xff")
-    patches, built = read_overlays(["x/a.yaml", "x/b.yaml", "nowhere.yaml", "-"], FileReader())
+    overlays = read_overlays(["x/a.yaml", "x/b.yaml", "nowhere.yaml", "-"], FileReader())
 
-    assert ({"x/a.yaml"}, ["x/b.yaml"]) == (patches, [*built])
+    assert ({"x/a.yaml"}, ["x/b.yaml"]) == (overlays.patches, [*overlays.kustomized])
 
 
 @pytest.mark.parametrize("most", [500, 1])
@@ -207,3 +210,70 @@ def test_an_exception_is_a_problem_of_its_file(tree, monkeypatch):
     assert ("a", 1, 1) == (problem.file, problem.line, problem.column)
     assert problem.message == defect("a", "judged", KeyError("x\ny")).message
     assert problem.message.isprintable()
+
+
+BUILT = "kustomization.yaml"
+
+
+def builds(**texts):
+    """Terms in which these kustomizations, named by their folder, are built from the file `base`."""
+    made = [Build(f"{folder}/{BUILT}", ("base",), ("kustomize", "build"), text) for folder, text in texts.items()]
+    return terms(builds={build.file: build for build in made})
+
+
+def test_what_is_built_is_judged_in_the_place_of_its_sources(tree, monkeypatch):
+    """A finding of several builds is one, the gravest; in one process and in several."""
+    tree(f"dev/{BUILT}", f"prod/{BUILT}", base=WRONG)
+    ignored = WRONG.replace("spec:", "spec: # x")
+    for most in (500, 1):
+        monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
+        by, files = builds(dev=ignored, prod=WRONG), ["base", f"dev/{BUILT}", f"prod/{BUILT}"]
+        judged = [*judge_files(files, by, FileReader(), OtherFiles(), cpus=2)]
+
+        assert [("base", 1), (files[1], 0), (files[2], 0)] == [(one.file, len(one.found)) for one in judged]
+        assert [0, 1, 1] == [one.objects for one in judged]
+        assert "kustomize build" == judged[0].found[0].source
+
+
+def test_what_is_not_built_is_judged_by_its_sources(tree):
+    tree(f"prod/{BUILT}", base=WRONG)
+    failed = Build(f"prod/{BUILT}", ("base",), ("kustomize", "build", "prod"), reason="no such base")
+    by = terms(builds={failed.file: failed})
+    base, prod = judge_files(["base", failed.file], by, FileReader(), OtherFiles())
+
+    assert (["empty-selector"], [NOT_BUILT]) == (
+        [one.finding.rule for one in base.found],
+        [one.why for one in prod.notes],
+    )
+    assert ["build (no such base) failed; the sources are judged; run kustomize build to see why"] == [
+        one.message for one in prod.notes
+    ]
+
+
+def test_the_values_of_a_chart_are_judged_and_not_counted_where_it_is_built(tree):
+    values = "topologySpreadConstraints: [{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]"
+    tree("web/values.yaml", "web/Chart.yaml")
+    Path("web/values.yaml").write_text(values)
+    built = Build(
+        "web/Chart.yaml", ("web/values.yaml",), ("helm", "template", "web"), "kind: ConfigMap\napiVersion: v1"
+    )
+    of_chart, of_values = judge_files(
+        ["web/Chart.yaml", "web/values.yaml"], terms(builds={built.file: built}), FileReader(), OtherFiles()
+    )
+
+    assert (1, [], 0) == (len(of_values.found), of_values.notes, of_values.places.total)
+    assert (1, []) == (of_chart.objects, of_chart.found)
+
+
+def test_a_build_that_cannot_be_judged_is_a_problem_of_its_kustomization(tree, monkeypatch):
+    tree(f"prod/{BUILT}")
+    monkeypatch.setattr(lint_files, "in_sources", fails)
+    (judged,) = judge_files([f"prod/{BUILT}"], builds(prod=WRONG), FileReader(), OtherFiles())
+
+    assert (
+        "cannot be judged: ValueError: no; this is a defect in evenkeel, please report it" == judged.problems[0].message
+    )
+
+
+def fails(*_):
+    raise ValueError("no")

@@ -11,7 +11,7 @@ from tests.support.build import constraint, honoring, namespace, owned_by, pod, 
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
 from webhook.lint.judgement import judge
-from webhook.lint.kustomization import BuildChange, Built
+from webhook.lint.kustomization import BuildChange, Kustomized
 from webhook.lint.notes import (
     BUILT,
     KIND_NOT_JUDGED,
@@ -458,7 +458,7 @@ def test_what_is_merged_is_not_repaired():
 def test_values_are_left_open_where_a_kustomization_changes_their_object():
     text = APPLICATION.replace("Application\n", "Application\nmetadata: {name: web}\n") + indented(VALUES, 8)
     by = [
-        terms(built={"a.yaml": Built((BuildChange(PatchedFields(constraints=None), kind),))})
+        terms(kustomized={"a.yaml": Kustomized((BuildChange(PatchedFields(constraints=None), kind),))})
         for kind in ("Deployment", "Application")
     ]
 
@@ -499,7 +499,7 @@ def test_beside_a_document_that_cannot_be_read_the_others_are_judged():
 
 
 def built(touched, namespace="", file="a.yaml"):
-    return terms(built={file: Built((BuildChange(touched),), namespace)})
+    return terms(kustomized={file: Kustomized((BuildChange(touched),), namespace)})
 
 
 APP = "        labelSelector: {matchLabels: {app: web}}\n"

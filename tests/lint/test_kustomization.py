@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.lint import KEYS, WEB, judged, terms
-from webhook.lint.kustomization import BuildChange, Built, Kustomization, read_kustomization
+from webhook.lint.kustomization import BuildChange, Kustomization, Kustomized, read_kustomization
 from webhook.lint.patched_fields import ALL_PATCHED, NO_PATCH, RENAMED, PatchedFields
 from webhook.objects.operators import labelled_by_name
 
@@ -162,7 +162,7 @@ def test_what_is_none_says_nothing(text):
 
 def test_changes_concern_objects_by_kind_and_name():
     """A name may have got a prefix and a suffix before it is patched."""
-    built = Built((BuildChange(LABEL, "Deployment", "a-web-b"), BuildChange(REPLICAS, name="db")))
+    built = Kustomized((BuildChange(LABEL, "Deployment", "a-web-b"), BuildChange(REPLICAS, name="db")))
 
     assert LABEL == built.touched("Deployment", "web")
     assert NO_PATCH == built.touched("StatefulSet", "web") == built.touched("Deployment", "worker")
@@ -209,7 +209,7 @@ def test_a_field_of_a_wrong_type_matters_to_nobody(odd):
     """Neither where it is read, nor where something is judged by it, nor where it is judged itself."""
     for found in map(json.dumps, odd_kustomizations(odd)):
         read = read_kustomization(found, lambda _: json.dumps(odd))
-        by = terms(built={"kustomization.yaml": Built((*read.changes, *read.labels), read.namespace)})
+        by = terms(kustomized={"kustomization.yaml": Kustomized((*read.changes, *read.labels), read.namespace)})
 
         assert [] == judged(f"{WEB}{KEYS}", by, "kustomization.yaml").problems
         assert [] == judged(found, by, "kustomization.yaml").problems

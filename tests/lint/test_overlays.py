@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from webhook.lint.kustomization import Built
-from webhook.lint.overlays import Overlays, overlays
+from webhook.lint.kustomization import Kustomized
+from webhook.lint.overlays import Overlays
 from webhook.lint.patched_fields import PatchedFields
 
 BASE = "resources: [web.yaml]"
@@ -15,6 +15,14 @@ BASE = "resources: [web.yaml]"
 
 def labels(*keys):
     return PatchedFields(labels=frozenset(keys))
+
+
+def read_text(file):
+    try:
+        with open(file) as opened:
+            return opened.read()
+    except (OSError, ValueError):
+        return None
 
 
 @pytest.fixture
@@ -27,21 +35,14 @@ def around(tmp_path, monkeypatch):
         for name, text in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
-        patches, built = overlays(asked or files, lambda file: read(file))
-        return sorted(patches), built
-
-    def read(file):
-        try:
-            with open(file) as opened:
-                return opened.read()
-        except (OSError, ValueError):
-            return None
+        overlays = Overlays(asked or files, read_text)
+        return sorted(overlays.patches), overlays.kustomized
 
     return around
 
 
 def touched(built, file):
-    return built.get(file, Built()).touched("Deployment", "web")
+    return built.get(file, Kustomized()).touched("Deployment", "web")
 
 
 def test_a_kustomization_in_a_folder_above_names_patches(around):
@@ -146,7 +147,7 @@ def test_the_outermost_namespace_counts(around, namespaces, found):
         for name, text in files.items()
     }
 
-    assert found == around(files)[1].get("base/web.yaml", Built()).namespace
+    assert found == around(files)[1].get("base/web.yaml", Kustomized()).namespace
 
 
 def test_kustomizations_in_a_circle_end(around):
@@ -181,7 +182,29 @@ def test_what_cannot_be_found_is_left_out(around):
 def test_no_more_is_asked_of_files_that_no_kustomization_names(around, monkeypatch):
     """There are many such, and nothing is found out of one by one."""
     asked = []
-    monkeypatch.setattr(Overlays, "built", lambda _, path: asked.append(path) or Built())
+    monkeypatch.setattr(Overlays, "_kustomized", lambda _, path: asked.append(path) or Kustomized())
     around({"base/kustomization.yaml": BASE, "base/web.yaml": "", "a/a.yaml": "", "a/b.yaml": ""})
 
     assert ["kustomization.yaml", "web.yaml"] == sorted(map(os.path.basename, asked))
+
+
+def test_what_no_other_builds_from_is_built_from_all_that_it_names(around):
+    files = {
+        "base/kustomization.yml": f"{BASE}\npatches: [{{path: web-patch.yaml}}]",
+        "base/web.yaml": "",
+        "base/web-patch.yaml": "",
+        "base/beside.yaml": "",
+        "part/kustomization.yaml": "kind: Component\nresources: [more.yaml]",
+        "part/more.yaml": "",
+        "prod/kustomization.yaml": "resources: [../base, 'https://example.com/x']\ncomponents: [../part]",
+        "alone/kustomization.yaml": "kind: Component",
+        "other/kustomization.yaml": "resources: [../base]",
+    }
+    around(files)
+    sources = ("base/kustomization.yml", "base/web-patch.yaml", "base/web.yaml")
+    with_part = (*sources, "part/kustomization.yaml", "part/more.yaml", "prod/kustomization.yaml")
+    without_other = [file for file in files if not file.startswith("other")]
+
+    assert {"prod/kustomization.yaml": with_part} == Overlays(without_other, read_text).roots
+    assert {"prod/kustomization.yaml", "other/kustomization.yaml"} == Overlays(files, read_text).roots.keys()
+    assert {"base/kustomization.yml": sources} == Overlays(sources, read_text).roots

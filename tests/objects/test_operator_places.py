@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.build import constraint
 from tests.support.lint import judged, terms
-from webhook.lint.kustomization import Built, read_kustomization
+from webhook.lint.kustomization import Kustomized, read_kustomization
 from webhook.loading.inputs import with_operators
 from webhook.objects.fields import path_text
 from webhook.objects.kinds import FIELD
@@ -206,7 +206,7 @@ def test_the_name_is_not_known_of_what_a_kustomization_renames_or_patches():
     row = next(row for row in ROWS if row[0].startswith("  dragonfly "))
     ((dragonfly,), _) = planted(row, constraint(labelSelector={"matchLabels": {"app": "cache"}}))
     changes = read_kustomization("namePrefix: a-", lambda file: None).changes
-    renamed = replace(_terms(), built={"a.yaml": Built(changes)})
+    renamed = replace(_terms(), kustomized={"a.yaml": Kustomized(changes)})
     patched = replace(_terms(), patches=frozenset({"a.yaml"}))
 
     for by, wanted in ((_terms(), ["selector-misses-own-pod"]), (renamed, []), (patched, [])):

@@ -27,6 +27,7 @@ from typing import NamedTuple
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
+from webhook.lint.builds import AUTO, BUILD_CHOICES, NOT_AT_ALL, Build
 from webhook.lint.configuration import (
     CONFIGURATION_NAME,
     ConfigurationError,
@@ -36,6 +37,7 @@ from webhook.lint.configuration import (
 from webhook.lint.files import FileReader, WorkerDied, read_context, read_overlays
 from webhook.lint.gitignore import Ignore, parse_gitignore
 from webhook.lint.notes import many
+from webhook.lint.overlays import Overlays
 from webhook.lint.results import LintSummary
 from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
@@ -98,6 +100,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=SEVERITY_CHOICES,
         default="error",
         help=f"exit with 1 for findings of this severity or higher: {', '.join(SEVERITY_CHOICES)} "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--build",
+        choices=BUILD_CHOICES,
+        default=NOT_AT_ALL,
+        help="auto: judge what kustomize's and helm's own programs build of kustomizations and charts "
         "(default: %(default)s)",
     )
     parser.add_argument("--baseline", metavar="FILE", help="accept the findings and problems listed in FILE")
@@ -166,6 +175,10 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--write-baseline: needs --baseline FILE to write to")
     if args.write_baseline and (args.fix or args.diff):
         raise UsageError("--write-baseline: cannot be combined with --fix or --diff; repair first")
+    if args.build == AUTO and (args.fix or args.diff):
+        raise UsageError(
+            "--build auto: cannot be combined with --fix or --diff; repair without it, then judge the builds"
+        )
     if args.fix and not args.diff and STANDARD_INPUT in args.paths:
         raise UsageError("--fix: standard input cannot be repaired; give files, or --diff, too, to see the repair")
 
@@ -230,7 +243,8 @@ def _terms(args: argparse.Namespace, configured: _Configured, files: list[str], 
     policy = _with_severities(policy, severities, "--rule: ")
     cluster = inputs.cluster(source, features, policy.watch_pods)
     snapshots = {folder: context.snapshot(cluster) for folder, context in read_context(files, reader).items()}
-    patches, built = read_overlays(files, reader)
+    overlays = read_overlays(files, reader)
+    builds = _builds(overlays, files, reader) if args.build == AUTO else {}
     return LintTerms(
         policy,
         snapshots.pop(""),
@@ -240,11 +254,25 @@ def _terms(args: argparse.Namespace, configured: _Configured, files: list[str], 
         namespace=args.namespace,
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
         unused=unused,
-        patches=patches,
-        built=built,
+        patches=overlays.patches,
+        kustomized=overlays.kustomized,
         named=frozenset(map(os.path.normpath, args.paths)),
         fixtures=snapshots,
+        builds=builds,
     )
+
+
+def _builds(overlays: Overlays, files: Sequence[str], reader: FileReader) -> Mapping[str, Build]:
+    """Build the kustomizations and charts of the files, by the file of each."""
+    from webhook.lint.building import build_all, charts
+
+    roots = {**overlays.roots, **charts(files, reader.text_of_file)}
+    builds = dict[str, Build]()
+    with progress.bar(len(roots), "builds") as done:
+        for build in build_all(roots, cpus()):
+            builds[build.file] = build
+            done(len(builds))
+    return builds
 
 
 def _with_severities(policy: Policy, severities: Mapping[str, Severity], said_by: str) -> Policy:

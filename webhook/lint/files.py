@@ -12,19 +12,21 @@ import signal
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.documents.reading import encoding
 from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.lint.builds import Build
 from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from webhook.lint.fixtures import fixture_folders
 from webhook.lint.judgement import judge, unread
-from webhook.lint.kustomization import Built
+from webhook.lint.notes import NOT_BUILT, VALUES, Note
 from webhook.lint.other_files import OtherFiles
-from webhook.lint.overlays import overlays
-from webhook.lint.results import JudgedFile, Problem
+from webhook.lint.overlays import Overlays
+from webhook.lint.results import NO_PLACES, JudgedFile, Problem
+from webhook.lint.sources import by_source, in_sources
 from webhook.lint.templates import should_parse
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT
@@ -71,6 +73,11 @@ class FileReader:
         except UnicodeDecodeError as error:
             return Unread(f"is not {error.encoding.upper()}", content.decode("latin-1"))
 
+    def text_of_file(self, file: str) -> str | None:
+        """Return the text of a file; None if there is none, or it cannot be read."""
+        text = self.text(file) if os.path.isfile(file) else None
+        return text if isinstance(text, str) else None
+
 
 def _content(file: str) -> bytes:
     with open(file, "rb") as opened:
@@ -103,14 +110,9 @@ def read_context(files: Iterable[str], reader: FileReader) -> Mapping[str, Conte
     }
 
 
-def read_overlays(files: Iterable[str], reader: FileReader) -> tuple[frozenset[str], Mapping[str, Built]]:
-    """Return the files that kustomizations name as patches, and what they make of the other files."""
-
-    def read_file(file: str) -> str | None:
-        text = reader.text(file) if os.path.isfile(file) else None
-        return text if isinstance(text, str) else None
-
-    return overlays([file for file in files if file != STANDARD_INPUT], read_file)
+def read_overlays(files: Iterable[str], reader: FileReader) -> Overlays:
+    """Return the kustomizations of the files."""
+    return Overlays([file for file in files if file != STANDARD_INPUT], reader.text_of_file)
 
 
 def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeighbours | None = None) -> JudgedFile:
@@ -119,14 +121,22 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
 
     An exception becomes a problem of this file, so that the others are still judged.
     """
+    judged, build = JudgedFile(file), terms.builds.get(file)
+    if build is not None and build.text:
+        return _judge_build(build, terms, reader, around)
+    if file in terms.judged_as_built:
+        return judged
     text = reader.text(file)
-    judged = JudgedFile(file)
     if isinstance(text, str):
         try:
-            return judge(file, text, terms, around)
+            judged = judge(file, text, terms, around)
         except Exception as error:
             judged.problems.append(defect(file, "judged", error))
-            return judged
+        judged.notes += [not_built(build)] if build is not None else []
+        if file in terms.built_values:
+            notes = [note for note in judged.notes if note.why != VALUES]
+            return replace(judged, notes=notes, places=NO_PLACES)
+        return judged
     if not text.latin1:
         judged.problems.append(Problem(file, 1, 1, f"cannot be read: {text.reason}", lasting=False))
     elif should_parse(text.latin1, file, SyntaxFault(text.reason), file in terms.named):
@@ -134,6 +144,21 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
     elif file in terms.named:
         judged.notes.append(unread(file, 1, 1, text.reason))
     return judged
+
+
+def _judge_build(build: Build, terms: LintTerms, reader: FileReader, around: FileNeighbours | None) -> JudgedFile:
+    """Judge what is built in the place of its kustomization or chart; findings stand where they come from."""
+    try:
+        return in_sources(judge(build.file, build.text, terms.for_builds, around), build, reader.text_of_file)
+    except Exception as error:
+        return JudgedFile(build.file, problems=[defect(build.file, "judged", error)])
+
+
+def not_built(build: Build) -> Note:
+    """Return the note on a build that failed."""
+    done = "failed" if build.command else "not made"
+    advice = f"the sources are judged; run {' '.join(build.command[:2])} to see why" if build.command else build.reason
+    return Note(build.file, 1, 1, NOT_BUILT, f"build ({build.reason})", done, advice)
 
 
 def defect(file: str, done: str, error: Exception) -> Problem:
@@ -157,6 +182,18 @@ def judge_files(
     `surroundings` are empty, and hold then what all files state; `done` is told how many files were judged so far.
     Up to `cpus` processes judge them.
     """
+    results = _judge_each(files, terms, reader, surroundings, done, cpus)
+    return by_source([*results]) if terms.builds else results
+
+
+def _judge_each(
+    files: Sequence[str],
+    terms: LintTerms,
+    reader: FileReader,
+    surroundings: OtherFiles,
+    done: Callable[[int], None],
+    cpus: int,
+) -> Iterator[JudgedFile]:
     processes = min(cpus, len(files) // FILES_PER_PROCESS + 1)
     if processes == 1 or not all(map(os.path.isfile, files)):
         results = list[JudgedFile]()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +22,7 @@ from webhook.findings.finding import Finding, Severity
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
-from webhook.lint.kustomization import KUSTOMIZATIONS, NOT_BUILT
+from webhook.lint.kustomization import KUSTOMIZATIONS, NOT_KUSTOMIZED
 from webhook.lint.notes import (
     BUILT,
     KIND_NOT_JUDGED,
@@ -38,8 +37,9 @@ from webhook.lint.notes import (
 )
 from webhook.lint.open_fields import OpenFields
 from webhook.lint.patched_fields import NO_PATCH, concerns_constraints
+from webhook.lint.places import in_lines, placed
 from webhook.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
-from webhook.lint.suppressions import Comment, comments_in, suppressed_by_annotations, unused_in_comment
+from webhook.lint.suppressions import Comment, by_line, comments_in, suppressed_by_annotations, unused_in_comment
 from webhook.lint.templates import (
     advice_for_kind,
     advice_for_template,
@@ -58,7 +58,7 @@ from webhook.objects.workload import Workload, scaling_of
 from webhook.scheduler.incoming import PLACING
 
 NEVER_SENT = "none is sent to the webhook; --include-system judges them"
-BUILD = "lint what is built: kustomize build FOLDER | evenkeel lint -"
+BUILD = "--build auto judges what is built"
 RENDER = "lint what is rendered: helm template CHART | evenkeel lint -"
 
 
@@ -105,7 +105,7 @@ class _File:
 
     def __init__(self, file: str, text: str, terms: LintTerms) -> None:
         self.text, self.terms, self.result = text, terms, JudgedFile(file)
-        self._built = terms.built.get(file, NOT_BUILT)
+        self._kustomized = terms.kustomized.get(file, NOT_KUSTOMIZED)
         self._lines: NumberedLines | None = None
         self._passed_over = 0
         self._noted_repeated = False
@@ -227,9 +227,9 @@ class _File:
         for fragment in fragments:
             # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
             of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
-            unsettled = OpenFields(patch=True, touched=self._built.touched(*of), template=chunk.has_placeholders)
-            for finding, placed in findings_on(fragment, self.terms, unsettled, self.terms.judging):
-                yield _Unlocated(placed, named, _identity(named, [fragment.workload], finding), 0, ())
+            unsettled = OpenFields(patch=True, touched=self._kustomized.touched(*of), template=chunk.has_placeholders)
+            for finding, moved in findings_on(fragment, self.terms, unsettled, self.terms.judging):
+                yield _Unlocated(moved, named, _identity(named, [fragment.workload], finding), 0, ())
 
     def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
         self.result.places = self.result.places.and_also(JudgedPlaces(total, in_full, without_labels))
@@ -296,7 +296,7 @@ class _File:
         workloads = request.workloads
         if not workloads:
             self._note_other_places(obj, chunk, kinds[0], ())
-        namespace = self._built.namespace or request.namespace
+        namespace = self._kustomized.namespace or request.namespace
         if not self._is_judged(chunk, workloads, namespace in terms.never_sent):
             return
         unsettled = self._unsettled(chunk, request)
@@ -322,7 +322,7 @@ class _File:
         file, workloads = self.result.file, request.workloads
         named = chunk.within or file in self.terms.patches
         patch = named or any(is_patch(workload, request.obj) for workload in workloads)
-        touched = self._built.touched(workloads[0].kind.kind, workloads[0].name)
+        touched = self._kustomized.touched(workloads[0].kind.kind, workloads[0].name)
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
             if named or (patch and touched == NO_PATCH):
@@ -405,7 +405,7 @@ class _File:
             spans(chunk.text, [(*unplaced.path, *unplaced.finding.path) for unplaced in unlocated]) if unlocated else ()
         )
         used: dict[Comment, set[str]] = {comment: set() for comment in suppressing}
-        on_line = self._by_line(chunk, suppressing)
+        on_line = by_line(suppressing, chunk, self.lines)
         for unplaced in unlocated:
             located = self._located(chunk, unplaced, roots[unplaced.document])
             silencing = [comment for comment in on_line.get(located.line, ()) if unplaced.finding.rule in comment.rules]
@@ -421,59 +421,16 @@ class _File:
             for unused in unused_in_comment(comment, used[comment], run):
                 self.result.found.append(self._at_comment(chunk, comment, unused))
 
-    def _by_line(self, chunk: Chunk, comments: Sequence[Comment]) -> Mapping[int, Sequence[Comment]]:
-        """
-        Return the comments by the line that they are about.
-
-        That is their own, or where nothing stands before them the next that is neither a comment nor empty.
-        """
-        by_line, above = defaultdict[int, list[Comment]](list), dict[int, int]()
-        for comment in reversed(comments):  # so that each line is looked at once
-            own, column = self.lines.position(chunk.place(comment.start, comment.start)[0])
-            line = own
-            if not self.lines.line(own)[: column - 1].strip():
-                while line < self.lines.count and self.lines.line(line).lstrip()[:1] in ("#", ""):
-                    line += 1
-                    if line in above:
-                        line = above[line]
-                        break
-                above[own] = line
-            by_line[line].append(comment)
-        return by_line
-
     def _located(self, chunk: Chunk, unplaced: _Unlocated, root: Span) -> Located:
-        """Return the finding at its field, from key to end, or at the nearest parent if it is absent."""
-        path = (*unplaced.path, *unplaced.finding.path)
-        spans_there = root.spans_to(path)
-        span, absent = spans_there[-1], path[len(spans_there) - 1 :]
-        start, end = (span.start, span.end) if span.key is None else (span.key.start, span.end)
-        if absent:
-            start = start if span.key is not None else _with_dash(chunk.text, start)
-        if span.key is not None and "\n" in chunk.text[start:end]:
-            end = span.key.end
-        address = None if chunk.within else Address(chunk.start, chunk.end, unplaced.document, unplaced.path)
-        located = self._at(*chunk.place(start, end), unplaced.finding, unplaced.object, unplaced.identity, address)
-        return replace(located, source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
+        address = Address(chunk.start, chunk.end, unplaced.document, unplaced.path)
+        what = unplaced.finding, unplaced.object, unplaced.identity
+        return placed(self.result.file, self.lines, chunk, root, address, *what)
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
         finding = unused._replace(severity=self.terms.unused)
         identity = _identity_text(None, finding.rule, finding.found)
-        return self._at(*chunk.place(comment.start, comment.end), finding, None, identity, None)
-
-    def _at(
-        self, start: int, end: int, finding: Finding, named: ObjectRef | None, identity: str, address: Address | None
-    ) -> Located:
-        line, column = self.lines.position(start)
-        quoted = self.lines.line(line)
-        last = min(column + max(end - start, 1), len(quoted.rstrip()) + 1)
-        return Located(self.result.file, line, column, max(last, column + 1), quoted, finding, named, identity, address)
-
-
-def _with_dash(text: str, start: int) -> int:
-    """Return the offset of the dash before an item of a block list, or `start` itself."""
-    line = text.rfind("\n", 0, start) + 1
-    before = text[line:start].rstrip(" ")
-    return line + len(before) - 1 if before.endswith("-") else start
+        start, end = chunk.place(comment.start, comment.end)
+        return in_lines(self.result.file, self.lines, start, end, finding, None, identity, None)
 
 
 def _is_object(value: object) -> TypeGuard[Mapping[str, object]]:

@@ -39,7 +39,7 @@ class BuildChange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class Kustomized:
     """What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not."""
 
     changes: tuple[BuildChange, ...] = ()
@@ -50,7 +50,7 @@ class Built:
         return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
 
 
-NOT_BUILT = Built()
+NOT_KUSTOMIZED = Kustomized()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class Kustomization:
     """
     A kustomization; its paths are relative to its folder.
 
-    `resources` and `components` are files or folders, `patches` the files that hold patches.  `labels` are the changes
-    of labels, which kustomize makes after the others.
+    `name` is that of its file.  `resources` and `components` are files or folders, `patches` the files that hold
+    patches.  `labels` are the changes of labels, which kustomize makes after the others.
     """
 
     resources: tuple[str, ...] = ()
@@ -68,9 +68,11 @@ class Kustomization:
     changes: tuple[BuildChange, ...] = ()
     namespace: str = ""
     labels: tuple[BuildChange, ...] = ()
+    name: str = KUSTOMIZATIONS[0]
+    is_component: bool = False
 
 
-def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
+def read_kustomization(text: str, read_file: ReadFile, name: str = KUSTOMIZATIONS[0]) -> Kustomization:
     """Return the kustomization in `text`; `read_file` reads a file of its folder, None if there is none."""
     kustomization = as_mapping(next(iter(_documents(text)), None))
     patches = [*_patches(kustomization)]
@@ -97,6 +99,8 @@ def read_kustomization(text: str, read_file: ReadFile) -> Kustomization:
         _once(changes),
         texts_at(kustomization, "namespace")[0],
         _once(_labelled(kustomization)),
+        name,
+        kustomization.get("kind") == "Component",
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 UNRENDERED_TEMPLATE, PATCH, SYSTEM_NAMESPACE, KIND_NOT_JUDGED = "template", "patch", "systemNamespace", "kind"
-REPEATED_KEY, UNREAD = "duplicateKey", "unreadable"
+REPEATED_KEY, UNREAD, NOT_BUILT = "duplicateKey", "unreadable", "build"
 VALUES, BUILT, LABELS_UNKNOWN = "values", "kustomization", "namespaceLabels"
 MOST_FILES = 3  # that are named in one note
 _NOTED = {
@@ -18,6 +18,7 @@ _NOTED = {
     PATCH: ("kustomize patch", "kustomize patches"),
     SYSTEM_NAMESPACE: ("object in a system namespace", "objects in system namespaces"),
     REPEATED_KEY: ("duplicate key", "duplicate keys"),
+    NOT_BUILT: ("build", "builds"),
     UNREAD: ("unreadable text", "unreadable texts"),
     VALUES: ("set of values", "sets of values"),
     BUILT: ("object that a kustomization changes", "objects that kustomizations change"),
@@ -33,8 +34,8 @@ class Note:
     """
     What was not judged, or not in full; line and column count from 1.
 
-    `why` is UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, LABELS_UNKNOWN, SYSTEM_NAMESPACE, KIND_NOT_JUDGED, REPEATED_KEY
-    or UNREAD; `what` names it, `done` says how it was treated.
+    `why` is UNRENDERED_TEMPLATE, PATCH, VALUES, BUILT, LABELS_UNKNOWN, SYSTEM_NAMESPACE, KIND_NOT_JUDGED, REPEATED_KEY,
+    NOT_BUILT or UNREAD; `what` names it, `done` says how it was treated.
     """
 
     file: str

@@ -8,32 +8,82 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from webhook.lint.kustomization import (
     KUSTOMIZATIONS,
-    NOT_BUILT,
+    NOT_KUSTOMIZED,
     BuildChange,
-    Built,
     Kustomization,
+    Kustomized,
     ReadFile,
     read_kustomization,
 )
 
 
 class Overlays:
-    """The kustomizations in folders, above them, and in the folders that they name; `read_file` gives a file's text."""
+    """
+    The kustomizations in the folders of files, above them, and in the folders that they name.
 
-    def __init__(self, read_file: ReadFile) -> None:
+    `read_file` gives a file's text.
+    """
+
+    def __init__(self, files: Iterable[str], read_file: ReadFile) -> None:
         self._read_file = read_file
         self._read = dict[str, Kustomization | None]()
         self._built_by = dict[str, list[str]]()  # the folders of the kustomizations that build from a file or folder
         self._parts = dict[str, list[str]]()  # the folders of the components of a kustomization
+        self._named = dict[str, list[str]]()  # the files and folders that a kustomization builds from, and its patches
         self._patch_of = dict[str, list[str]]()  # the folders of the kustomizations that name a patch
         self._looked_around = set[str]()
+        in_folders = defaultdict[str, list[str]](list)
+        for file in files:
+            in_folders[os.path.dirname(file)].append(file)
+        absolute = {folder: os.path.abspath(folder) for folder in in_folders}
+        for path in absolute.values():
+            self._look_around(path)
+        concerned = self._folders()
+        self._paths = {
+            file: os.path.join(path, os.path.basename(file))
+            for folder, path in absolute.items()
+            if path in concerned
+            for file in in_folders[folder]
+        }
 
-    def look_around(self, folder: str) -> None:
+    @property
+    def patches(self) -> frozenset[str]:
+        """The files that a kustomization names as patches."""
+        return frozenset(file for file, path in self._paths.items() if path in self._patch_of)
+
+    @property
+    def kustomized(self) -> Mapping[str, Kustomized]:
+        """What becomes of the objects in each file from which a kustomization builds."""
+        kustomized = {file: self._kustomized(path) for file, path in self._paths.items()}
+        return {file: of_file for file, of_file in kustomized.items() if of_file != NOT_KUSTOMIZED}
+
+    @property
+    def roots(self) -> Mapping[str, tuple[str, ...]]:
+        """
+        The files of kustomizations from which no other builds, each with those of the files that it is built from.
+
+        Of a kustomization that stands in none of the files nothing is said, and of components, which are not built.
+        """
+        files = {path: file for file, path in self._paths.items()}
+        return {
+            files[root]: tuple(sorted(files[source] for source in self._sources(folder) if source in files))
+            for folder, kustomization in self._read.items()
+            if kustomization is not None and not kustomization.is_component and folder not in self._built_by
+            if (root := os.path.join(folder, kustomization.name)) in files
+        }
+
+    def _sources(self, folder: str) -> Iterator[str]:
+        """Yield the paths of all files that a kustomization is built from."""
+        for path in _reached([folder], self._named):
+            kustomization = self._read.get(path)
+            yield path if kustomization is None else os.path.join(path, kustomization.name)
+
+    def _look_around(self, folder: str) -> None:
         """Read the kustomizations of an absolute `folder` and of those above it, up to the top of the repository."""
         while folder not in self._looked_around:
             self._looked_around.add(folder)
@@ -55,26 +105,24 @@ class Overlays:
                 for name in map(in_folder, kustomization.patches):
                     self._patch_of.setdefault(name, []).append(at)
                 self._parts[at] = [*map(in_folder, kustomization.components)]
-                for name in (*map(in_folder, kustomization.resources), *self._parts[at]):
+                named = [*map(in_folder, kustomization.resources), *self._parts[at]]
+                self._named[at] = [*named, *map(in_folder, kustomization.patches)]
+                for name in named:
                     self._built_by.setdefault(name, []).append(at)
                     left.append(name)
 
     def _kustomization(self, folder: str) -> Kustomization | None:
         for name in KUSTOMIZATIONS:
             if (text := self._read_file(os.path.join(folder, name))) is not None:
-                return read_kustomization(text, lambda path: self._read_file(_join(folder, path)))
+                return read_kustomization(text, lambda path: self._read_file(_join(folder, path)), name)
         return None
 
-    def folders(self) -> set[str]:
+    def _folders(self) -> set[str]:
         """Return the folders in which kustomizations stand, or files that they name: of other files nothing is said."""
         named = set(map(os.path.dirname, (*self._built_by, *self._patch_of)))
         return named | {folder for folder, kustomization in self._read.items() if kustomization is not None}
 
-    def is_patch(self, path: str) -> bool:
-        """Return whether a kustomization names the file at an absolute path as a patch."""
-        return path in self._patch_of
-
-    def built(self, path: str) -> Built:
+    def _kustomized(self, path: str) -> Kustomized:
         """
         Return what becomes of the objects in the file at an absolute path; no namespace if builds give them several.
 
@@ -93,7 +141,7 @@ class Overlays:
                 state = (folder, self._namespace(folder) or namespace)
                 left += [] if state in seen else [state]
                 seen.add(state)
-        return Built(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "")
+        return Kustomized(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "")
 
     def _namespace(self, folder: str) -> str:
         kustomization = self._read.get(folder)
@@ -110,35 +158,20 @@ class Overlays:
             yield from (*kustomization.changes, *kustomization.labels) if kustomization is not None else ()
 
     def _with_parts(self, folders: Iterable[str]) -> Iterator[str]:
-        """Yield the folders, and those of the components of the kustomizations in them, each once."""
-        seen, left = set[str](), [*folders]
-        while left:
-            at = left.pop()
-            if at not in seen:
-                seen.add(at)
-                yield at
-                left += self._parts.get(at, ())
+        """Return the folders, and those of the components of the kustomizations in them, each once."""
+        return _reached(folders, self._parts)
+
+
+def _reached(paths: Iterable[str], further: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """Yield the paths, and all to which they lead, each once."""
+    seen, left = set[str](), [*paths]
+    while left:
+        at = left.pop()
+        if at not in seen:
+            seen.add(at)
+            yield at
+            left += further.get(at, ())
 
 
 def _join(folder: str, path: str) -> str:
     return os.path.normpath(os.path.join(folder, path))
-
-
-def overlays(files: Iterable[str], read_file: ReadFile) -> tuple[frozenset[str], dict[str, Built]]:
-    """Return which of the files are patches, and what becomes of the others where a kustomization builds from them."""
-    known, in_folders = Overlays(read_file), defaultdict[str, list[str]](list)
-    for file in files:
-        in_folders[os.path.dirname(file)].append(file)
-    absolute = {folder: os.path.abspath(folder) for folder in in_folders}
-    for path in absolute.values():
-        known.look_around(path)
-    concerned = known.folders()
-    paths = {
-        file: os.path.join(path, os.path.basename(file))
-        for folder, path in absolute.items()
-        if path in concerned
-        for file in in_folders[folder]
-    }
-    built = {file: known.built(path) for file, path in paths.items()}
-    patches = frozenset(file for file, path in paths.items() if known.is_patch(path))
-    return patches, {file: built_file for file, built_file in built.items() if built_file != NOT_BUILT}

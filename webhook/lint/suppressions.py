@@ -7,6 +7,7 @@ Suppressions: a comment on the line, or an annotation on the object.  One that s
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ from webhook.documents.positions import comments
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
 from webhook.findings.rule import RuleSetting, RuleSettings
+from webhook.lint.chunks import Chunk, NumberedLines
 from webhook.lint.terms import LintTerms
 from webhook.objects.fields import FieldPath, value_at
 from webhook.objects.labels import labels_of
@@ -40,6 +42,27 @@ def comments_in(text: str) -> list[Comment]:
         return []
     matches = comments(text, _IGNORE_COMMENT)
     return [Comment(match.start(), match.end(), tuple(sorted(ignored(match["rules"])))) for match in matches]
+
+
+def by_line(comments: Sequence[Comment], chunk: Chunk, lines: NumberedLines) -> Mapping[int, Sequence[Comment]]:
+    """
+    Return the comments by the line that they are about.
+
+    That is their own, or where nothing stands before them the next that is neither a comment nor empty.
+    """
+    of_line, above = defaultdict[int, list[Comment]](list), dict[int, int]()
+    for comment in reversed(comments):  # so that each line is looked at once
+        own, column = lines.position(chunk.place(comment.start, comment.start)[0])
+        line = own
+        if not lines.line(own)[: column - 1].strip():
+            while line < lines.count and lines.line(line).lstrip()[:1] in ("#", ""):
+                line += 1
+                if line in above:
+                    line = above[line]
+                    break
+            above[own] = line
+        of_line[line].append(comment)
+    return of_line
 
 
 def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:

@@ -12,9 +12,10 @@ from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Evaluation, Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import RuleSettings
+from webhook.lint.builds import Build
 from webhook.lint.declarations import FileNeighbours
 from webhook.lint.fixtures import fixture_folders
-from webhook.lint.kustomization import Built
+from webhook.lint.kustomization import Kustomized
 from webhook.lint.templates import for_patches
 from webhook.objects.references import ScaleTarget, Scaling
 from webhook.objects.workload import Workload
@@ -29,20 +30,38 @@ class LintTerms(Terms):
 
     `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
-    patches, and `built` is what they make of the objects in other files.  `named` are the files that the command line
-    names.  `others` are the other workloads of the input, and `scalings` what the autoscalers in it give workloads: the
+    patches, and `kustomized` is what they make of the objects in other files.  `named` are the files that the command
+    line names.  `others` are the other workloads of the input, and `scalings` what the autoscalers in it give: the
     webhook knows of neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.
+    `builds` are the builds to judge, by the file of their kustomization or chart.
     """
 
     namespace: str = "default"
     never_sent: frozenset[str] = frozenset()
     unused: Severity = Severity.WARNING
     patches: frozenset[str] = frozenset()
-    built: Mapping[str, Built] = field(default_factory=dict)
+    kustomized: Mapping[str, Kustomized] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
     fixtures: Mapping[str, Snapshot | None] = field(default_factory=dict)
+    builds: Mapping[str, Build] = field(default_factory=dict)
+
+    @cached_property
+    def judged_as_built(self) -> frozenset[str]:
+        """The files of which builds are judged in their place."""
+        built = [build for build in self.builds.values() if build.text]
+        return frozenset(file for build in built for file in build.sources if file != build.values)
+
+    @cached_property
+    def built_values(self) -> frozenset[str]:
+        """The files of values that are judged once more where their chart was built with them."""
+        return frozenset(build.values for build in self.builds.values() if build.text and build.is_chart)
+
+    @cached_property
+    def for_builds(self) -> LintTerms:
+        """The same for what is built: nothing changes it further."""
+        return replace(self, patches=frozenset(), kustomized={})
 
     @cached_property
     def judging(self) -> WorkloadJudge:

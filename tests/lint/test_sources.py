@@ -1,0 +1,163 @@
+"""A finding on a build stands at the line that it comes from, where that is certain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.lint import judged
+from webhook.findings.finding import Severity
+from webhook.lint.builds import Build
+from webhook.lint.results import JudgedFile
+from webhook.lint.sources import by_source, in_sources
+
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: NAME}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: nginx}]
+      topologySpreadConstraints:
+CONSTRAINTS
+"""
+GOOD = "{maxSkew: 1, topologyKey: node, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}"
+WRONG = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: wbe}}}"
+EMPTY = "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}"
+ZERO = "{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}"
+
+
+def web(*constraints, name="web"):
+    lines = "\n".join(f"      - {constraint}" for constraint in constraints)
+    return WEB.replace("NAME", name).replace("CONSTRAINTS", lines)
+
+
+def placed(built, sources, file="prod/kustomization.yaml", command=("kustomize", "build", "prod")):
+    """The result, and each finding as `file:line:column rule from`."""
+    build = Build(file, tuple(sources), command, built)
+    result = in_sources(judged(built, file=file), build, {file: "resources: [../base]\n", **sources}.get)
+    found = (f"{one.file}:{one.line}:{one.column} {one.finding.rule} from {one.source}" for one in result.found)
+    return result, [*found]
+
+
+KUSTOMIZE = "from kustomize build prod"
+AT_TOP = f"prod/kustomization.yaml:1:1 selector-misses-own-pod {KUSTOMIZE}"
+
+
+@pytest.mark.parametrize(
+    ("built", "sources", "finds"),
+    [
+        (web(WRONG), {"web.yaml": web(WRONG)}, [f"web.yaml:12:76 selector-misses-own-pod {KUSTOMIZE}"]),
+        (web(GOOD, WRONG), {"web.yaml": web(WRONG)}, [f"web.yaml:12:76 selector-misses-own-pod {KUSTOMIZE}"]),
+        (web(WRONG, name="a-web"), {"web.yaml": web(WRONG)}, [f"web.yaml:12:76 selector-misses-own-pod {KUSTOMIZE}"]),
+        (web(WRONG), {"web.yaml": web(WRONG), "b.yaml": web(WRONG)}, [f"{AT_TOP}, line 12"]),
+        (web(WRONG), {"web.yaml": web(GOOD)}, [f"{AT_TOP}, line 12"]),
+        (web(WRONG), {"web.yaml": web(WRONG, name="db")}, [f"{AT_TOP}, line 12"]),
+        (web(WRONG), {"web.yaml": "a: ["}, [f"{AT_TOP}, line 12"]),
+        (web(WRONG), {}, [f"{AT_TOP}, line 12"]),
+        (web(ZERO), {"web.yaml": web(ZERO.replace("wbe", "db"))}, [f"web.yaml:12:10 invalid-constraint {KUSTOMIZE}"]),
+        (
+            web(EMPTY.replace("}", ", labelSelector: {}}")),
+            {"web.yaml": web(EMPTY)},
+            [f"prod/kustomization.yaml:1:1 empty-selector {KUSTOMIZE}, line 12"],
+        ),
+        (web(EMPTY), {"web.yaml": web(EMPTY)}, [f"web.yaml:12:7 empty-selector {KUSTOMIZE}"]),
+        (
+            web(EMPTY),
+            {"web.yaml": f"- op: add\n  path: /x/y\n  value:\n    topologySpreadConstraints: [{EMPTY}]"},
+            [f"web.yaml:4:33 empty-selector {KUSTOMIZE}"],
+        ),
+    ],
+)
+def test_a_finding_stands_where_one_source_alone_has_the_value(built, sources, finds):
+    result, found = placed(built, sources)
+
+    assert finds == found
+    assert not any(one.finding.edit for one in result.found)
+
+
+def test_the_field_is_that_of_the_source():
+    result, _ = placed(web(GOOD, WRONG), {"web.yaml": web(WRONG)})
+    (finding,) = result.found
+
+    assert 0 == finding.finding.path[-2]
+
+
+def test_a_finding_on_another_field_stands_where_that_is():
+    built = web(GOOD).replace("name: web}\n", "name: web, annotations: {evenkeel.dev/ignore: rollout-skew}}\n", 1)
+    _, found = placed(built, {"web.yaml": built})
+
+    assert [f"web.yaml:3:37 unused-suppression {KUSTOMIZE}"] == found
+
+
+@pytest.mark.parametrize(
+    ("comment", "count"),
+    [("selector-misses-own-pod", 1), ("empty-selector", 0)],
+)
+def test_a_comment_in_the_source_suppresses(comment, count):
+    """kustomize leaves comments out."""
+    commented = web(f"{WRONG}  # evenkeel: ignore[{comment}]")
+    result, found = placed(web(WRONG), {"web.yaml": commented})
+
+    assert (count, 1 - count) == (result.suppressed, len(found))
+
+
+SOURCE = "---\n# Source: web/templates/web.yaml\n"
+HELM = "from helm template charts/web"
+TEMPLATE = "charts/web/templates/web.yaml"
+
+
+def rendered(built, sources):
+    sources = {f"charts/web/{name}": text for name, text in sources.items()}
+    return placed(SOURCE + built, sources, "charts/web/Chart.yaml", ("helm", "template", "charts/web"))[1]
+
+
+@pytest.mark.parametrize(
+    ("sources", "finds"),
+    [
+        ({"templates/web.yaml": f"{{{{ if a }}}}\n  - {WRONG}\n"}, f"{TEMPLATE}:2:3 selector-misses-own-pod {HELM}"),
+        (
+            {"templates/web.yaml": f"{{{{ x }}}}\n- {WRONG}\n- {WRONG}"},
+            f"{TEMPLATE}:1:1 selector-misses-own-pod {HELM}, line 14",
+        ),
+        ({"templates/web.yaml": "{{ toYaml }}"}, f"{TEMPLATE}:1:1 selector-misses-own-pod {HELM}, line 14"),
+        (
+            {"templates/web.yaml": "{{ x }}", "values.yaml": f"web:\n  topologySpreadConstraints:\n  - {WRONG}\n"},
+            f"charts/web/values.yaml:3:72 selector-misses-own-pod {HELM}",
+        ),
+        (
+            {"templates/web.yaml": f"{{{{ x }}}}\n- {WRONG}", "values.yaml": f"topologySpreadConstraints: [{WRONG}]"},
+            f"{TEMPLATE}:1:1 selector-misses-own-pod {HELM}, line 14",
+        ),
+        ({}, f"charts/web/Chart.yaml:1:1 selector-misses-own-pod {HELM}, line 14"),
+    ],
+)
+def test_what_is_rendered_stands_in_its_template_or_in_the_values(sources, finds):
+    assert [finds] == rendered(web(WRONG), sources)
+
+
+def test_notes_and_problems_stand_at_the_beginning():
+    build = Build("kustomization.yaml", (), ("kustomize", "build", "."), f"a: b\n---\n{web(WRONG)}\n---\na: [")
+    result = in_sources(judged(build.text, file=build.file), build, {}.get)
+
+    assert {(1, 1)} == {(one.line, one.column) for one in (*result.notes, *result.problems, *result.found)}
+
+
+def test_a_finding_of_several_builds_is_one_of_its_file_and_the_gravest():
+    """Two of one build stay two, also at one line; what stands at the beginning is that of each build."""
+    (one,) = placed(web(WRONG), {"web.yaml": web(WRONG)})[0].found
+    graver = replace(one, finding=one.finding._replace(severity=Severity.ERROR))
+    (top,) = placed(web(WRONG), {})[0].found
+    other, elsewhere = replace(top, identity="other"), replace(one, file="nowhere.yaml")
+    results = [
+        JudgedFile("web.yaml", found=[]),
+        JudgedFile("prod/kustomization.yaml", found=[one, one, top, other]),
+        JudgedFile("dev/kustomization.yaml", found=[graver, top, elsewhere]),
+    ]
+
+    assert [[graver, one], [top, other], [elsewhere]] == [judged.found for judged in by_source(results)]

@@ -1,0 +1,95 @@
+"""
+Builds kustomizations and charts with kustomize's and helm's own programs.
+
+    overlays/prod/kustomization.yaml ──kustomize build──┬──> Build(text, sources)
+    charts/web/Chart.yaml ──helm template───────────────┘
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from tempfile import TemporaryFile
+
+from webhook.documents.reading import read_documents
+from webhook.documents.scalars import DocumentError
+from webhook.lint.builds import CHART, VALUES_FILE, Build
+from webhook.lint.kustomization import ReadFile
+from webhook.objects.fields import as_mapping
+
+BUILD_SECONDS = 60  # for one, which may fetch a base
+_KUSTOMIZE = (("kustomize", "build"), ("kubectl", "kustomize"))
+_HELM = (("helm", "template"),)
+
+
+def charts(files: Sequence[str], read_file: ReadFile) -> Mapping[str, tuple[str, ...]]:
+    """Return the files of charts, each with the files that it is rendered from; no libraries, none within others."""
+    folders = {os.path.dirname(file) for file in files if os.path.basename(file) == CHART}
+    sources = {folder: list[str]() for folder in folders if folders.isdisjoint(_above(folder))}
+    for file in files:
+        for folder in _above(file):
+            if folder in sources and _is_rendered(os.path.relpath(file, folder or os.curdir)):
+                sources[folder].append(file)
+    made = {os.path.join(folder, CHART): tuple(of_chart) for folder, of_chart in sources.items()}
+    return {file: of_chart for file, of_chart in made.items() if _can_be_installed(read_file(file) or "")}
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders above a path."""
+    while (folder := os.path.dirname(path)) != path:
+        yield folder
+        path = folder
+
+
+def _is_rendered(name: str) -> bool:
+    """Return whether a file in the folder of a chart is one of its templates, of a chart within it, or its values."""
+    return name == VALUES_FILE or name.split(os.sep)[0] in ("templates", "charts", "crds")
+
+
+def _can_be_installed(text: str) -> bool:
+    try:
+        chart = as_mapping(next(iter(read_documents(text, [])), None))
+    except DocumentError:
+        return False
+    return "name" in chart and chart.get("type") != "library"
+
+
+def build_all(roots: Mapping[str, tuple[str, ...]], at_once: int) -> Iterator[Build]:
+    """Yield a build of each file in `roots`, which gives its sources; up to `at_once` in parallel."""
+    with ThreadPoolExecutor(at_once) as pool:
+        yield from pool.map(lambda file: build_one(file, roots[file]), roots)
+
+
+def build_one(file: str, sources: Iterable[str]) -> Build:
+    """Build one; a failure, and a build that takes more than BUILD_SECONDS, has a reason."""
+    programs = _HELM if os.path.basename(file) == CHART else _KUSTOMIZE
+    program = next((program for program in programs if shutil.which(program[0])), None)
+    if program is None:
+        return Build(file, tuple(sources), reason=f"{' or '.join(name for name, _ in programs)} is not on the PATH")
+    folder = os.path.dirname(file) or os.curdir
+    command = (*program, os.path.join(os.curdir, folder) if folder.startswith("-") else folder)
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        try:
+            status = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+                timeout=BUILD_SECONDS,
+                check=False,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            return Build(file, tuple(sources), command, reason=f"took more than {BUILD_SECONDS} seconds")
+        except OSError as error:
+            return Build(file, tuple(sources), command, reason=error.strerror or str(error))
+        for written in (output, errors):
+            written.seek(0)
+        text, said = (written.read().decode("utf-8", "replace") for written in (output, errors))
+    if status == 0 and text.strip():
+        return Build(file, tuple(sources), command, text)
+    lines = [line for line in said.splitlines() if line.strip()]
+    return Build(file, tuple(sources), command, reason=lines[-1] if lines else f"exit code {status}, no object")
