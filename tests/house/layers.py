@@ -61,7 +61,7 @@ cluster.listed_resources
 cluster.watched_resources
 lint.session
 lint.files
-lint.overlays · lint.walk · lint.writing
+lint.overlays · lint.since · lint.walk · lint.writing
 {PURE}\
 lint.judgement · lint.repair · report.report
 report.idle_constraints
