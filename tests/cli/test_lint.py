@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import constraint, honoring, namespace, node, pod, workload
+from tests.support.repository import commit, git
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
 from webhook.lint import session
@@ -260,6 +261,9 @@ UNUSABLE = [
     ("--baseline nowhere a.yaml", "nowhere: No such file"),
     ("--baseline a.yaml a.yaml", "a.yaml: version: found null, wanted 1"),
     ("--build auto --fix a.yaml", "--build auto: cannot be combined with --fix or --diff"),
+    ("--baseline b --write-baseline --since main a.yaml", "--write-baseline: cannot be combined with --since"),
+    ("--since main -", "--since: git does not know what standard input was before"),
+    ("--since main a.yaml", "--since: found "),
     ("--fix -", "--fix: standard input cannot be repaired"),
     ("--kubernetes-version x a.yaml", "--kubernetes-version: found"),
     ("--cluster nowhere a.yaml", "nowhere: "),
@@ -592,10 +596,164 @@ def test_what_a_baseline_accepts_no_longer_is_told_at_its_line_unless_it_may_be_
     assert [] == run("--baseline base.json -o json --rule unused-suppression=ignore .").found
 
 
+# `baseline.json` is what `evenkeel lint --policy policy.yaml --baseline baseline.json --write-baseline .` of commit
+# 8db760c5, the last one before lint found other things, wrote there; `manifests.yaml` has its rules' bad examples.
+PREVIOUS = Path(__file__).parents[1] / "lint" / "previous"
+NO_LONGER_FOUND = [  # and what CHANGELOG.md says of it
+    "crd.yaml no longer has unknown-field",  # a JSON patch of a CRD's schema
+    "gone.yaml no longer has selector-matches-others on Deployment singles/api",  # one replica that shares a label
+    "gone.yaml no longer has selector-matches-others on Deployment singles/mail",
+    "gone.yaml no longer has selector-matches-others on StatefulSet hooks/web",  # a hook of Helm
+    "gone.yaml no longer has unlabelled-nodes on StatefulSet racks/rack",  # a Node in the folder testdata
+    "gone.yaml no longer has unlabelled-nodes on StatefulSet racks/rack",  # a Node without status and hostname
+    "notes.yaml no longer has a problem",  # a file in a folder that is no manifest
+    "twice.yaml no longer has a problem",  # a duplicate key that no rule reads
+]
+
+
+def test_a_baseline_of_the_version_before_accepts_all_that_is_still_found(run, monkeypatch):
+    monkeypatch.chdir(PREVIOUS)
+    entries = json.loads(Path("baseline.json").read_text())["findings"]
+    result = json.loads(run("--policy policy.yaml --baseline baseline.json --fail-on info -o json .").out)
+
+    assert [f"accepts nothing: {entry}" for entry in NO_LONGER_FOUND] == [
+        finding["message"] for finding in result["findings"]
+    ]
+    assert ([], len(entries) - len(NO_LONGER_FOUND)) == (result["problems"], result["summary"]["accepted"])
+
+
 def test_a_fix_leaves_what_the_baseline_accepts(run):
     run("--baseline base.json --write-baseline .", b=BROKEN)
 
     assert (0, BROKEN) == (run("--fix --baseline base.json .").code, Path("b.yaml").read_text())
+
+
+@pytest.fixture
+def since(run, tmp_path):
+    """Commit `files`, and run `evenkeel lint --since HEAD` once others are `changed`."""
+
+    def since(files, changed, command="-o json --fail-on info ."):
+        run(".", {**files, ".gitignore": ""})
+        commit(tmp_path)
+        return run(f"--since HEAD {command}", changed)
+
+    return since
+
+
+def test_what_was_there_before_is_accepted_wherever_its_line_or_its_file_moved(since, run, tmp_path):
+    moved = "\n\n# moved\n" + json.dumps(ERROR)
+    known = since({"a.yaml": ERROR, "b.yaml": WARNING, "c.yaml": "apiVersion: v1\nkind: [\n"}, {"a.yaml": moved})
+    git(tmp_path, "mv", "b.yaml", "moved.yaml")
+    code, out, err = run("--since HEAD --fail-on info .")
+
+    assert (0, [], [], 3) == (known.code, known.found, json.loads(known.out)["problems"], before(known))
+    assert (0, True) == (code, out.startswith("no findings in 3 files"))
+    assert "note: 3 findings accepted from before the change\n" in err
+
+
+def before(result):
+    return json.loads(result.out)["summary"]["before"]
+
+
+def test_what_is_new_is_reported_beside_what_was_there(since):
+    two = workload("StatefulSet", honoring(labelSelector={}), honoring(labelSelector={}, topologyKey="rack"))
+    more = since({"a.yaml": ERROR, "b.yaml": WARNING}, {"a.yaml": two, "c.yaml": WARNING})
+
+    assert (1, ["a.yaml:34 empty-selector", "c.yaml:25 misspelt-topology-key"]) == (more.code, more.found)
+    assert 2 == before(more)
+
+
+TEAM = workload("StatefulSet", honoring(labelSelector={"matchLabels": {"app": "web", "team": "a"}}))
+BUILDS = "resources: [a.yaml]"
+LABELS = f"{BUILDS}\nlabels: [{{pairs: {{team: a}}, includeTemplates: true}}]"
+RACKS = workload("StatefulSet", honoring(topologyKey="rack"))
+
+
+def labelled(app):
+    """A workload that its own label selects, and with the label app."""
+    spec = {"selector": {"matchLabels": {"of": "api"}}}
+    return workload("Deployment", name="api", labels={"of": "api", "app": app}, spec=spec)
+
+
+class Breaks(NamedTuple):
+    rule: str
+    other: str
+    unchanged: object
+    old: object
+    new: object
+
+
+BREAKS = [
+    Breaks("selector-matches-others", "b.yaml", FINE, labelled("api"), labelled("web")),
+    Breaks("selector-misses-own-pod", "kustomization.yaml", TEAM, LABELS, BUILDS),
+    Breaks("empty-selector", "b.yaml", ERROR, namespace("shop", **{"evenkeel.dev/skip": "true"}), namespace("shop")),
+    Breaks("unknown-topology-key", "b.yaml", RACKS, node(rack="a"), node(shelf="a")),
+]
+
+
+@pytest.mark.parametrize("case", BREAKS, ids=lambda case: case.rule)
+def test_what_a_change_breaks_in_a_file_that_did_not_change_is_reported(since, case):
+    broken = since({"a.yaml": case.unchanged, case.other: case.old}, {case.other: case.new})
+
+    assert {f"a.yaml {case.rule}"} == {re.sub(":[0-9]+", "", finding) for finding in broken.found}
+    assert [] == since({}, {}).found
+
+
+def test_paths_are_those_of_the_old_tree_too_wherever_the_command_is_run(since, run, tmp_path, monkeypatch):
+    files = {
+        "x/a.yaml": ERROR,
+        "x/b.yaml": ERROR,
+        "y/c.yaml": ERROR,
+        "z/d.yaml": ERROR,
+        ".evenkeel.yaml": "excludes: [z]",
+    }
+    since(files, {"x/b.yaml": FINE, "e.yaml": ERROR})
+    monkeypatch.chdir("x")
+
+    for paths in (".", "*.yaml ../y", "a.yaml ../y/c.yaml"):
+        assert ([], True) == ((result := run(f"--since HEAD -o json {paths}")).found, before(result) > 0)
+    for paths in ("..", f"a.yaml {tmp_path}"):
+        (new,) = run(f"--since HEAD -o json {paths}").found
+        assert new.endswith("/e.yaml:27 empty-selector")
+
+
+def test_the_options_and_the_configuration_of_today_hold_for_the_old_tree(since):
+    rules = "rules: {%s: ignore}"
+    configured = since(
+        {"a.yaml": ERROR, ".evenkeel.yaml": rules % "empty-selector"}, {".evenkeel.yaml": rules % "pinned-pod"}
+    )
+
+    assert ([], 1) == (configured.found, before(configured))
+
+
+def test_a_fix_repairs_only_what_is_new(since):
+    since({"a.yaml": BROKEN}, {"b.yaml": BROKEN.replace("name: db", "name: new")}, "--fix .")
+
+    assert (BROKEN, MENDED.replace("name: db", "name: new")) == (Path("a.yaml").read_text(), Path("b.yaml").read_text())
+
+
+def test_a_baseline_and_the_old_tree_accept_the_same_finding_once(since, run):
+    run("--baseline base.json --write-baseline .", a=ERROR, b=ERROR)
+    twice = f"{json.dumps(ERROR)}\n---\n{json.dumps(ERROR)}"
+    result = since({}, {"a.yaml": twice, "b.yaml": FINE, "c.yaml": WARNING}, "--baseline base.json -o json .")
+
+    assert ["a.yaml", "base.json", "c.yaml"] == sorted({finding.partition(":")[0] for finding in result.found})
+    assert (1, 0) == (json.loads(result.out)["summary"]["accepted"], before(result))
+
+
+def test_an_entry_of_the_baseline_that_was_unused_before_is_not_reported(since, run):
+    run("--baseline base.json --write-baseline .", a=ERROR, b=ERROR)
+    result = since({"a.yaml": FINE}, {"b.yaml": FINE}, "--baseline base.json -o json .")
+
+    assert ["base.json:3 unused-suppression"] == result.found
+
+
+def test_paths_of_several_repositories_are_refused(since, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    commit(other)
+
+    code, _, err = since({"a.yaml": ERROR}, {}, f". {other}")
+    assert (2, True) == (code, err.startswith("evenkeel: --since: found paths in "))
 
 
 def test_suppressions_are_counted(run):

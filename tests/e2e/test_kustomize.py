@@ -173,12 +173,16 @@ spec:
 }
 
 
+def write(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
 def test_a_chart_is_judged_as_helm_renders_it(lint, tmp_path, monkeypatch):
     """At the line of its template, and at that of its values."""
     monkeypatch.setenv("PATH", f"{helm.program().parent}:{os.environ['PATH']}")
-    for name, text in CHART.items():
-        (tmp_path / "web" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "web" / name).write_text(text)
+    write(tmp_path / "web", CHART)
     found = lint(tmp_path, "--build=auto")
     places = {f"{one['file']}:{one['line']} {one['rule']}" for one in found["findings"] if one["severity"] == "error"}
 
@@ -186,3 +190,44 @@ def test_a_chart_is_judged_as_helm_renders_it(lint, tmp_path, monkeypatch):
     assert {"helm template web"} == {one["source"] for one in found["findings"]}
     assert [] == found["summary"]["notJudged"]
     assert {"total": 1, "inFull": 1, "withoutLabels": 0} == found["summary"]["places"]
+
+
+WEB = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: nginx}]
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        nodeTaintsPolicy: Honor
+        labelSelector: {matchLabels: {team: a}}
+      - {maxSkew: 0, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
+"""
+LABELLED = (
+    "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}, spec: {template: {metadata: {labels: {team: a}}}}}"
+)
+
+
+def test_what_was_built_before_a_change_is_accepted(lint, tmp_path, monkeypatch):
+    """Of the tree before, kustomize builds copies: it refuses links that lead out of it."""
+    monkeypatch.setenv("PATH", f"{programs.folder()}:{os.environ['PATH']}")
+    write(tmp_path / "base", {"web.yaml": WEB, "kustomization.yaml": "resources: [web.yaml]"})
+    write(tmp_path / "prod", {"kustomization.yaml": f"resources: [../base]\npatches: [{{patch: '{LABELLED}'}}]"})
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    before = lint(tmp_path, "--build=auto", "--since=HEAD")
+    write(tmp_path / "prod", {"kustomization.yaml": "resources: [../base]\ncommonAnnotations: {a: b}"})
+    after = lint(tmp_path, "--build=auto", "--since=HEAD")
+
+    assert [] == before["findings"]
+    assert ["base/web.yaml:15 selector-misses-own-pod"] == [
+        f"{one['file']}:{one['line']} {one['rule']}" for one in after["findings"]
+    ]
+    assert before["summary"]["before"] == after["summary"]["before"] > 0

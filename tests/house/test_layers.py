@@ -27,7 +27,9 @@ from tests.house.layers import (
 SOURCES = sources()
 
 PURE_FOLDERS = ("lint", "admission", "policy", "rules", "findings", "scheduler", "documents", "objects")
-READ_THE_DISK = {f"webhook.lint.{name}" for name in ("building", "files", "overlays", "session", "walk", "writing")}
+READ_THE_DISK = {
+    f"webhook.lint.{name}" for name in ("building", "files", "overlays", "session", "since", "walk", "writing")
+}
 KNOWN_CYCLES: set[str] = set()
 
 

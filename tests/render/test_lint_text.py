@@ -121,6 +121,7 @@ def test_what_is_never_sent_to_the_webhook_is_noted():
         ({"repaired": 1}, "1 finding repaired"),
         ({"suppressed": 2}, "2 findings suppressed by comments or annotations"),
         ({"accepted": 2}, "2 findings accepted by the baseline"),
+        ({"before": 2}, "2 findings accepted from before the change"),
     ],
     ids=str,
 )

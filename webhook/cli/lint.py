@@ -20,7 +20,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,12 +35,14 @@ from webhook.lint.configuration import (
     LintConfiguration,
     parse_configuration,
 )
-from webhook.lint.files import FileReader, WorkerDied, read_context, read_overlays
+from webhook.lint.files import FileReader, WorkerDied, judge_files, read_context, read_overlays
 from webhook.lint.gitignore import Ignore, parse_gitignore
 from webhook.lint.notes import many
+from webhook.lint.other_files import OtherFiles
 from webhook.lint.overlays import Overlays
-from webhook.lint.results import LintSummary
+from webhook.lint.results import JudgedFile, LintSummary
 from webhook.lint.session import FileOutcome, Session
+from webhook.lint.since import SinceError, TreeBefore, read_change, within
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find, root_of
 from webhook.loading import inputs, progress
@@ -112,6 +115,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="FILE", help="accept the findings and problems listed in FILE")
     parser.add_argument("--write-baseline", action="store_true", help="write all of them to --baseline FILE")
     parser.add_argument(
+        "--since",
+        metavar="REF",
+        help="accept what was there where HEAD and this commit, branch or tag of git part, and report what is new",
+    )
+    parser.add_argument(
         "--exclude",
         metavar="PATTERN",
         action="append",
@@ -140,27 +148,30 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     configured = _configured(args.paths)
     files, missing = _files(args, configured)
-    reader, baseline = FileReader(), _baseline(args)
-    terms = _terms(args, configured, files, reader)
-    session = Session(
-        terms,
-        reader,
-        baseline,
-        args.baseline or "",
-        repairs=args.fix or args.diff,
-        writes=args.fix,
-        fix_severity=Severity(args.fix_severity),
-        cpus=cpus(),
-    )
+    reader, baseline, builds = FileReader(), _baseline(args), args.build == AUTO
+    terms = _terms(args, configured)
     style = lint_text.Style(_coloured())
-    for path in missing:
-        _print_outcome(args, style, session.not_found(path))
     try:
+        session = Session(
+            _with_input(terms, files, args.paths, reader, builds=builds),
+            reader,
+            baseline,
+            args.baseline or "",
+            _before(args, configured, files, terms),
+            repairs=args.fix or args.diff,
+            writes=args.fix,
+            fix_severity=Severity(args.fix_severity),
+            cpus=cpus(),
+        )
+        for path in missing:
+            _print_outcome(args, style, session.not_found(path))
         with progress.bar(len(files), "files") as done:
             for outcome in session.judge(files, done):
                 _print_outcome(args, style, outcome)
     except WorkerDied as error:
         raise UsageError(str(error)) from error
+    except SinceError as error:
+        raise UsageError(f"--since: {error}") from error
     if args.write_baseline:
         return _write_baseline(args, session)
     if unused := session.unused_entries():
@@ -179,6 +190,10 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError(
             "--build auto: cannot be combined with --fix or --diff; repair without it, then judge the builds"
         )
+    if args.write_baseline and args.since is not None:
+        raise UsageError("--write-baseline: cannot be combined with --since; a baseline is of all findings")
+    if args.since is not None and STANDARD_INPUT in args.paths:
+        raise UsageError("--since: git does not know what standard input was before; give files or folders")
     if args.fix and not args.diff and STANDARD_INPUT in args.paths:
         raise UsageError("--fix: standard input cannot be repaired; give files, or --diff, too, to see the repair")
 
@@ -189,9 +204,9 @@ class _Configured(NamedTuple):
     file: str = ""
     says: LintConfiguration = LintConfiguration()
 
-    @property
-    def excluding(self) -> list[Ignore]:
-        folder = os.path.dirname(os.path.realpath(self.file))
+    def excluding(self, folder: str = "") -> list[Ignore]:
+        """Return what it excludes, where its folder is `folder`, or else its own."""
+        folder = folder or os.path.dirname(os.path.realpath(self.file))
         return [parse_gitignore("\n".join(self.says.excludes), folder)] if self.says.excludes else []
 
     @property
@@ -223,13 +238,14 @@ def _configured(paths: Sequence[str]) -> _Configured:
 
 def _files(args: argparse.Namespace, configured: _Configured) -> tuple[list[str], list[NotFound]]:
     """Return the files to judge, and the paths that were not found.  UsageError if there is no file at all."""
-    files, missing = find(args.paths, args.exclude, configured.excluding)
+    files, missing = find(args.paths, args.exclude, configured.excluding())
     if missing and not files:
         raise UsageError("\n".join(map(str, missing)))
     return files, missing
 
 
-def _terms(args: argparse.Namespace, configured: _Configured, files: list[str], reader: FileReader) -> LintTerms:
+def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
+    """Return the terms for any input: the policy, the cluster and what options set."""
     severities = dict(map(_severity, args.rule))
     in_file = dict(configured.says.rules)
     unused = in_file.pop(UNUSED_SUPPRESSION, Severity.WARNING)
@@ -241,24 +257,32 @@ def _terms(args: argparse.Namespace, configured: _Configured, files: list[str], 
         in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
     policy = _with_severities(policy, in_file, f"{configured.file}: rules.")
     policy = _with_severities(policy, severities, "--rule: ")
-    cluster = inputs.cluster(source, features, policy.watch_pods)
-    snapshots = {folder: context.snapshot(cluster) for folder, context in read_context(files, reader).items()}
-    overlays = read_overlays(files, reader)
-    builds = _builds(overlays, files, reader) if args.build == AUTO else {}
     return LintTerms(
         policy,
-        snapshots.pop(""),
+        inputs.cluster(source, features, policy.watch_pods),
         features,
         labels={**configured.says.namespaces, **inputs.namespace_labels(args)},
         foresees=True,
         namespace=args.namespace,
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
         unused=unused,
+    )
+
+
+def _with_input(
+    terms: LintTerms, files: Sequence[str], paths: Sequence[str], reader: FileReader, *, builds: bool
+) -> LintTerms:
+    """Return the terms with what the files of an input, to which `paths` lead, say of each other."""
+    snapshots = {folder: context.snapshot(terms.snapshot) for folder, context in read_context(files, reader).items()}
+    overlays = read_overlays(files, reader)
+    return replace(
+        terms,
+        snapshot=snapshots.pop(""),
         patches=overlays.patches,
         kustomized=overlays.kustomized,
-        named=frozenset(map(os.path.normpath, args.paths)),
+        named=frozenset(map(os.path.normpath, paths)),
         fixtures=snapshots,
-        builds=builds,
+        builds=_builds(overlays, files, reader) if builds else {},
     )
 
 
@@ -273,6 +297,30 @@ def _builds(overlays: Overlays, files: Sequence[str], reader: FileReader) -> Map
             builds[build.file] = build
             done(len(builds))
     return builds
+
+
+def _before(
+    args: argparse.Namespace, configured: _Configured, files: Sequence[str], terms: LintTerms
+) -> TreeBefore | None:
+    """Return what the tree had before --since, None without it; SinceError if git cannot tell."""
+    if args.since is None:
+        return None
+    tops = [*dict.fromkeys(map(root_of, args.paths))]
+    if len(tops) > 1:
+        raise UsageError(f"--since: found paths in {' and '.join(tops)}, wanted one git repository; lint them apart")
+    (top,) = tops
+
+    builds = args.build == AUTO
+
+    def judge_before(tree: str) -> Iterator[JudgedFile]:
+        paths = [os.path.normpath(os.path.join(tree, within(path, top))) for path in args.paths]
+        old_files, _ = find(paths, args.exclude, configured.excluding(tree))
+        reader = FileReader()
+        with progress.bar(len(old_files), "files before") as done:
+            old_terms = _with_input(terms, old_files, paths, reader, builds=builds)
+            yield from judge_files(old_files, old_terms, reader, OtherFiles(), done, cpus())
+
+    return TreeBefore(read_change(args.since, top), files, judge_before, copies=builds)
 
 
 def _with_severities(policy: Policy, severities: Mapping[str, Severity], said_by: str) -> Policy:

@@ -44,12 +44,25 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The new findings and problems in a file, the number of accepted ones, and the entries that accept nothing."""
+    """
+    The new findings and problems in a file, the number of accepted ones, and the entries that accept nothing.
+
+    `before` is the number of those that were there before the change.
+    """
 
     new: list[Located]
     problems: list[Problem]
     count: int
     unused: list[Entry]
+    before: int = 0
+
+    def since(self, before: Accepted) -> Accepted:
+        """Return what the same file did not have before the change; each result from `before` accepts one."""
+        left = Counter(map(fingerprint, acceptable(before.new, before.problems)))
+        new, problems = list(_not_in(left, self.new)), list(_not_in(left, self.problems))
+        unused = [entry for entry in self.unused if entry not in before.unused]
+        accepted = len(self.new) + len(self.problems) - len(new) - len(problems)
+        return Accepted(new, problems, self.count, unused, accepted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,11 @@ def _not_in(left: Counter[str], new: Iterable[LocatedOrProblem]) -> Iterator[Loc
             left[key] -= 1
         else:
             yield result
+
+
+def acceptable(located: Iterable[Located], problems: Iterable[Problem]) -> list[Located | Problem]:
+    """Return the findings, and the problems that last."""
+    return [*located, *(problem for problem in problems if problem.lasting)]
 
 
 def fingerprint(result: Located | Problem) -> str:

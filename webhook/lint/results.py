@@ -105,7 +105,11 @@ class JudgedFile:
 
 @dataclass(slots=True)
 class LintSummary:
-    """The result of all files; `accepted` and `repaired` count findings that it no longer includes."""
+    """
+    The result of all files; `accepted`, `before` and `repaired` count findings that it no longer includes.
+
+    `before` are those that were there before the change.
+    """
 
     files: int = 0
     objects: int = 0
@@ -114,6 +118,7 @@ class LintSummary:
     skipped: dict[Skipped, None] = field(default_factory=dict)
     suppressed: int = 0
     accepted: int = 0
+    before: int = 0
     repaired: int = 0
     notes: list[Note] = field(default_factory=list)
     places: JudgedPlaces = NO_PLACES

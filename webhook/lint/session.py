@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from webhook.findings.finding import Severity
 from webhook.lint import writing
-from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
+from webhook.lint.baseline import Accepted, Baseline, Entry, acceptable, baseline_text, unused_entry
 from webhook.lint.files import FileReader, defect, judge_files
 from webhook.lint.judgement import judge
 from webhook.lint.other_files import OtherFiles
@@ -43,10 +43,10 @@ class Session:
     """
     Judges files and adds up the results in `summary`.
 
-    `baseline_file` is the baseline's name, or "" if there is none.  With `repairs` findings are repaired; with `writes`
-    the repaired text is written to the file, and the outcome is that of the repaired file; standard input stays as it
-    is.  What is less grave than `fix_severity` is not repaired.  `repairable` is the number of findings in the summary
-    that have a repair to try.
+    `baseline_file` is the baseline's name, or "" if there is none.  `before` gives what a file had before the change,
+    which is accepted, too.  With `repairs` findings are repaired; with `writes` the repaired text is written
+    to the file, and the outcome is that of the repaired file; standard input stays as it is.  What is less grave than
+    `fix_severity` is not repaired.  `repairable` is the number of findings in the summary that have a repair to try.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Session:
         reader: FileReader,
         baseline: Baseline,
         baseline_file: str = "",
+        before: Callable[[JudgedFile], JudgedFile] | None = None,
         *,
         repairs: bool = False,
         writes: bool = False,
@@ -63,7 +64,7 @@ class Session:
     ) -> None:
         self.summary, self.repairable = LintSummary(), 0
         self._terms, self._reader = terms, reader
-        self._baseline, self._baseline_file = baseline, baseline_file
+        self._baseline, self._baseline_file, self._before = baseline, baseline_file, before
         self._repairs, self._writes, self._fix_severity = repairs, writes, fix_severity
         self._unused: list[Entry] = []
         self._cpus = cpus
@@ -104,8 +105,7 @@ class Session:
 
     def write_baseline(self) -> None:
         """Write a baseline that accepts every finding and lasting problem; OSError if it cannot be written."""
-        accepted: list[Located | Problem] = [*self.summary.found]
-        accepted += (problem for problem in self.summary.problems if problem.lasting)
+        accepted = acceptable(self.summary.found, self.summary.problems)
         entries = ((self._name_in_baseline(result.file), result) for result in accepted)
         writing.write_new(os.path.realpath(self._baseline_file), baseline_text(entries))
 
@@ -120,13 +120,18 @@ class Session:
             message = "contains no document; did the command before the pipe fail?"
             judged.problems.append(Problem(STANDARD_INPUT, 1, 1, message, lasting=False))
         self.summary.accepted += accepted.count
+        self.summary.before += accepted.before
         self.repairable += len(self._to_repair(accepted))
         self.summary.add(judged)
         return FileOutcome(judged, rewrite)
 
     def _accepted(self, judged: JudgedFile) -> Accepted:
         name = self._name_in_baseline(judged.file) if self._baseline.entries else judged.file
-        return self._baseline.accept(name, judged.found, judged.problems)
+        accepted = self._baseline.accept(name, judged.found, judged.problems)
+        if self._before is None or not (accepted.new or accepted.problems or accepted.unused):
+            return accepted
+        before = self._before(judged)
+        return accepted.since(self._baseline.accept(name, before.found, before.problems))
 
     def _name_in_baseline(self, file: str) -> str:
         """Return the path relative to the folder of the baseline, wherever the command is run."""

@@ -25,6 +25,7 @@ def as_json(summary: LintSummary) -> str:
             "problems": len(summary.problems),
             "suppressed": summary.suppressed,
             "accepted": summary.accepted,
+            "before": summary.before,
             "repaired": summary.repaired,
             "places": {
                 "total": summary.places.total,

@@ -142,6 +142,8 @@ def notes(summary: LintSummary) -> Iterator[str]:
         yield f"{many(summary.suppressed, 'finding')} suppressed by comments or annotations"
     if summary.accepted:
         yield f"{many(summary.accepted, 'finding')} accepted by the baseline"
+    if summary.before:
+        yield f"{many(summary.before, 'finding')} accepted from before the change"
     yield from (one_line(together(notes), LINE_LIMIT) for notes in alike(summary.notes))
     if not (summary.found or summary.problems or summary.notes or summary.places.in_full < summary.places.total):
         return
