@@ -7,7 +7,7 @@ Constraints outside an object: in JSON patches, Helm values, and texts within a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import WorkloadJudge, review
@@ -17,18 +17,16 @@ from webhook.lint.open_fields import OpenFields
 from webhook.lint.patched_fields import in_schema, pointer_parts
 from webhook.lint.templates import completed
 from webhook.objects.fields import FieldPath, value_at, with_value
-from webhook.objects.kinds import FIELD, Kind, Kinds
+from webhook.objects.kinds import EACH, FIELD, Kind, Kinds
 from webhook.objects.workload import Workload, parse_workloads
+from webhook.scheduler.constraint import read_constraints
+from webhook.scheduler.features import LATEST
 
-_OF_VALUES: Mapping[str | int, type] = {
-    "maxSkew": int,
-    "topologyKey": str,
-    "whenUnsatisfiable": str,
-    "minDomains": int,
-}
+_PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
 MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
+_CONSTRAINT = ("spec", FIELD, EACH)  # the path of a constraint in a fragment
 _FRAGMENT_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
-FRAGMENTS = Kinds((Kind(_FRAGMENT_API_VERSION, _KIND, "", template=None, constraints=("spec", FIELD), built_in=False),))
+FRAGMENTS = Kinds((Kind(_FRAGMENT_API_VERSION, _KIND, "", template=None, constraints=_CONSTRAINT[:2], built_in=False),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +56,28 @@ class Fragment:
 
     def holds(self, finding: Finding) -> bool:
         """Return whether a finding on the workload is about what stands here, and holds whatever it is merged into."""
-        names = finding.path[3:]
-        if names[: len(self.inside) - 1] != self.inside[1:]:
+        names = finding.path[len(_CONSTRAINT) :]
+        if names[: max(len(self.inside) - 1, 0)] != self.inside[1:]:
             return False
-        return not self.values or (
-            len(names) == 1 and type(value_at(self.obj, finding.path)) is _OF_VALUES.get(names[0])
-        )
+        return not self.values or self._holds_in_any_chart(finding, names)
+
+    def _holds_in_any_chart(self, finding: Finding, names: FieldPath) -> bool:
+        """
+        Return whether a finding holds whatever the templates of a chart make of the fields that are there.
+
+        They may write a text as a number, and have fields of their own, by which they choose among the constraints.
+        """
+        if not names:
+            named = all(isinstance(each, dict) and each.keys() >= _PAIR for each in self.constraints)
+            return named and not read_constraints(self.constraints, LATEST).unknown
+        path, value = finding.path[2:], value_at(self.obj, finding.path)
+        reading = read_constraints(self.constraints, LATEST)
+        unknown = {field.path for field in reading.unknown}
+        if path in unknown:  # It may be nearly one of the API's, with a value for that.
+            path = (*path[:-1], finding.wanted)
+            reading = read_constraints(with_value(self.constraints, path, value), LATEST)
+            unknown = {field.path for field in reading.unknown}
+        return value is not None and path not in unknown | {error.path for error in reading.mistyped}
 
     def placed(self, path: FieldPath) -> FieldPath:
         """Return the path in the document of a path in the workload."""
@@ -144,6 +158,8 @@ def findings_on(
     """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms, judging).findings:
-        held = unsettled.holding(finding, fragment.obj)
+        on_whole = fragment.values and len(finding.path) == len(_CONSTRAINT)
+        held = (replace(unsettled, patch=False) if on_whole else unsettled).holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):
+            held = held._replace(edit=None)
             yield held, held._replace(path=fragment.placed(held.path))
