@@ -23,6 +23,7 @@ from webhook.lint.files import (
     defect,
     judge_file,
     judge_files,
+    read_charts,
     read_context,
     read_overlays,
 )
@@ -207,3 +208,21 @@ def test_an_exception_is_a_problem_of_its_file(tree, monkeypatch):
     assert ("a", 1, 1) == (problem.file, problem.line, problem.column)
     assert problem.message == defect("a", "judged", KeyError("x\ny")).message
     assert problem.message.isprintable()
+
+
+def test_values_beside_a_chart_are_for_what_it_depends_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder, chart in {
+        "a": "dependencies: [{name: redis, repository: oci://x}]",
+        "b": "{",
+        "c": "name: c",
+        "d": None,
+    }.items():
+        (tmp_path / folder).mkdir()
+        if chart is not None:
+            (tmp_path / folder / "Chart.yaml").write_text(chart)
+    files = [f"{folder}/{file}.yaml" for folder in "abcd" for file in ("values-prod", "Chart")]
+
+    charts = read_charts([*files, "-"], FileReader())
+
+    assert {"a/values-prod.yaml": {("redis",): "redis"}, "c/values-prod.yaml": {}} == charts

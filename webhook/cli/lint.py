@@ -33,7 +33,7 @@ from webhook.lint.configuration import (
     LintConfiguration,
     parse_configuration,
 )
-from webhook.lint.files import FileReader, WorkerDied, read_context, read_overlays
+from webhook.lint.files import FileReader, WorkerDied, read_charts, read_context, read_overlays
 from webhook.lint.gitignore import Ignore, parse_gitignore
 from webhook.lint.notes import many
 from webhook.lint.results import LintSummary
@@ -242,6 +242,7 @@ def _terms(args: argparse.Namespace, configured: _Configured, files: list[str], 
         unused=unused,
         patches=patches,
         built=built,
+        charts=read_charts(files, reader),
         named=frozenset(map(os.path.normpath, args.paths)),
         fixtures=snapshots,
     )

@@ -13,11 +13,12 @@ from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import WorkloadJudge, review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
+from webhook.lint.charts import NO_CHARTS, Charts, keeper_of
 from webhook.lint.open_fields import OpenFields
 from webhook.lint.patched_fields import in_schema, pointer_parts
 from webhook.lint.templates import completed
 from webhook.objects.fields import FieldPath, value_at, with_value
-from webhook.objects.kinds import EACH, FIELD, Kind, Kinds
+from webhook.objects.kinds import EACH, FIELD, Kind, Kinds, Operator
 from webhook.objects.workload import Workload, parse_workloads
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.features import LATEST
@@ -35,13 +36,18 @@ class Fragment:
     A list of constraints, or what a JSON patch puts into one.
 
     `path` is where it stands in the document; that is the value at `inside` of the list.  Of `values`, a chart's
-    templates may make something else.
+    templates may make something else, unless it is known to keep them: `keeper` is what it does with them.
     """
 
     path: FieldPath
     constraints: Sequence[object]
     inside: FieldPath = ()
     values: bool = False
+    keeper: Operator | None = None
+
+    @property
+    def kinds(self) -> Kinds:
+        return FRAGMENTS if self.keeper is None else Kinds([replace(kind, operator=self.keeper) for kind in FRAGMENTS])
 
     @property
     def obj(self) -> Mapping[str, object]:
@@ -50,16 +56,16 @@ class Fragment:
 
     @property
     def workload(self) -> Workload:
-        """The same as a workload, with good values for what is missing."""
-        (parsed,) = parse_workloads(self.obj, FRAGMENTS)
-        return completed(parsed)
+        """The same as a workload, with good values for what is missing, unless it is kept as it is."""
+        (parsed,) = parse_workloads(self.obj, self.kinds)
+        return completed(parsed) if self.keeper is None else parsed
 
     def holds(self, finding: Finding) -> bool:
         """Return whether a finding on the workload is about what stands here, and holds whatever it is merged into."""
         names = finding.path[len(_CONSTRAINT) :]
         if names[: max(len(self.inside) - 1, 0)] != self.inside[1:]:
             return False
-        return not self.values or self._holds_in_any_chart(finding, names)
+        return not self.values or self.keeper is not None or self._holds_in_any_chart(finding, names)
 
     def _holds_in_any_chart(self, finding: Finding, names: FieldPath) -> bool:
         """
@@ -86,15 +92,16 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class TextWithin:
-    """A text in a document that may hold constraints."""
+    """A text in a document that may hold constraints; all of it may be the values of a `chart`, "" if they are not."""
 
     path: FieldPath
     text: str
+    chart: str = ""
 
 
-def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | TextWithin]:
+def fragments_in(document: object, every_text: bool, charts: Charts = NO_CHARTS) -> Iterator[Fragment | TextWithin]:
     """
-    Yield the constraints in a document that is no object with a Pod template.
+    Yield the constraints in a document that is no object with a Pod template; in it are the values of `charts`.
 
     Texts are those at the field; with `every_text` also all others that name it.
     """
@@ -103,7 +110,7 @@ def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | Text
             if _is_operation(operation):
                 yield from _of_operation(i, operation)
         return
-    yield from _of_values(document, (), every_text)
+    yield from _of_values(document, (), every_text, charts)
 
 
 def _is_json_patch(document: object) -> bool:
@@ -136,7 +143,9 @@ def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
         yield Fragment((i, "value"), [constraint], (0, *below[1:]))
 
 
-def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[Fragment | TextWithin]:
+def _of_values(
+    document: object, path: FieldPath, every_text: bool, charts: Charts = NO_CHARTS
+) -> Iterator[Fragment | TextWithin]:
     left: list[tuple[FieldPath, object]] = [(path, document)]
     while left:
         above, value = left.pop()
@@ -144,10 +153,10 @@ def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
         for name, member in members:
             at: FieldPath = (*above, name)
             if name == FIELD and isinstance(member, list):
-                yield Fragment(at, member, values=True)
+                yield Fragment(at, member, values=True, keeper=keeper_of(charts, at))
             elif isinstance(member, str):
                 if name == FIELD or (every_text and FIELD in member):
-                    yield TextWithin(at, member)
+                    yield TextWithin(at, member, charts.get(at, ""))
             elif isinstance(member, dict | list):
                 left.append((at, member))
 
@@ -156,10 +165,10 @@ def findings_on(
     fragment: Fragment, terms: Terms, unsettled: OpenFields, judging: WorkloadJudge
 ) -> Iterator[tuple[Finding, Finding]]:
     """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
-    request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
+    request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=fragment.kinds, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms, judging).findings:
-        on_whole = fragment.values and len(finding.path) == len(_CONSTRAINT)
-        held = (replace(unsettled, patch=False) if on_whole else unsettled).holding(finding, fragment.obj)
+        complete = fragment.keeper is not None or (fragment.values and len(finding.path) == len(_CONSTRAINT))
+        held = (replace(unsettled, patch=False) if complete else unsettled).holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):
             held = held._replace(edit=None)
             yield held, held._replace(path=fragment.placed(held.path))

@@ -12,6 +12,7 @@ from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Evaluation, Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import RuleSettings
+from webhook.lint.charts import Charts
 from webhook.lint.declarations import FileNeighbours
 from webhook.lint.fixtures import fixture_folders
 from webhook.lint.kustomization import Built
@@ -29,9 +30,10 @@ class LintTerms(Terms):
 
     `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
-    patches, and `built` is what they make of the objects in other files.  `named` are the files that the command line
-    names.  `others` are the other workloads of the input, and `scalings` what the autoscalers in it give workloads: the
-    webhook knows of neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.
+    patches, and `built` is what they make of the objects in other files.  `charts` are those whose values stand in a
+    file.  `named` are the files that the command line names.  `others` are the other workloads of the input, and
+    `scalings` what the autoscalers in it give workloads: the webhook knows of neither.  `fixtures` are the clusters of
+    `fixture_folders`, by folder, where they are others.
     """
 
     namespace: str = "default"
@@ -39,6 +41,7 @@ class LintTerms(Terms):
     unused: Severity = Severity.WARNING
     patches: frozenset[str] = frozenset()
     built: Mapping[str, Built] = field(default_factory=dict)
+    charts: Mapping[str, Charts] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
