@@ -1388,6 +1388,18 @@ class TestCountsTaintedNodes:
     def test_no_node_counts_in_vain(self, obj, minor):
         assert [] == [f for f in shown(obj, minor=minor) if "counts-tainted" in f]
 
+    def test_a_pod_that_counts_no_other_among_the_manifests_is_alone(self):
+        other = Neighbours.of(parse_workloads(workload("Deployment", name="other")))
+
+        assert [] == shown(pod(HARD_HOST), others=Neighbours())
+        assert self.FOUND in shown(pod(HARD_HOST), others=other)
+        assert [self.FOUND] == shown(pod(HARD_HOST))
+
+    def test_what_runs_beside_a_pod_in_a_cluster_is_not_asked_for(self):
+        there = snapshot(pod(name="other", labels={"app": "web"}, spec={"nodeName": "n1"}, uid="u1"), features=LATEST)
+
+        assert [self.FOUND] == shown(pod(HARD_HOST), snapshot=there, others=Neighbours())
+
     def test_a_toleration_of_one_effect_is_not_all(self):
         obj = stateful(HARD_HOST, pod_spec={"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]})
 
