@@ -118,7 +118,8 @@ def test_concise_is_a_line_for_each_finding_and_problem(run):
 
     assert (2, 2) == (code, len(out.splitlines()))
     assert out.startswith(
-        "a.yaml:27:7: empty-selector must select Pods, or nothing is spread\nb.yaml:3:1: problem cannot"
+        "a.yaml:27:7: empty-selector topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is"
+        " spread\nb.yaml:3:1: problem cannot"
     )
     assert err.startswith("1 error, 1 problem in 2 of 3 files, 2 objects")
 
