@@ -82,7 +82,8 @@ def _installs(document: Mapping[str, object]) -> Iterator[tuple[FieldPath, _Inst
         yield (*spec, "source"), _ARGO
         sources: FieldPath = (*spec, "sources")
         yield from (((*sources, i), _ARGO) for i, _ in enumerate(as_list(value_at(document, sources))))
-    yield from ((("helmCharts", i), _KUSTOMIZE) for i, _ in enumerate(as_list(document.get("helmCharts"))))
+    if not any("patch" in field.lower() for field in document):  # which may change what the charts make
+        yield from ((("helmCharts", i), _KUSTOMIZE) for i, _ in enumerate(as_list(document.get("helmCharts"))))
 
 
 def _chart_at(installed: object, install: _Install) -> str:
