@@ -119,7 +119,8 @@ def test_concise_is_a_line_for_each_finding_and_problem(run):
 
     assert (2, 2) == (code, len(out.splitlines()))
     assert out.startswith(
-        "a.yaml:27:7: empty-selector must select Pods, or nothing is spread\nb.yaml:3:1: problem cannot"
+        "a.yaml:27:7: empty-selector topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is"
+        " spread\nb.yaml:3:1: problem cannot"
     )
     assert err.startswith("1 error, 1 problem in 2 of 3 files, 2 objects")
 
@@ -306,7 +307,7 @@ def test_builds_are_judged_on_request(run, kustomize):
 
     assert 1 == code
     assert ["bad/web.yaml:26:7: empty-selector", "good/web.yaml:26:7: empty-selector"] == [
-        line.partition(" must")[0] for line in out.splitlines()
+        line.partition(" topology")[0] for line in out.splitlines()
     ]
     assert "note: 1 build failed: bad/kustomization.yaml; the sources are judged; run kustomize build to see why" in err
     assert ["", "kustomize build good"] == [
@@ -616,7 +617,7 @@ def test_a_baseline_of_the_version_before_accepts_all_that_is_still_found(run, m
     entries = json.loads(Path("baseline.json").read_text())["findings"]
     result = json.loads(run("--policy policy.yaml --baseline baseline.json --fail-on info -o json .").out)
 
-    assert [f"accepts nothing: {entry}" for entry in NO_LONGER_FOUND] == [
+    assert [f"this entry accepts nothing: {entry}" for entry in NO_LONGER_FOUND] == [
         finding["message"] for finding in result["findings"]
     ]
     assert ([], len(entries) - len(NO_LONGER_FOUND)) == (result["problems"], result["summary"]["accepted"])

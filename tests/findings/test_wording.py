@@ -22,6 +22,14 @@ def test_lint_and_json_say_the_full_path():
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [(PATH, "a-rule topologySpreadConstraints[0].labelSelector: must hold"), ((), "a-rule must hold")],
+)
+def test_a_line_by_itself_names_the_field(path, said):
+    assert said == wording.concise(finding(path=path))
+
+
 def test_a_warning_begins_with_the_object_and_cuts_the_path_to_where_it_starts_to_tell():
     in_a_set, whole = ("spec", "sets", 1, *PATH[1:]), "must hold; found x; write y (a-rule)"
     of_all = wording.warning(finding(path=PATH[:4]), ABOUT)

@@ -54,7 +54,7 @@ def test_a_problem_is_accepted_where_its_line_has_moved():
 
     assert ([], 1, []) == (accepted.problems, accepted.count, accepted.unused)
     message = unused_entry(entry, "base.json", Severity.WARNING).finding.message
-    assert "accepts nothing: a.yaml no longer has a problem" == message
+    assert "this entry accepts nothing: a.yaml no longer has a problem" == message
 
 
 def test_an_entry_is_for_its_file_only():
@@ -68,7 +68,10 @@ def test_an_entry_that_accepts_nothing_is_a_finding_at_its_line():
     located = unused_entry(entry, "base.json", Severity.WARNING)
 
     assert ("base.json", 2, 3) == (located.file, located.line, located.column)
-    assert "accepts nothing: a.yaml no longer has empty-selector on Deployment shop/web" == located.finding.message
+    assert (
+        "this entry accepts nothing: a.yaml no longer has empty-selector on Deployment shop/web"
+        == located.finding.message
+    )
     assert located.quoted[located.column - 1 : located.end_column - 1] == entry.quoted.strip()
 
 

@@ -25,13 +25,15 @@ FILES = {
 def test_charts_are_built_from_their_templates_their_charts_and_their_values():
     sources = ("web/values.yaml", "web/templates/web.yaml", "web/charts/db/Chart.yaml")
 
-    assert {"web/Chart.yaml": (*sources, "web/charts/db/templates/db.yaml")} == building.charts([*FILES], FILES.get)
+    assert {"web/Chart.yaml": (*sources, "web/charts/db/templates/db.yaml")} == building.chart_roots(
+        [*FILES], FILES.get
+    )
 
 
 def test_a_chart_at_the_top_is_one():
     files = {"Chart.yaml": "name: web", "templates/web.yaml": "", "beside.yaml": ""}
 
-    assert {"Chart.yaml": ("templates/web.yaml",)} == building.charts([*files], files.get)
+    assert {"Chart.yaml": ("templates/web.yaml",)} == building.chart_roots([*files], files.get)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, honoring, hpa, policy, workload
+from tests.support.build import HOSTNAME, constraint, honoring, hpa, pod, policy, workload
 from tests.support.lint import terms
 from webhook.lint import judgement
 from webhook.lint.declarations import NOTHING_STATED, packed, unpacked
@@ -38,6 +38,11 @@ def found(content, **fields):
 )
 def test_another_workload_of_the_file_is_seen(content):
     assert ["selector-matches-others"] == found(content)
+
+
+@pytest.mark.parametrize(("beside", "rules"), [([], []), ([pod(name="b")], ["counts-tainted-nodes"])])
+def test_a_pod_is_alone_or_beside_others_of_its_file(beside, rules):
+    assert rules == found(text(pod(constraint(topologyKey=HOSTNAME), name="a"), *beside))
 
 
 def test_the_namespace_that_is_given_is_that_of_objects_without_one():

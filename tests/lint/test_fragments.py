@@ -67,6 +67,41 @@ VALUES = [
         values(minDomains=2, whenUnsatisfiable="ScheduleAnyway"),
         ["web.topologySpreadConstraints[0].minDomains invalid-constraint"],
     ),
+    Case(
+        "a policy",
+        values(nodeTaintsPolicy="honour", nodeAffinityPolicy=False),
+        ["web.topologySpreadConstraints[0].nodeTaintsPolicy invalid-constraint"],
+    ),
+    Case(
+        "a selector",
+        values(labelSelector={"matchLabels": {"a": "b c"}, "matchExpressions": [{"key": "a", "operator": "in"}, "a"]}),
+        [
+            "web.topologySpreadConstraints[0].labelSelector.matchExpressions[0].operator invalid-constraint",
+            "web.topologySpreadConstraints[0].labelSelector.matchLabels invalid-constraint",
+        ],
+    ),
+    Case(
+        "labels that a template may write as texts",
+        values(labelSelector={"matchLabels": {"a": True}, "matchExpressions": [{"key": 1, "operator": "In"}]}),
+        [],
+    ),
+    Case("keys beside a selector that a template may write", values(matchLabelKeys=["a"]), []),
+    Case(
+        "a pair that is there twice",
+        {FIELD: [GOOD, {**GOOD, "labelSelector": {"matchLabels": {"a": "b"}}}]},
+        ["topologySpreadConstraints[0] invalid-constraint"],
+    ),
+    Case("a pair that a template may choose from", {FIELD: [GOOD, {**GOOD, "enabled": False}]}, []),
+    Case("a pair of which a template may fill in a part", {FIELD: [GOOD, {"topologyKey": "zone"}]}, []),
+    Case(
+        "fields that are nearly the API's",
+        values(matchLabelKey=["a"], labelSelector={"matchLabel": {"a": "b"}, "matchExpressions": []}),
+        [
+            "web.topologySpreadConstraints[0].labelSelector.matchLabel unknown-field",
+            "web.topologySpreadConstraints[0].matchLabelKey unknown-field",
+        ],
+    ),
+    Case("a field of the chart's own that is nearly one", values(topologyKeys=["zone", "rack"], maxSkews="1"), []),
     Case("fields of the chart's own", values(enabled=True, labelSelector=1, matchLabelKeys="x", topologyKey=None), []),
     Case("what is no list", {FIELD: {"enabled": True, "maxSkew": 0}}, []),
     Case("what is no constraint", {FIELD: ["a", 1, None]}, []),
@@ -80,6 +115,14 @@ PATCHES = [
         ["[1].value.topologyKey malformed-topology-key"],
     ),
     Case("a field", patch(f"{AT}/1/maxSkew", 0), ["[1].value invalid-constraint"]),
+    Case(
+        "a field deep in a list",
+        patch(AT, [{**GOOD, "labelSelector": {"matchLabels": {"a b": "c"}}, "matchLabelKeys": ["a b"]}]),
+        [
+            "[1].value[0].labelSelector.matchLabels invalid-constraint",
+            "[1].value[0].matchLabelKeys[0] invalid-constraint",
+        ],
+    ),
     Case("a field that is replaced", patch(f"{AT}/1/maxSkew", "1", "replace"), ["[1].value invalid-constraint"]),
     Case("a field within", patch(f"{AT}/1/labelSelector/matchLabels", {"a b": "c"}), ["[1].value invalid-constraint"]),
     Case("an item of a field", patch(f"{AT}/1/matchLabelKeys/-", "a b"), []),

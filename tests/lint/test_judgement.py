@@ -455,6 +455,41 @@ def test_what_is_merged_is_not_repaired():
     assert [None] == [one.finding.edit for one in judged(text, file="kustomization.yaml").found]
 
 
+KEPT = """\
+master:
+  topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+"""
+REDIS = RELEASE.replace("spec:\n", "spec:\n  chart: {spec: {chart: redis}}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (REDIS + indented(KEPT, 4), [9]),
+        (REDIS.replace("redis", "mine") + indented(KEPT, 4), []),
+        (REDIS + indented(KEPT.replace("DoNot", "Do"), 4), [9, 11]),
+        (APPLICATION.replace("source:\n", "source:\n    chart: redis\n") + indented(KEPT, 8), [10]),
+        (
+            APPLICATION.replace("source:\n", "source:\n    chart: redis\n")
+            + indented(KEPT + "    labelSelector: '{{a}}'", 8),
+            [],
+        ),
+    ],
+)
+def test_what_a_chart_passes_on_is_judged_as_it_stands(text, lines):
+    assert lines == [located.line for located in judged(text).found]
+
+
+def test_values_of_charts_stand_in_the_files_that_the_terms_name():
+    values = "r:\n" + indented(KEPT, 2)
+
+    assert ["4:5-17 empty-selector"] == shown(values, terms(charts={"values.yaml": {("r",): "redis"}}), "values.yaml")
+    assert [] == shown(values, terms(charts={"other.yaml": {("r",): "redis"}}), "values.yaml")
+
+
 def test_values_are_left_open_where_a_kustomization_changes_their_object():
     text = APPLICATION.replace("Application\n", "Application\nmetadata: {name: web}\n") + indented(VALUES, 8)
     by = [

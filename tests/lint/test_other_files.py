@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.build import constraint, hpa, term, workload
+from tests.support.build import constraint, hpa, pod, term, workload
 from tests.support.lint import terms
 from webhook.lint import other_files as module
 from webhook.lint.declarations import packed
@@ -216,3 +216,10 @@ def test_little_is_kept_of_what_nobody_asks_for():
     found, _ = read({f"{i}.yaml": [web(name=f"web-{i}", namespace=f"n{i}")] for i in range(9)})
 
     assert ({}, {}) == (found.concerned(), found._candidates)
+
+
+def test_pods_that_are_alike_stand_beside_each_other():
+    first, second = (pod(constraint(), name=name) for name in "ab")
+
+    assert {"x.yaml": ["b"], "y.yaml": ["a"]} == concerned({"x.yaml": [first], "y.yaml": [second]})
+    assert {} == concerned({"dev/x.yaml": [first], "prod/x.yaml": [first]})

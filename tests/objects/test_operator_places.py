@@ -202,6 +202,24 @@ def test_a_selector_of_another_value_than_the_operator_gives_misses_the_pods(mat
     assert rows
 
 
+def test_the_value_that_the_operator_gives_is_written():
+    row = next(row for row in ROWS if row[0].startswith("  dragonfly "))
+    expression = {"key": "other", "operator": "Exists"}
+
+    def mended(**selector):
+        ((dragonfly,), _) = planted(row, constraint(labelSelector=selector))
+        named = json.dumps({**dragonfly, "metadata": {"name": "prod"}})
+        return [(one.finding.fix, one.finding.edit and one.finding.edit.value) for one in judged(named, _terms()).found]
+
+    right = {"matchLabels": {"app": "prod", "other": "x"}}
+    assert [("write labelSelector: {matchLabels: {app: prod, other: x}}", right)] == mended(
+        matchLabels={"app": "cache", "other": "x"}
+    )
+    assert [("select labels that the Pod itself carries", None)] == mended(
+        matchLabels={"app": "cache"}, matchExpressions=[expression]
+    )
+
+
 def test_the_name_is_not_known_of_what_a_kustomization_renames_or_patches():
     row = next(row for row in ROWS if row[0].startswith("  dragonfly "))
     ((dragonfly,), _) = planted(row, constraint(labelSelector={"matchLabels": {"app": "cache"}}))

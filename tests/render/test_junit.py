@@ -46,7 +46,7 @@ def test_a_finding_on_a_file_has_no_field():
     (failure,) = ElementTree.fromstring(as_xml(found, ["a"])).findall(".//failure")
 
     said = "it finds nothing here; remove it (unused-suppression)"
-    assert failure.text.startswith(f"a:1:51: suppresses no finding of pinned-pod: {said}")
+    assert failure.text.startswith(f"a:1:51: this comment suppresses no finding of pinned-pod: {said}")
 
 
 def test_a_finding_on_a_file_that_was_not_given_has_a_suite():

@@ -645,11 +645,11 @@ class TestMissingConstraints:
 
         assert ["missing-constraints"] == [f.rule for f in findings(none, missing_constraints=every)]
 
-    @pytest.mark.parametrize(("count", "found"), [(0, "0 replicas"), (1, "1 replica"), (2, "2 replicas")])
+    @pytest.mark.parametrize(("count", "found"), [(0, "0 replicas have"), (1, "1 replica has"), (2, "2 replicas have")])
     def test_it_says_how_many_replicas_it_found(self, count, found, every):
         (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
 
-        assert (f"{found} without a constraint", "no constraint") == (one.message, one.found)
+        assert (f"{found} no constraint", "no constraint") == (one.message, one.found)
 
     @pytest.mark.parametrize("value", ["web", "1", "true", "No", "1e3", "2026-11-23", ""])
     def test_what_it_offers_can_be_pasted(self, value, every):
@@ -747,7 +747,7 @@ DEPRECATED = "failure-domain.beta.kubernetes.io"
 def test_a_deprecated_key_is_not_called_misspelt(name, key):
     (found,) = findings(pod(constraint(topologyKey=f"{DEPRECATED}/{name}")))
 
-    assert (f"deprecated, replaced by {key}", f"write topologyKey: {key}") == (found.message, found.fix)
+    assert (f"is deprecated, and replaced by {key}", f"write topologyKey: {key}") == (found.message, found.fix)
     assert (key, True) == (found.edit.value, found.said_by_api_server)
     assert found.fix in wording.warning(found, OBJECT)
 
@@ -1003,7 +1003,7 @@ class TestUnlabelledNodes:
         obj = pod(constraint(nodeTaintsPolicy="Honor"))
         message, fix = said(obj, *THREE, self.NOWHERE, rule="unlabelled-nodes")
 
-        assert "1 of 3 nodes it may use lacks it, and get none of its Pods" == message
+        assert "1 of 3 nodes it may use lacks it, and gets none of its Pods" == message
         assert f"label n4 with {ZONE}" == fix
 
     @pytest.mark.parametrize(
@@ -1387,6 +1387,18 @@ class TestCountsTaintedNodes:
     )
     def test_no_node_counts_in_vain(self, obj, minor):
         assert [] == [f for f in shown(obj, minor=minor) if "counts-tainted" in f]
+
+    def test_a_pod_that_counts_no_other_among_the_manifests_is_alone(self):
+        other = Neighbours.of(parse_workloads(workload("Deployment", name="other")))
+
+        assert [] == shown(pod(HARD_HOST), others=Neighbours())
+        assert self.FOUND in shown(pod(HARD_HOST), others=other)
+        assert [self.FOUND] == shown(pod(HARD_HOST))
+
+    def test_what_runs_beside_a_pod_in_a_cluster_is_not_asked_for(self):
+        there = snapshot(pod(name="other", labels={"app": "web"}, spec={"nodeName": "n1"}, uid="u1"), features=LATEST)
+
+        assert [self.FOUND] == shown(pod(HARD_HOST), snapshot=there, others=Neighbours())
 
     def test_a_toleration_of_one_effect_is_not_all(self):
         obj = stateful(HARD_HOST, pod_spec={"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]})

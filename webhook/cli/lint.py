@@ -35,7 +35,7 @@ from webhook.lint.configuration import (
     LintConfiguration,
     parse_configuration,
 )
-from webhook.lint.files import FileReader, WorkerDied, judge_files, read_context, read_overlays
+from webhook.lint.files import FileReader, WorkerDied, judge_files, read_charts, read_context, read_overlays
 from webhook.lint.gitignore import Ignore, parse_gitignore
 from webhook.lint.notes import many
 from webhook.lint.other_files import OtherFiles
@@ -280,6 +280,7 @@ def _with_input(
         snapshot=snapshots.pop(""),
         patches=overlays.patches,
         kustomized=overlays.kustomized,
+        charts=read_charts(files, reader),
         named=frozenset(map(os.path.normpath, paths)),
         fixtures=snapshots,
         builds=_builds(overlays, files, reader) if builds else {},
@@ -288,9 +289,9 @@ def _with_input(
 
 def _builds(overlays: Overlays, files: Sequence[str], reader: FileReader) -> Mapping[str, Build]:
     """Build the kustomizations and charts of the files, by the file of each."""
-    from webhook.lint.building import build_all, charts
+    from webhook.lint.building import build_all, chart_roots
 
-    roots = {**overlays.roots, **charts(files, reader.text_of_file)}
+    roots = {**overlays.roots, **chart_roots(files, reader.text_of_file)}
     builds = dict[str, Build]()
     with progress.bar(len(roots), "builds") as done:
         for build in build_all(roots, cpus()):

@@ -89,8 +89,17 @@ def _notices(findings: Sequence[Finding], about: str) -> list[str]:
 
 def line(finding: Finding, at: str = "") -> str:
     """Return `<full field path>: <what must hold> (<rule-id>)`; `at` is the path's text where that is known."""
-    at = at or path_text(finding.path)
-    return f"{at}: {finding.message} ({finding.rule})" if at else f"{finding.message} ({finding.rule})"
+    return f"{_of_field(finding, at or path_text(finding.path))} ({finding.rule})"
+
+
+def concise(finding: Finding) -> str:
+    """Return `<rule> <end of the field's path>: <what must hold>`."""
+    return f"{finding.rule} {_of_field(finding, short_path(finding.path))}"
+
+
+def _of_field(finding: Finding, at: str) -> str:
+    """Return what must hold, and of which field: that is the subject of most messages."""
+    return f"{at}: {finding.message}" if at else finding.message
 
 
 def in_short(finding: Finding) -> str:
@@ -107,7 +116,7 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     """
     tail = f" ({finding.rule})" + (f"; {finding.help}" if finding.help else "")
     room, fix = limit - len(tail), f"; {finding.fix}"
-    said = f"{where}: {finding.message}" if (where := at or path_text(finding.path)) else finding.message
+    said = _of_field(finding, at or path_text(finding.path))
     text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(said) - 2))}: {said}" if about else said
     named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
     value = "" if named else f"; found {finding.found}"

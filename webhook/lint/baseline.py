@@ -106,7 +106,7 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
     """Return the finding for an entry of the baseline `name` that accepts nothing."""
     named = "a problem" if entry.rule == PROBLEM else entry.rule
     what = f"{named} on {entry.object}" if entry.object else named
-    message = f"accepts nothing: {entry.file} no longer has {what}"
+    message = f"this entry accepts nothing: {entry.file} no longer has {what}"
     fix = "rewrite the baseline with --write-baseline"
     finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "a finding to accept", fix)
     column = len(entry.quoted) - len(entry.quoted.lstrip()) + 1

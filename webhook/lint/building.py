@@ -21,11 +21,11 @@ from webhook.lint.kustomization import ReadFile
 from webhook.objects.fields import as_mapping
 
 BUILD_SECONDS = 60  # for one, which may fetch a base
-_KUSTOMIZE = (("kustomize", "build"), ("kubectl", "kustomize"))
-_HELM = (("helm", "template"),)
+_KUSTOMIZE_PROGRAMS = (("kustomize", "build"), ("kubectl", "kustomize"))
+_HELM_PROGRAMS = (("helm", "template"),)
 
 
-def charts(files: Sequence[str], read_file: ReadFile) -> Mapping[str, tuple[str, ...]]:
+def chart_roots(files: Sequence[str], read_file: ReadFile) -> Mapping[str, tuple[str, ...]]:
     """Return the files of charts, each with the files that it is rendered from; no libraries, none within others."""
     folders = {os.path.dirname(file) for file in files if os.path.basename(file) == CHART}
     sources = {folder: list[str]() for folder in folders if folders.isdisjoint(_above(folder))}
@@ -65,7 +65,7 @@ def build_all(roots: Mapping[str, tuple[str, ...]], at_once: int) -> Iterator[Bu
 
 def build_one(file: str, sources: Iterable[str]) -> Build:
     """Build one; a failure, and a build that takes more than BUILD_SECONDS, has a reason."""
-    programs = _HELM if os.path.basename(file) == CHART else _KUSTOMIZE
+    programs = _HELM_PROGRAMS if os.path.basename(file) == CHART else _KUSTOMIZE_PROGRAMS
     program = next((program for program in programs if shutil.which(program[0])), None)
     if program is None:
         return Build(file, tuple(sources), reason=f"{' or '.join(name for name, _ in programs)} is not on the PATH")

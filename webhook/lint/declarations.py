@@ -97,7 +97,7 @@ def standing(workload: Workload, obj: Mapping[str, object], features: Features, 
 
 
 def _asks(workload: Workload, features: Features) -> Iterator[tuple[tuple[str, str, tuple[str, ...]], ...]]:
-    if workload.has_constraints and workload.labels_known and not workload.is_pod:
+    if workload.has_constraints and workload.labels_known:
         for constraint in read_constraints(workload.raw_constraints, features).parsed(workload.labels):
             if constraint.selector.requirements:
                 yield tuple([(key, operator, values) for key, operator, values in constraint.selector.requirements])

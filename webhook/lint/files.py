@@ -1,8 +1,8 @@
 """
 Reads files and judges them, in several processes if there are many.
 
-    files ──read_context, read_overlays──> LintTerms ──judge_files──> Judged, in the order of the files
-                                                       └──> Surroundings ──┘  once more, where other files matter
+    files ──read_context, read_overlays…──> LintTerms ──judge_files──> Judged, in the order of the files
+                                                        └──> Surroundings ──┘  once more, where other files matter
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import signal
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from webhook.documents.reading import encoding
-from webhook.documents.scalars import SyntaxFault
+from webhook.documents.reading import encoding, read_documents
+from webhook.documents.scalars import DocumentError, SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.builds import Build
+from webhook.lint.charts import Charts, dependencies
 from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from webhook.lint.fixtures import fixture_folders
@@ -113,6 +115,17 @@ def read_context(files: Iterable[str], reader: FileReader) -> Mapping[str, Conte
 def read_overlays(files: Iterable[str], reader: FileReader) -> Overlays:
     """Return the kustomizations of the files."""
     return Overlays([file for file in files if file != STANDARD_INPUT], reader.text_of_file)
+
+
+def read_charts(files: Iterable[str], reader: FileReader) -> Mapping[str, Charts]:
+    """Return the charts whose values stand in a file, by file: those that the Chart.yaml beside it depends on."""
+    charts = dict[str, Charts]()
+    for file in files:
+        chart = os.path.join(os.path.dirname(file), "Chart.yaml")
+        if "values" in os.path.basename(file) and os.path.isfile(chart) and isinstance(text := reader.text(chart), str):
+            with suppress(DocumentError):
+                charts[file] = dependencies(next(iter(read_documents(text, [])), None))
+    return charts
 
 
 def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeighbours | None = None) -> JudgedFile:

@@ -7,28 +7,27 @@ Constraints outside an object: in JSON patches, Helm values, and texts within a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import WorkloadJudge, review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
+from webhook.lint.charts import NO_CHARTS, Charts, keeper_of
 from webhook.lint.open_fields import OpenFields
 from webhook.lint.patched_fields import in_schema, pointer_parts
 from webhook.lint.templates import completed
 from webhook.objects.fields import FieldPath, value_at, with_value
-from webhook.objects.kinds import FIELD, Kind, Kinds
+from webhook.objects.kinds import EACH, FIELD, Kind, Kinds, Operator
 from webhook.objects.workload import Workload, parse_workloads
+from webhook.scheduler.constraint import read_constraints
+from webhook.scheduler.features import LATEST
 
-_OF_VALUES: Mapping[str | int, type] = {
-    "maxSkew": int,
-    "topologyKey": str,
-    "whenUnsatisfiable": str,
-    "minDomains": int,
-}
+_PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
 MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
+_CONSTRAINT = ("spec", FIELD, EACH)  # the path of a constraint in a fragment
 _FRAGMENT_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
-FRAGMENTS = Kinds((Kind(_FRAGMENT_API_VERSION, _KIND, "", template=None, constraints=("spec", FIELD), built_in=False),))
+FRAGMENTS = Kinds((Kind(_FRAGMENT_API_VERSION, _KIND, "", template=None, constraints=_CONSTRAINT[:2], built_in=False),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +36,18 @@ class Fragment:
     A list of constraints, or what a JSON patch puts into one.
 
     `path` is where it stands in the document; that is the value at `inside` of the list.  Of `values`, a chart's
-    templates may make something else.
+    templates may make something else, unless it is known to keep them: `keeper` is what it does with them.
     """
 
     path: FieldPath
     constraints: Sequence[object]
     inside: FieldPath = ()
     values: bool = False
+    keeper: Operator | None = None
+
+    @property
+    def kinds(self) -> Kinds:
+        return FRAGMENTS if self.keeper is None else Kinds([replace(kind, operator=self.keeper) for kind in FRAGMENTS])
 
     @property
     def obj(self) -> Mapping[str, object]:
@@ -52,18 +56,34 @@ class Fragment:
 
     @property
     def workload(self) -> Workload:
-        """The same as a workload, with good values for what is missing."""
-        (parsed,) = parse_workloads(self.obj, FRAGMENTS)
-        return completed(parsed)
+        """The same as a workload, with good values for what is missing, unless it is kept as it is."""
+        (parsed,) = parse_workloads(self.obj, self.kinds)
+        return completed(parsed) if self.keeper is None else parsed
 
     def holds(self, finding: Finding) -> bool:
         """Return whether a finding on the workload is about what stands here, and holds whatever it is merged into."""
-        names = finding.path[3:]
-        if names[: len(self.inside) - 1] != self.inside[1:]:
+        names = finding.path[len(_CONSTRAINT) :]
+        if names[: max(len(self.inside) - 1, 0)] != self.inside[1:]:
             return False
-        return not self.values or (
-            len(names) == 1 and type(value_at(self.obj, finding.path)) is _OF_VALUES.get(names[0])
-        )
+        return not self.values or self.keeper is not None or self._holds_in_any_chart(finding, names)
+
+    def _holds_in_any_chart(self, finding: Finding, names: FieldPath) -> bool:
+        """
+        Return whether a finding holds whatever the templates of a chart make of the fields that are there.
+
+        They may write a text as a number, and have fields of their own, by which they choose among the constraints.
+        """
+        if not names:
+            named = all(isinstance(each, dict) and each.keys() >= _PAIR for each in self.constraints)
+            return named and not read_constraints(self.constraints, LATEST).unknown
+        path, value = finding.path[2:], value_at(self.obj, finding.path)
+        reading = read_constraints(self.constraints, LATEST)
+        unknown = {field.path for field in reading.unknown}
+        if path in unknown:  # It may be nearly one of the API's, with a value for that.
+            path = (*path[:-1], finding.wanted)
+            reading = read_constraints(with_value(self.constraints, path, value), LATEST)
+            unknown = {field.path for field in reading.unknown}
+        return value is not None and path not in unknown | {error.path for error in reading.mistyped}
 
     def placed(self, path: FieldPath) -> FieldPath:
         """Return the path in the document of a path in the workload."""
@@ -72,15 +92,16 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class TextWithin:
-    """A text in a document that may hold constraints."""
+    """A text in a document that may hold constraints; all of it may be the values of a `chart`, "" if they are not."""
 
     path: FieldPath
     text: str
+    chart: str = ""
 
 
-def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | TextWithin]:
+def fragments_in(document: object, every_text: bool, charts: Charts = NO_CHARTS) -> Iterator[Fragment | TextWithin]:
     """
-    Yield the constraints in a document that is no object with a Pod template.
+    Yield the constraints in a document that is no object with a Pod template; in it are the values of `charts`.
 
     Texts are those at the field; with `every_text` also all others that name it.
     """
@@ -89,7 +110,7 @@ def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | Text
             if _is_operation(operation):
                 yield from _of_operation(i, operation)
         return
-    yield from _of_values(document, (), every_text)
+    yield from _of_values(document, (), every_text, charts)
 
 
 def _is_json_patch(document: object) -> bool:
@@ -122,7 +143,9 @@ def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
         yield Fragment((i, "value"), [constraint], (0, *below[1:]))
 
 
-def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[Fragment | TextWithin]:
+def _of_values(
+    document: object, path: FieldPath, every_text: bool, charts: Charts = NO_CHARTS
+) -> Iterator[Fragment | TextWithin]:
     left: list[tuple[FieldPath, object]] = [(path, document)]
     while left:
         above, value = left.pop()
@@ -130,10 +153,10 @@ def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[
         for name, member in members:
             at: FieldPath = (*above, name)
             if name == FIELD and isinstance(member, list):
-                yield Fragment(at, member, values=True)
+                yield Fragment(at, member, values=True, keeper=keeper_of(charts, at))
             elif isinstance(member, str):
                 if name == FIELD or (every_text and FIELD in member):
-                    yield TextWithin(at, member)
+                    yield TextWithin(at, member, charts.get(at, ""))
             elif isinstance(member, dict | list):
                 left.append((at, member))
 
@@ -142,8 +165,10 @@ def findings_on(
     fragment: Fragment, terms: Terms, unsettled: OpenFields, judging: WorkloadJudge
 ) -> Iterator[tuple[Finding, Finding]]:
     """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
-    request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
+    request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=fragment.kinds, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms, judging).findings:
-        held = unsettled.holding(finding, fragment.obj)
+        complete = fragment.keeper is not None or (fragment.values and len(finding.path) == len(_CONSTRAINT))
+        held = (replace(unsettled, patch=False) if complete else unsettled).holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):
+            held = held._replace(edit=None)
             yield held, held._replace(path=fragment.placed(held.path))

@@ -19,6 +19,7 @@ from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
+from webhook.lint.charts import NO_CHARTS, Charts, charts_in
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
@@ -97,6 +98,7 @@ class _JudgedText(NamedTuple):
     document: int
     path: FieldPath
     text: str
+    chart: str
     carrier: ObjectRef | None
 
 
@@ -134,7 +136,7 @@ class _File:
                 self._unreadable(chunk, error)
                 continue
             self.result.documents += len(documents)
-            self._chunk(chunk, documents, repeated)
+            self._chunk(chunk, documents, repeated, self.terms.charts.get(self.result.file, NO_CHARTS))
         self.result.found.sort(key=lambda located: (located.line, located.column))
         self.result.states = Declarations(self._workloads, self._autoscalers)
         return self.result
@@ -159,9 +161,10 @@ class _File:
         chunk: Chunk,
         documents: Sequence[object],
         repeated: Sequence[Repeated],
+        charts: Charts,
         carrier: ObjectRef | None = None,
     ) -> None:
-        """Judge the documents of a chunk; `carrier` is the object that it stands in a text of."""
+        """Judge the documents of a chunk, and the values of charts; `carrier` is the object that it is a text of."""
         unlocated, texts = list[_Unlocated](), list[_JudgedText]()
         before = self._passed_over
         for number, document in enumerate(documents):
@@ -178,9 +181,9 @@ class _File:
                         continue
                     named, every_text = ObjectRef.of(obj), True
                 if chunk.may_have_constraints:
-                    document_parts = [*fragments_in(obj, every_text)]
+                    document_parts = [*fragments_in(obj, every_text, charts_in(obj) or charts)]
                     within = (part for part in document_parts if isinstance(part, TextWithin))
-                    texts += [_JudgedText(number, (*path, *part.path), part.text, named) for part in within]
+                    texts += [_JudgedText(number, (*path, *part.path), part.text, part.chart, named) for part in within]
                     fragments = [part for part in document_parts if isinstance(part, Fragment)]
                     parts = self._fragments(fragments, chunk, named)
                     unlocated += (replace(part, document=number, path=path) for part in parts)
@@ -193,7 +196,7 @@ class _File:
     def _texts(self, chunk: Chunk, texts: Sequence[_JudgedText]) -> None:
         """Judge texts within scalars of the chunk."""
         roots = spans(chunk.text, [text.path for text in texts])
-        for number, path, text, carrier in texts:
+        for number, path, text, chart, carrier in texts:
             whole = chunk.inside(roots[number].spans_to(path)[-1], text)
             for inner in map(whole.part, chunks(text)):
                 try:
@@ -204,7 +207,7 @@ class _File:
                 if path[-1] == FIELD:
                     self._lists(inner, documents, carrier)
                 else:
-                    self._chunk(inner, documents, [], carrier)
+                    self._chunk(inner, documents, [], {(): chart}, carrier)
 
     def _lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
         """Judge lists of constraints."""

@@ -4,7 +4,8 @@ What all files of the input state, and what of it stands around the workloads of
 Nobody says which files go into one cluster.  Two are taken for copies, as those for dev and prod are, if a workload of
 the same kind, namespace and name stands in both; or in both of the folders in which they lie, where their paths part.
 An object that names no namespace stands beside those of its own folder only.  What has the same selector in another
-file, or the same labels if it has none, is most likely the same service for another cluster, and left out, too.
+file, or the same labels if it has none, is most likely the same service for another cluster, and left out, too; but two
+Pods are alike where they are spread among each other.
 
 An autoscaler scales the workload of that name that is nearest to it in the folders.  Where several scale one, as those
 of overlays that of their base, the bounds of all of them hold.
@@ -127,7 +128,8 @@ class OtherFiles:
         fewest = min(asked, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
         candidates = (each for hook in fewest for each in _nearest_first(self._candidates[hook], file))
         for at, other in islice(candidates, MOST_CANDIDATES):
-            if other[:4] == workload[:4] or (other.own or other.labels) == (workload.own or workload.labels):
+            alike = (other.own or other.labels) == (workload.own or workload.labels)
+            if other[:4] == workload[:4] or (alike and not workload.kind == other.kind == "Pod"):
                 continue
             if selector.match(other.labels, other.addable) is Match.YES and not self._are_copies(file, at):
                 return other.other

@@ -68,7 +68,9 @@ def by_line(comments: Sequence[Comment], chunk: Chunk, lines: NumberedLines) -> 
 def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSettings) -> Iterator[Finding]:
     """Yield a finding for each rule in a comment that suppressed nothing; `used` are the others."""
     if not comment.rules:
-        yield _unused((), "must name the rules that it suppresses", "no rule", "write evenkeel: ignore[rule-id]")
+        yield _unused(
+            (), "this comment must name the rules that it suppresses", "no rule", "write evenkeel: ignore[rule-id]"
+        )
     idle = {name: _reason(settings[name]) for name in rules_run(settings) - set(used)}
     for rule in comment.rules:
         if rule not in RULES and rule != UNUSED_SUPPRESSION:
@@ -136,7 +138,8 @@ def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterato
     A rule that did not run is not reported; an annotation that names no rule is, by idle-switch.
     """
     if rule in idle:
-        yield _unused(path, f"suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")
+        subject = "" if path else "this comment "  # a path names the annotation
+        yield _unused(path, f"{subject}suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")
 
 
 def _unused(path: FieldPath, message: str, value: str, fix: str) -> Finding:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from webhook.documents.scalars import DocumentError, SyntaxFault
 from webhook.findings.finding import Finding
-from webhook.objects.fields import as_list, as_mapping, children, value_at
+from webhook.objects.fields import as_list, as_mapping, texts_within, value_at
 from webhook.objects.kinds import FIELD, Kind, Kinds
 from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
@@ -109,14 +109,7 @@ def holds_unrendered(finding: Finding, obj: Mapping[str, object]) -> bool:
 
 
 def _unrendered(value: object) -> bool:
-    left = [value]
-    while left:
-        value = left.pop()
-        if isinstance(value, str) and has_placeholders(value):
-            return True
-        left += children(value)
-        left += value if isinstance(value, dict) else ()
-    return False
+    return any(map(has_placeholders, texts_within(value)))
 
 
 def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:

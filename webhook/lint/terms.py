@@ -13,6 +13,7 @@ from webhook.findings.finding import Evaluation, Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import RuleSettings
 from webhook.lint.builds import Build
+from webhook.lint.charts import Charts
 from webhook.lint.declarations import FileNeighbours
 from webhook.lint.fixtures import fixture_folders
 from webhook.lint.kustomization import Kustomized
@@ -30,10 +31,11 @@ class LintTerms(Terms):
 
     `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
-    patches, and `kustomized` is what they make of the objects in other files.  `named` are the files that the command
-    line names.  `others` are the other workloads of the input, and `scalings` what the autoscalers in it give: the
-    webhook knows of neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.
-    `builds` are the builds to judge, by the file of their kustomization or chart.
+    patches, and `kustomized` is what they make of the objects in other files.  `charts` are those whose values stand in
+    a file.  `named` are the files that the command line names.  `others` are the other workloads of the input, and
+    `scalings` what the autoscalers in it give: the webhook knows of neither.  `fixtures` are the clusters of
+    `fixture_folders`, by folder, where they are others.  `builds` are the builds to judge, by the file of their
+    kustomization or chart.
     """
 
     namespace: str = "default"
@@ -41,6 +43,7 @@ class LintTerms(Terms):
     unused: Severity = Severity.WARNING
     patches: frozenset[str] = frozenset()
     kustomized: Mapping[str, Kustomized] = field(default_factory=dict)
+    charts: Mapping[str, Charts] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -130,6 +130,17 @@ def with_value(value: object, path: FieldPath, new: object) -> object:
         return items
     members = as_mapping(value)
     return {**members, part: with_value(members.get(part), rest, new)}
+
+
+def texts_within(value: object) -> Iterator[str]:
+    """Yield every text in raw JSON: the names and the values."""
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        left += children(value)
+        left += value if isinstance(value, dict) else ()
 
 
 def children(value: object) -> Collection[object]:

@@ -48,7 +48,7 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
                 wanted, value = wanted or f"one of {_carried(subject)}", brief(key)
                 path = subject.at(constraint, "matchLabelKeys", i)
                 fix = f"name {wanted}, or remove the key"
-                yield Cause(path, f"ignored: the Pod has no label {value}", value, wanted, fix=fix)
+                yield Cause(path, f"is ignored: the Pod has no label {value}", value, wanted, fix=fix)
 
 
 def _carried(subject: Subject) -> str:

@@ -75,7 +75,8 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     manifests counts by its maximum.  Jobs are not reported, since their Pods make room.
 
     Pods that tolerate every taint are not reported, and neither are those of a constraint that is known to count no
-    more replicas than maxSkew, or to which node affinity leaves one domain.
+    more replicas than maxSkew, or to which node affinity leaves one domain.  For evenkeel lint a Pod by itself is alone
+    where its constraint counts none of the other manifests.
     """
     if not subject.features.node_inclusion_policies:
         return
@@ -94,7 +95,9 @@ def _may_bar(subject: Subject, constraint: Constraint) -> bool:
     """Return whether there may be more Pods than one domain takes while another is empty; of zones, more replicas."""
     workload = subject.workload
     if constraint.topology_key == HOSTNAME:
-        replicas = subject.counted(constraint).replicas
+        _, replicas, others = subject.counted(constraint)
+        if others is None and workload.is_pod and subject.others is not None:
+            return subject.snapshot is not None and bool(subject.snapshot.pods)
         return replicas is None or replicas > constraint.max_skew
     if workload.kind.api_version == BATCH or constraint.max_skew <= 0:
         return False

@@ -79,10 +79,10 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     if alone or max(1, workload.replicas) < subject.number("minReplicas"):
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
-    replicas = f"{workload.replicas} replica{'s'[: workload.replicas != 1]}"
+    replicas = f"{workload.replicas} replica{' has' if workload.replicas == 1 else 's have'}"
     missing = asked - have if asked or have else {ZONE}
     for key in sorted(missing):
-        message = f"{replicas} without a constraint" + (f" for {key}" if have else "")
+        message = f"{replicas} no constraint" + (f" for {key}" if have else "")
         value, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
         yield Cause(workload.path, message, value, wanted, fix=f"add {_offer(subject, key) or wanted}")
 

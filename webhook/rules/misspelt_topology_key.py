@@ -50,7 +50,7 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
             absent = "no node has it:" if subject.nodes.all else "unless nodes have it,"
             yield Cause(
                 path,
-                f"deprecated, replaced by {meant}" if deprecated else f"{absent} {effect(constraint)}",
+                f"is deprecated, and replaced by {meant}" if deprecated else f"{absent} {effect(constraint)}",
                 found=brief(key),
                 wanted=meant,
                 fix=fix,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Also, Subject, rule
+from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.rule import MOST_LABELS_COPIED, Also, Subject, in_yaml, rule
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.reading import brief
+from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.selectors import Match, Selector, as_selector
 
 
@@ -63,7 +64,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     due, and the controller-uid is made up when a Job is created: a selector that names either matches no such Pod.
 
     In the custom resource of an operator, only those labels are known that `evenkeel kinds` lists, such as
-    strimzi.io/cluster, which is the name of the Kafka.
+    strimzi.io/cluster, which is the name of the Kafka: a selector with another value is given that.
     """
     added = _added(subject)
     for constraint in subject.constraints:
@@ -76,7 +77,7 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
         # Only the author knows what was meant by expressions, so they are not replaced.
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
-        fix, edit = (None, None) if meant else subject.copy_own_selector(constraint)
+        fix, edit = (None, None) if meant else _selecting_own(subject, constraint)
         labels = _shown(subject, selector)
         if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(JOB_LABELS):
             fix = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
@@ -95,6 +96,17 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
 def _added(subject: Subject) -> tuple[str, ...]:
     """Return the labels that every Pod gets; those of a Job do not come where it has a selector of its own."""
     return tuple([key for key in subject.workload.kind.added_labels if key in subject.addable])
+
+
+def _selecting_own(subject: Subject, constraint: Constraint) -> tuple[str | None, Edit | None]:
+    """Return the fix that selects the Pods by their own labels or the operator's, in words and as an edit."""
+    if subject.workload.labels_known or constraint.label_selector is None:
+        return subject.copy_own_selector(constraint)
+    written, given = constraint.label_selector.match_labels, subject.workload.labels
+    if len(written) > MOST_LABELS_COPIED or given.keys().isdisjoint(written):
+        return None, None
+    right = {"matchLabels": {key: given.get(key, value) for key, value in written.items()}}
+    return f"write labelSelector: {in_yaml(right)}", Edit(subject.at(constraint, "labelSelector"), right)
 
 
 def _known(key: str, value: str) -> str:

@@ -59,10 +59,9 @@ def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.hard:
         lacking = usable & ~subject.nodes.carrying(constraint.topology_key)
         if lacking and not subject.may_carry(constraint.topology_key):
-            lack = "lacks" if lacking.bit_count() == 1 else "lack"
-            message = (
-                f"{lacking.bit_count()} of {usable.bit_count()} nodes it may use {lack} it, and get none of its Pods"
-            )
+            lack, get = ("lacks", "gets") if lacking.bit_count() == 1 else ("lack", "get")
+            of_all = f"{lacking.bit_count()} of {usable.bit_count()} nodes"
+            message = f"{of_all} it may use {lack} it, and {get} none of its Pods"
             path, names = subject.at(constraint, "topologyKey"), some(subject.nodes.names(lacking))
             fix = f"label {names} with {constraint.topology_key}"
             yield Cause(path, message, f"without it: {names}", "a key that all these nodes carry", fix=fix)
