@@ -17,7 +17,7 @@ import pytest
 from tests.support.build import constraint, honoring, namespace, node, pod, workload
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
-from webhook.lint import session
+from webhook.lint import repair, session
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
@@ -328,7 +328,7 @@ def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
     assert MENDED == Path("b.yaml").read_text()
 
 
-@pytest.mark.parametrize("function, module", [("judge", lint_files), ("repair", session)], ids=["judging", "repairing"])
+@pytest.mark.parametrize("function, module", [("judge", lint_files), ("repair", repair)], ids=["judging", "repairing"])
 def test_a_defect_in_one_file_is_a_problem_of_that_file_and_the_others_are_judged(run, monkeypatch, function, module):
     inner = getattr(module, function)
 

@@ -43,12 +43,11 @@ from webhook.lint.walk import STANDARD_INPUT, NotFound, find, root_of
 from webhook.loading import inputs, progress
 from webhook.loading.processes import cpus
 from webhook.loading.usage import UsageError
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.reading import brief
 from webhook.policy.policy import Policy, PolicyError
-from webhook.render import github, lint_json, lint_markdown, lint_text
+from webhook.render import lint_text
 from webhook.render.catalogue import suggestion
-from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
 FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
@@ -294,6 +293,8 @@ def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: Fi
     """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
     judged, rewrite = outcome.judged, outcome.rewrite
     if args.diff and rewrite is not None:
+        from webhook.render.diff import as_diff
+
         diff = as_diff(judged.file, rewrite.old, rewrite.new)
         print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
     if args.write_baseline or args.output not in ("text", "concise"):
@@ -322,17 +323,23 @@ def _print_summary(
             print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
             _print_notes(summary)
     elif args.output == "json":
+        from webhook.render import lint_json
+
         print(lint_json.as_json(summary))
     elif args.output == "sarif":
         from webhook.render import sarif
 
         print(sarif.as_sarif(summary, code, os.environ.get(DOCS, "").rstrip("/")))
     elif args.output == "github":
+        from webhook.render import github
+
         if commands := github.as_commands(summary):
             print(commands)
         if not _is_summed_up(summary) and not args.quiet:
             _print_notes(summary)
     elif args.output == "markdown":
+        from webhook.render import lint_markdown
+
         print(lint_markdown.as_markdown(summary))
     else:
         from webhook.render import junit
@@ -347,6 +354,8 @@ def _print_notes(summary: LintSummary) -> None:
 
 def _is_summed_up(summary: LintSummary) -> bool:
     """Add the results to the summary of the step on GitHub, and return whether there is one and it can be written."""
+    from webhook.render import lint_markdown
+
     try:
         with open(os.environ.get(STEP_SUMMARY, ""), "a", encoding="utf-8") as file:
             file.write(f"{lint_markdown.as_markdown(summary)}\n")

@@ -8,7 +8,6 @@ One finding a line, so that changes to the file can be reviewed:
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -81,6 +80,8 @@ def _not_in(left: Counter[str], new: Iterable[LocatedOrProblem]) -> Iterator[Loc
 
 def fingerprint(result: Located | Problem) -> str:
     """Return 24 hexadecimal digits for the object, the rule and the field, whatever the file and the line."""
+    import hashlib  # It loads OpenSSL, and without a baseline nothing is hashed.
+
     return hashlib.sha256(result.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 

@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from webhook.findings.finding import Severity
-from webhook.lint import writing
 from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
 from webhook.lint.files import FileReader, defect, judge_files
 from webhook.lint.judgement import judge
 from webhook.lint.other_files import OtherFiles
-from webhook.lint.repair import repair
 from webhook.lint.results import JudgedFile, LintSummary, Located, Problem
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound
@@ -104,6 +102,8 @@ class Session:
 
     def write_baseline(self) -> None:
         """Write a baseline that accepts every finding and lasting problem; OSError if it cannot be written."""
+        from webhook.lint import writing
+
         accepted: list[Located | Problem] = [*self.summary.found]
         accepted += (problem for problem in self.summary.problems if problem.lasting)
         entries = ((self._name_in_baseline(result.file), result) for result in accepted)
@@ -137,6 +137,9 @@ class Session:
 
     def _repaired(self, judged: JudgedFile) -> tuple[JudgedFile, Rewrite | None]:
         """Return the result after the repair was written; else `judged`, with a problem if the repair failed."""
+        from webhook.lint import writing  # Only --fix and --diff need them.
+        from webhook.lint.repair import repair
+
         text = self._reader.text(judged.file)
         if not isinstance(text, str):
             return judged, None

@@ -73,7 +73,7 @@ def _matching(pattern: str, excluded: Sequence[str], ignores: Sequence[Ignore]) 
 
 def _below(folder: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:
     absolute = os.path.realpath(folder)
-    extra = [*ignores, parse_gitignore("\n".join(excluded), absolute)]
+    extra = [*ignores, parse_gitignore("\n".join(excluded), absolute)] if excluded else ignores
     yield from _walk(folder, absolute, _above(absolute), extra)
 
 

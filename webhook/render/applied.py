@@ -14,9 +14,10 @@ from webhook.admission.request import VALIDATE
 from webhook.admission.unknown_labels import HOW_TO_KNOW
 from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.manifests.configurations import NAME, SYSTEM_NAMESPACES, enforced_entry_name, entry_name
+from webhook.manifests.configurations import NAME, enforced_entry_name, entry_name
 from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.kinds import KINDS, find_kinds
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.operators import with_operators
 from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef
