@@ -400,7 +400,7 @@ def test_a_namespace_in_a_folder_of_tests_counts_there_alone(run):
 
 
 def test_many_files_are_judged_in_several_processes(run, monkeypatch):
-    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 10)
+    monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", 10 * lint_files.LEAST_WORK)
     monkeypatch.setattr("webhook.cli.lint.cpus", lambda: 2)
     files = {f"{i:03}.yaml": ERROR if i % 10 == 0 else FINE for i in range(100)}
     files["101.yaml"] = namespace("other")
@@ -409,7 +409,7 @@ def test_many_files_are_judged_in_several_processes(run, monkeypatch):
 
 
 def test_a_process_that_dies_is_told_and_leaves_nothing_waiting(run, monkeypatch):
-    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", 1)
     monkeypatch.setattr("webhook.cli.lint.cpus", lambda: 2)
     monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
     code, out, err = run(".", a=FINE, b=FINE)
