@@ -12,7 +12,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from webhook.documents.positions import spans
 from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
@@ -29,8 +29,7 @@ class BaselineError(ValueError):
     """A baseline that cannot be read; the message is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What is accepted; `line` is its line in the baseline, from 1, and `quoted` the text of that line."""
 
     file: str

@@ -8,11 +8,10 @@ Reads files and judges them, in several processes if there are many.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.documents.reading import encoding
 from webhook.documents.scalars import SyntaxFault
@@ -41,8 +40,7 @@ WORK_AT_ONCE = 1 << 17  # judged, sent to a process and packed at a time
 JSON_BYTES = 8  # are read in the time of one of YAML
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(NamedTuple):
     """Why a file has no text; `latin1` is its content, decoded for a search, or "" if it cannot be read."""
 
     reason: str
@@ -241,6 +239,8 @@ _terms: list[LintTerms] = []
 
 def _begin(terms: LintTerms) -> None:
     """Run once in each process: keep the terms; leave Ctrl-C to the parent."""
+    import signal
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _terms[:] = [terms]
 

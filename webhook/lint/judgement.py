@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
@@ -80,8 +79,7 @@ def unread(file: str, line: int, column: int, reason: str) -> Note:
     return Note(file, line, column, UNREAD, f"unreadable text ({reason})", "passed over", "no manifest was found in it")
 
 
-@dataclass(frozen=True, slots=True)
-class _Unlocated:
+class _Unlocated(NamedTuple):
     """A finding before its line is known; `path` is the path of the object in its document."""
 
     finding: Finding
@@ -174,7 +172,7 @@ class _File:
                     if twice and not self._may_be_judged(chunk, obj, path, twice):
                         continue
                     if not carries_texts(str(obj["kind"])) or find_kinds(obj, self.terms.policy.kinds):
-                        unlocated += (replace(part, document=number, path=path) for part in self._object(obj, chunk))
+                        unlocated += (part._replace(document=number, path=path) for part in self._object(obj, chunk))
                         continue
                     named, every_text = ObjectRef.of(obj), True
                 if chunk.may_have_constraints:
@@ -183,7 +181,7 @@ class _File:
                     texts += [_JudgedText(number, (*path, *part.path), part.text, named) for part in within]
                     fragments = [part for part in document_parts if isinstance(part, Fragment)]
                     parts = self._fragments(fragments, chunk, named)
-                    unlocated += (replace(part, document=number, path=path) for part in parts)
+                    unlocated += (part._replace(document=number, path=path) for part in parts)
         suppressing = comments_in(chunk.text)
         if unlocated or suppressing:
             self._locate(chunk, unlocated, suppressing, all_judged=before == self._passed_over)
@@ -213,7 +211,7 @@ class _File:
             for i, document in enumerate(documents)
             if isinstance(document, list)
         ]
-        located = [replace(part, document=i) for i, each in lists for part in self._fragments([each], chunk, carrier)]
+        located = [part._replace(document=i) for i, each in lists for part in self._fragments([each], chunk, carrier)]
         self._locate(chunk, located, comments_in(chunk.text), all_judged=False)
 
     def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
@@ -339,7 +337,7 @@ class _File:
         """Keep only repairs that do not rest on labels of a build, and of which no build makes something worse."""
         if all(finding.edit is None for finding in decision.findings):
             return decision
-        source = replace(unsettled, touched=unsettled.touched | self._built.open_labels)
+        source = unsettled._replace(touched=unsettled.touched | self._built.open_labels)
         findings = () if source.labels_unknown else _decision([request], source, self.terms).findings
         edits = {(finding.rule, finding.path): finding.edit for finding in findings if finding.edit is not None}
         before = _grave(requests, unsettled, self.terms)
@@ -380,7 +378,7 @@ class _File:
     ) -> None:
         """Keep what other files need to know of the workloads; labels that builds write differently stay open."""
         if len(requests) > 1:
-            unsettled = replace(unsettled, touched=unsettled.touched | self._built.open_keys)
+            unsettled = unsettled._replace(touched=unsettled.touched | self._built.open_keys)
         workloads = next(unsettled.readings((requests[0] if len(requests) == 1 else request).workloads))
         judged = decision.outcome not in (Outcome.NOT_JUDGED, Outcome.ERROR)
         always = self.terms.policy.judges_without_constraints
@@ -500,7 +498,7 @@ class _File:
             end = span.key.end
         address = None if chunk.within else Address(chunk.start, chunk.end, unplaced.document, unplaced.path)
         located = self._at(*chunk.place(start, end), unplaced.finding, unplaced.object, unplaced.identity, address)
-        return replace(located, source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
+        return located._replace(source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
 
     def _at_comment(self, chunk: Chunk, comment: Comment, unused: Finding) -> Located:
         finding = unused._replace(severity=self.terms.unused)

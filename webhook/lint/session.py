@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.findings.finding import Severity
 from webhook.lint.baseline import Accepted, Baseline, Entry, baseline_text, unused_entry
@@ -21,16 +21,14 @@ from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(NamedTuple):
     """The text of a file as it was read, and with the repairs; both are equal if no repair is safe."""
 
     old: str
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileOutcome:
+class FileOutcome(NamedTuple):
     """The result for one file; `rewrite` is None if no repair was tried."""
 
     judged: JudgedFile

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import yaml
 
@@ -102,7 +101,7 @@ def title(obj: Mapping[str, object]) -> str:
     """Return the object as kubectl names it, in one line; a name that is no string is shown as it is."""
     ref, name = ObjectRef.of(obj), value_at(obj, ("metadata", "name"))
     if name is not None and not isinstance(name, str):
-        ref = replace(ref, name=brief(name))
+        ref = ref._replace(name=brief(name))
     return one_line(ref.in_kubectl, LINE_LIMIT)
 
 
