@@ -18,7 +18,7 @@ from tests.support.build import constraint, honoring, namespace, node, pod, work
 from tests.support.repository import commit, git
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
-from webhook.lint import session
+from webhook.lint import repair, session
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
@@ -363,7 +363,7 @@ def test_a_path_that_leads_nowhere_keeps_nothing_from_being_repaired(run):
     assert MENDED == Path("b.yaml").read_text()
 
 
-@pytest.mark.parametrize("function, module", [("judge", lint_files), ("repair", session)], ids=["judging", "repairing"])
+@pytest.mark.parametrize("function, module", [("judge", lint_files), ("repair", repair)], ids=["judging", "repairing"])
 def test_a_defect_in_one_file_is_a_problem_of_that_file_and_the_others_are_judged(run, monkeypatch, function, module):
     inner = getattr(module, function)
 
@@ -435,7 +435,7 @@ def test_a_namespace_in_a_folder_of_tests_counts_there_alone(run):
 
 
 def test_many_files_are_judged_in_several_processes(run, monkeypatch):
-    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 10)
+    monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", 10 * lint_files.LEAST_WORK)
     monkeypatch.setattr("webhook.cli.lint.cpus", lambda: 2)
     files = {f"{i:03}.yaml": ERROR if i % 10 == 0 else FINE for i in range(100)}
     files["101.yaml"] = namespace("other")
@@ -444,7 +444,7 @@ def test_many_files_are_judged_in_several_processes(run, monkeypatch):
 
 
 def test_a_process_that_dies_is_told_and_leaves_nothing_waiting(run, monkeypatch):
-    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", 1)
     monkeypatch.setattr("webhook.cli.lint.cpus", lambda: 2)
     monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
     code, out, err = run(".", a=FINE, b=FINE)

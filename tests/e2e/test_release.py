@@ -25,7 +25,8 @@ from tests.e2e.release import (
 from tests.e2e.test_chart import EVERYTHING, MODES, OWN_FILES
 from tests.generate.chart import FOLDER
 from tests.support.serving import certificate, ready, until
-from webhook.manifests.configurations import MUTATING_NAME, NAME, NEEDED_NAMESPACES, SYSTEM_NAMESPACES
+from webhook.manifests.configurations import MUTATING_NAME, NAME, NEEDED_NAMESPACES
+from webhook.objects.names import SYSTEM_NAMESPACES
 
 
 @pytest.fixture(scope="module", autouse=True)

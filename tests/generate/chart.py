@@ -12,11 +12,11 @@ from tests.support import ROOT
 from webhook.manifests import conditions
 from webhook.manifests import configurations as made
 from webhook.manifests.ca_bundle import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle_policy
-from webhook.manifests.configurations import NEEDED_NAMESPACES, POLICIES_SINCE, SYSTEM_NAMESPACES, entry_name
+from webhook.manifests.configurations import NEEDED_NAMESPACES, POLICIES_SINCE, entry_name
 from webhook.manifests.rbac import rules, viewer_rules
 from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
 from webhook.objects.kinds import KINDS, Kind
-from webhook.objects.names import SKIP_LABEL
+from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.objects.operators import kinds_named, places
 from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema

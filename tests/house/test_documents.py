@@ -87,7 +87,7 @@ def test_the_page_on_policies_begins_with_the_built_in_one():
     shown = (ROOT / "docs" / "policy.md").read_text("utf-8").partition("```yaml\n")[2].partition("```\n")[0]
 
     written = parse_policy(shown)
-    assert built_in() == replace(written, defaulting=replace(written.defaulting, built_in=True))
+    assert built_in() == replace(written, defaulting=written.defaulting._replace(built_in=True))
 
 
 def test_every_feature_of_a_version_has_its_words():

@@ -126,7 +126,7 @@ def test_the_arbiter_imports_nothing_of_the_application(tmp_path, options):
     assert "json" in imported
 
 
-REPORT = """
+COMMAND = """
 import json, sys
 from webhook.cli.main import main
 main(sys.argv[1:])
@@ -134,10 +134,38 @@ print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
 
 
+def imported_by(*words):
+    """The names of all modules in a process that has run a command."""
+    done = subprocess.run([sys.executable, "-c", COMMAND, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stderr.splitlines()[-1])
+
+
 def test_a_report_as_text_loads_neither_the_server_nor_the_linter():
-    words = ["report", "-A", "--cluster", ROOT / "docs" / "examples" / "report" / "cluster.yaml"]
-    done = subprocess.run([sys.executable, "-c", REPORT, *words], cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = json.loads(done.stderr.splitlines()[-1])
+    imported = imported_by("report", "-A", "--cluster", "docs/examples/report/cluster.yaml")
 
     assert {"webhook.report.report", "webhook.render.report"} <= set(imported)
     assert [] == below(imported, ["webhook.serving", "webhook.transport", "webhook.lint", "certs", "jinja2"])
+
+
+# What only folders need, --fix, a baseline, several processes, other formats, a policy, a cluster or other commands.
+ONLY_IF_ASKED = (
+    *("pathspec", "tempfile", "webhook.lint.repair", "webhook.lint.writing", "hashlib", "multiprocessing"),
+    *("webhook.render.github", "webhook.render.lint_json", "webhook.render.lint_markdown"),
+    *("jsonschema", "kubernetes", "urllib3", "flask", "certs", "webhook.serving", "webhook.transport"),
+    *("webhook.manifests", "webhook.report", "webhook.placement"),
+)
+
+
+def test_lint_of_one_file_loads_nothing_that_it_does_not_need():
+    """It starts in each commit hook."""
+    imported = imported_by("lint", "docs/examples/reject.yaml")
+
+    assert {"webhook.lint.judgement", "webhook.render.lint_text", "yaml"} <= set(imported)
+    assert [] == below(imported, ONLY_IF_ASKED)
+
+
+def test_lint_of_a_folder_loads_patterns_where_there_are_any(tmp_path):
+    """Or the test above could not fail."""
+    assert ["pathspec"] == below(imported_by("lint", "docs/examples"), ["pathspec"])[:1]
+    (tmp_path / "a.yaml").write_text("a: 1")
+    assert [] == below(imported_by("lint", str(tmp_path)), ["pathspec"])

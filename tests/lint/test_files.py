@@ -138,20 +138,20 @@ def test_kustomizations_are_read_from_the_folders_of_the_files(tree):
     assert ({"x/a.yaml"}, ["x/b.yaml"]) == (overlays.patches, [*overlays.kustomized])
 
 
-@pytest.mark.parametrize("most", [500, 1])
+@pytest.mark.parametrize("most", [1 << 21, 1])
 def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
     """In one process and in several."""
-    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
+    monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", most)
     tree(b=WRONG, a="a: 1", c=WRONG)
     expected = [("c", ["empty-selector"]), ("a", []), ("b", ["empty-selector"])]
 
     assert expected == rules(judge_files(["c", "a", "b"], terms(), FileReader(), OtherFiles(), cpus=2))
 
 
-@pytest.mark.parametrize("most", [500, 1])
+@pytest.mark.parametrize("most", [1 << 21, 1])
 def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
     """In one process and in several: a workload that the selector counts, and an autoscaler."""
-    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
+    monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", most)
     spread, other = workload("StatefulSet", honoring()), workload("Deployment", name="api", spec={"selector": {}})
     unscaled = workload("Deployment", honoring(), labels={"app": "x"}, name="web", spec={"replicas": None})
     unscaled["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["labelSelector"] = {
@@ -169,7 +169,7 @@ def test_what_stands_in_other_files_matters(tree, monkeypatch, most):
 @pytest.mark.parametrize(("most", "judged"), [(1, 1), (None, 3)])
 def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, judged):
     """Of all files, or where only the first is asked for."""
-    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", 1)
     tree("a", "b", "c")
     before, results = threading.enumerate(), judge_files(["a", "b", "c"], terms(), FileReader(), OtherFiles(), cpus=2)
 
@@ -179,7 +179,7 @@ def test_no_process_and_no_thread_outlives_the_judging(tree, monkeypatch, most, 
 
 
 def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
-    monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", 1)
+    monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", 1)
     monkeypatch.setattr(lint_files, "judge_file", lambda *_: os._exit(1))
     tree("a", "b")
 
@@ -189,7 +189,7 @@ def test_a_process_that_was_killed_is_an_error(tree, monkeypatch):
 
 def test_what_files_state_is_packed_together(tree, monkeypatch):
     """Whether one process judges them or several."""
-    monkeypatch.setattr(lint_files, "FILES_AT_ONCE", 2)
+    monkeypatch.setattr(lint_files, "WORK_AT_ONCE", 2 * lint_files.LEAST_WORK)
     tree(a=WRONG, b=WRONG, c=WRONG)
     batches, surroundings, told = [], OtherFiles(), []
     monkeypatch.setattr(surroundings, "add", batches.append)
@@ -198,6 +198,33 @@ def test_what_files_state_is_packed_together(tree, monkeypatch):
     assert [["a", "b"], ["c"]] == [[file for file, _ in unpacked(batch)] for batch in batches]
     assert [1, 2, 3] == told
     assert {NOTHING_STATED} == {judged.states for judged in results}
+
+
+def test_a_batch_is_as_much_work_as_others_whatever_the_number_of_its_files(tree, monkeypatch):
+    """A process with all of the large files would work on alone; JSON is read faster than YAML."""
+    monkeypatch.setattr(lint_files, "WORK_AT_ONCE", 4 * lint_files.LEAST_WORK)
+    large = "#" * 3 * lint_files.LEAST_WORK
+    tree(**{"a": "", "b": large, "c": large, "d": large, "e.json": large, "f": ""})
+    batches = []
+    monkeypatch.setattr(
+        lint_files, "_stated", lambda results: batches.append([judged.file for judged in results]) or b""
+    )
+    list(judge_files([*"abcd", "e.json", "f", "none"], terms(), FileReader(), OtherFiles()))
+
+    assert [["a", "b"], ["c", "d"], ["e.json", "f", "none"]] == batches
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(lint_files.WORK_PER_PROCESS, 2), (lint_files.WORK_PER_PROCESS // 2, 1)]
+)
+def test_processes_are_as_many_as_there_is_work_for(tree, monkeypatch, size, expected):
+    """Two large files are worth a process each, and two small ones are not."""
+    started = []
+    monkeypatch.setattr(lint_files, "_in_processes", lambda *given: started.append(given[-1]) or iter(()))
+    tree(a="#" * (size - 1), b="#" * (size - 1))
+    list(judge_files(["a", "b"], terms(), FileReader(), OtherFiles(), cpus=4))
+
+    assert ([expected] if expected > 1 else []) == started
 
 
 def test_an_exception_is_a_problem_of_its_file(tree, monkeypatch):
@@ -226,8 +253,8 @@ def test_what_is_built_is_judged_in_the_place_of_its_sources(tree, monkeypatch):
     """A finding of several builds is one, the gravest; in one process and in several."""
     tree(f"dev/{BUILT}", f"prod/{BUILT}", base=WRONG)
     ignored = WRONG.replace("spec:", "spec: # x")
-    for most in (500, 1):
-        monkeypatch.setattr(lint_files, "FILES_PER_PROCESS", most)
+    for work in (lint_files.WORK_PER_PROCESS, 1):
+        monkeypatch.setattr(lint_files, "WORK_PER_PROCESS", work)
         by, files = builds(dev=ignored, prod=WRONG), ["base", f"dev/{BUILT}", f"prod/{BUILT}"]
         judged = [*judge_files(files, by, FileReader(), OtherFiles(), cpus=2)]
 

@@ -24,8 +24,8 @@ from webhook.lint.notes import (
 from webhook.lint.notes import VALUES as VALUES_NOTE
 from webhook.lint.patched_fields import PatchedFields
 from webhook.loading import inputs
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.kinds import FIELD
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in
 
 

@@ -13,8 +13,7 @@ import pytest
 from tests.support.build import constraint, honoring, workload
 from tests.support.lint import MISSPELT, WEB, terms
 from webhook.findings.finding import Severity
-from webhook.lint import session as module
-from webhook.lint import writing
+from webhook.lint import repair, writing
 from webhook.lint.baseline import Baseline, read_baseline
 from webhook.lint.files import FileReader
 from webhook.lint.session import Rewrite, Session
@@ -93,7 +92,7 @@ def test_a_repair_that_is_not_to_be_written_is_shown_and_the_finding_stays(tree)
     assert (WRONG, 0, 1) == ((path / "a").read_text(), run.summary.repaired, run.repairable)
 
 
-FAILURES = {"module.repair": KeyError("x"), "writing.write_over": OSError(13, "Permission denied")}
+FAILURES = {"repair.repair": KeyError("x"), "writing.write_over": OSError(13, "Permission denied")}
 
 
 def test_what_a_repaired_selector_counts_in_another_file_is_reported_in_the_same_run(tree):
@@ -112,7 +111,7 @@ def test_a_repair_that_fails_is_a_problem_and_the_finding_stays(tree, monkeypatc
 
     tree(a=WRONG)
     owner, _, name = function.partition(".")
-    monkeypatch.setattr({"module": module, "writing": writing}[owner], name, broken)
+    monkeypatch.setattr({"repair": repair, "writing": writing}[owner], name, broken)
     run = session(repairs=True, writes=True)
     (outcome,) = run.judge(["a"])
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.support.lint import judged
@@ -151,9 +149,9 @@ def test_notes_and_problems_stand_at_the_beginning():
 def test_a_finding_of_several_builds_is_one_of_its_file_and_the_gravest():
     """Two of one build stay two, also at one line; what stands at the beginning is that of each build."""
     (one,) = placed(web(WRONG), {"web.yaml": web(WRONG)})[0].found
-    graver = replace(one, finding=one.finding._replace(severity=Severity.ERROR))
+    graver = one._replace(finding=one.finding._replace(severity=Severity.ERROR))
     (top,) = placed(web(WRONG), {})[0].found
-    other, elsewhere = replace(top, identity="other"), replace(one, file="nowhere.yaml")
+    other, elsewhere = top._replace(identity="other"), one._replace(file="nowhere.yaml")
     results = [
         JudgedFile("web.yaml", found=[]),
         JudgedFile("prod/kustomization.yaml", found=[one, one, top, other]),

@@ -11,7 +11,6 @@ from tests.support import build
 from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
-    SYSTEM_NAMESPACES,
     TIMEOUT_SECONDS,
     WebhookTarget,
     configurations,
@@ -21,6 +20,7 @@ from webhook.manifests.configurations import (
     unsent,
 )
 from webhook.objects.kinds import KINDS
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.transport.loop import SWEEP_SECONDS
 from webhook.transport.request import turn_seconds
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import jsonschema
@@ -339,7 +338,7 @@ def test_the_policy_of_the_design_says_what_it_says():
         found.early_answer,
         found.on_error,
     )
-    assert built_in().defaulting == replace(found.defaulting, built_in=True)
+    assert built_in().defaulting == found.defaulting._replace(built_in=True)
     assert Severity.WARNING is found.settings["rollout-skew"].severity
     asked = {"minReplicas": 3, "topologyKeys": ["topology.kubernetes.io/zone"]}
     assert RULES["missing-constraints"].setting(Severity.ERROR, True, asked) == found.settings["missing-constraints"]

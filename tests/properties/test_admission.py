@@ -34,8 +34,8 @@ from tests.support.build import constraint, owned_by, pod, workload
 from webhook.admission.dry_run import dry_run, patched
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE
 from webhook.admission.terms import Terms
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping, value_at, with_value
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.rules import RULES
 from webhook.scheduler.features import features
 

@@ -8,7 +8,7 @@ from functools import cache
 from webhook.lint.judgement import judge
 from webhook.lint.results import LintSummary
 from webhook.lint.terms import LintTerms
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in
 from webhook.scheduler.features import LATEST
 

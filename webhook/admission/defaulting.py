@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from webhook.admission.cost import MOST_SELECTOR_VALUES, TooLarge, weigh_constraints
 from webhook.admission.ownership import NEVER, Audited
@@ -52,8 +53,7 @@ UNTOLD_REASONS = frozenset({"nodes-lack-key", "too-large", "would-be-denied", "w
 ADDED_LABELS = frozenset(key for kind in KINDS for key in kind.added_labels)
 
 
-@dataclass(frozen=True, slots=True)
-class Defaults:
+class Defaults(NamedTuple):
     """
     Constraints for a Pod, as JSON, and the selector they share; `source` are the objects that the selector comes from.
 
@@ -71,8 +71,7 @@ class Defaults:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Undefaulted:
+class Undefaulted(NamedTuple):
     """Why a Pod gets no defaults: a key of REASONS, and details."""
 
     reason: str

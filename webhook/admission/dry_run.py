@@ -7,7 +7,8 @@ Applies an object as kube-apiserver would, without a cluster: the same calls in 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from webhook.admission.decision import ALLOWED, Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
@@ -26,8 +27,7 @@ from webhook.scheduler.validation import validate
 NEW_UID = "new"
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """
     The answers of both phases, and the object as it would be stored if it is allowed.
 

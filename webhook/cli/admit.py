@@ -20,9 +20,9 @@ from webhook.admission.recorded_reviews import Recorded, is_review, read_recorde
 from webhook.admission.terms import Terms
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import Labels, labels_of
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.references import Identity, ObjectRef, identity_of
 from webhook.policy.policy import Policy
 from webhook.render import applied as render

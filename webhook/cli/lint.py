@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -42,18 +42,16 @@ from webhook.lint.other_files import OtherFiles
 from webhook.lint.overlays import Overlays
 from webhook.lint.results import JudgedFile, LintSummary
 from webhook.lint.session import FileOutcome, Session
-from webhook.lint.since import SinceError, TreeBefore, read_change, within
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find, root_of
 from webhook.loading import inputs, progress
 from webhook.loading.processes import cpus
 from webhook.loading.usage import UsageError
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.reading import brief
 from webhook.policy.policy import Policy, PolicyError
-from webhook.render import github, lint_json, lint_markdown, lint_text
+from webhook.render import lint_text
 from webhook.render.catalogue import suggestion
-from webhook.render.diff import as_diff
 from webhook.rules import RULES
 
 FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
@@ -170,8 +168,6 @@ def run(args: argparse.Namespace) -> int:
                 _print_outcome(args, style, outcome)
     except WorkerDied as error:
         raise UsageError(str(error)) from error
-    except SinceError as error:
-        raise UsageError(f"--since: {error}") from error
     if args.write_baseline:
         return _write_baseline(args, session)
     if unused := session.unused_entries():
@@ -302,16 +298,16 @@ def _builds(overlays: Overlays, files: Sequence[str], reader: FileReader) -> Map
 
 def _before(
     args: argparse.Namespace, configured: _Configured, files: Sequence[str], terms: LintTerms
-) -> TreeBefore | None:
-    """Return what the tree had before --since, None without it; SinceError if git cannot tell."""
+) -> Callable[[JudgedFile], JudgedFile] | None:
+    """Return what gives the result of a file before --since, None without it; UsageError if git cannot tell."""
     if args.since is None:
         return None
+    from webhook.lint.since import SinceError, TreeBefore, read_change, within
+
     tops = [*dict.fromkeys(map(root_of, args.paths))]
     if len(tops) > 1:
         raise UsageError(f"--since: found paths in {' and '.join(tops)}, wanted one git repository; lint them apart")
-    (top,) = tops
-
-    builds = args.build == AUTO
+    (top,), builds = tops, args.build == AUTO
 
     def judge_before(tree: str) -> Iterator[JudgedFile]:
         paths = [os.path.normpath(os.path.join(tree, within(path, top))) for path in args.paths]
@@ -321,7 +317,17 @@ def _before(
             old_terms = _with_input(terms, old_files, paths, reader, builds=builds)
             yield from judge_files(old_files, old_terms, reader, OtherFiles(), done, cpus())
 
-    return TreeBefore(read_change(args.since, top), files, judge_before, copies=builds)
+    def result_before(judged: JudgedFile) -> JudgedFile:
+        try:
+            return tree(judged)
+        except SinceError as error:
+            raise UsageError(f"--since: {error}") from error
+
+    try:
+        tree = TreeBefore(read_change(args.since, top), files, judge_before, copies=builds)
+    except SinceError as error:
+        raise UsageError(f"--since: {error}") from error
+    return result_before
 
 
 def _with_severities(policy: Policy, severities: Mapping[str, Severity], said_by: str) -> Policy:
@@ -371,6 +377,8 @@ def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: Fi
     """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
     judged, rewrite = outcome.judged, outcome.rewrite
     if args.diff and rewrite is not None:
+        from webhook.render.diff import as_diff
+
         diff = as_diff(judged.file, rewrite.old, rewrite.new)
         print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
     if args.write_baseline or args.output not in ("text", "concise"):
@@ -399,17 +407,23 @@ def _print_summary(
             print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
             _print_notes(summary)
     elif args.output == "json":
+        from webhook.render import lint_json
+
         print(lint_json.as_json(summary))
     elif args.output == "sarif":
         from webhook.render import sarif
 
         print(sarif.as_sarif(summary, code, os.environ.get(DOCS, "").rstrip("/")))
     elif args.output == "github":
+        from webhook.render import github
+
         if commands := github.as_commands(summary):
             print(commands)
         if not _is_summed_up(summary) and not args.quiet:
             _print_notes(summary)
     elif args.output == "markdown":
+        from webhook.render import lint_markdown
+
         print(lint_markdown.as_markdown(summary))
     else:
         from webhook.render import junit
@@ -424,6 +438,8 @@ def _print_notes(summary: LintSummary) -> None:
 
 def _is_summed_up(summary: LintSummary) -> bool:
     """Add the results to the summary of the step on GitHub, and return whether there is one and it can be written."""
+    from webhook.render import lint_markdown
+
     try:
         with open(os.environ.get(STEP_SUMMARY, ""), "a", encoding="utf-8") as file:
             file.write(f"{lint_markdown.as_markdown(summary)}\n")

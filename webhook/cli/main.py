@@ -48,15 +48,17 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     """
     Return the parser of all commands; each command is a module in this folder with `add_arguments` and `run`.
 
-    Only the module of the command that `argv` names is imported: `admit` does not load a web server.
+    If `argv` names one of them, only that one is there, and only its module is imported: `admit` loads no web server.
     """
     name = "kubectl evenkeel" if os.path.basename(sys.argv[0]).startswith("kubectl") else "evenkeel"
     top = Parser(prog=name, description="Pods that spread across zones and nodes as their owners meant.")
     top.add_argument("-V", "--version", action="version", version=f"evenkeel {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command, summary in COMMANDS.items():
-        subparser = commands.add_parser(command, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter)
-        if argv[:1] == [command]:
+    named = argv[0] if argv and argv[0] in COMMANDS else ""
+    for command in [named] if named else COMMANDS:
+        help_line, raw = COMMANDS[command], argparse.RawDescriptionHelpFormatter
+        subparser = commands.add_parser(command, help=help_line, formatter_class=raw)
+        if named:
             module = import_module(f"webhook.cli.{command}")
             subparser.description = module.__doc__
             module.add_arguments(subparser)

@@ -31,7 +31,6 @@ from webhook.manifests.configurations import (
     NAME,
     NEEDED_NAMESPACES,
     POLICIES_SINCE,
-    SYSTEM_NAMESPACES,
     Manifest,
     WebhookTarget,
     configurations,
@@ -39,7 +38,7 @@ from webhook.manifests.configurations import (
 from webhook.manifests.rbac import VIEWER, rbac, viewer
 from webhook.manifests.skip_label import skip_label_policy
 from webhook.objects.labels import DNS_LABEL
-from webhook.objects.names import SKIP_LABEL
+from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.policy.policy import Policy
 
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"

@@ -35,9 +35,9 @@ from webhook.loading.clusters import Known
 from webhook.loading.listening import listen
 from webhook.loading.progress import with_bar, with_count
 from webhook.loading.usage import UsageError
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import Kinds
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectRef
 from webhook.placement.created_pods import read_creation

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import yaml
 
@@ -57,8 +57,7 @@ class _OpenValue:
     height: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Anchored:
+class _Anchored(NamedTuple):
     """The value that an anchor names, how much it counts for MOST_ALIASED, and how many levels it nests."""
 
     value: object

@@ -60,7 +60,7 @@ def evaluate(
     if not evaluation.findings:
         return evaluation
     shown = one_per_field(evaluation.findings, len(workload.path) + 2)
-    return replace(evaluation, findings=tuple([evaluation.findings[i] for i in shown]))
+    return evaluation._replace(findings=tuple([evaluation.findings[i] for i in shown]))
 
 
 def find_all(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -85,16 +84,14 @@ class Finding(NamedTuple):
     breaks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A rule that could not be run, and why."""
 
     rule: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """The findings on one workload, in the order of their fields, and the rules that could not be run."""
 
     findings: tuple[Finding, ...] = ()

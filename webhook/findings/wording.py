@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.findings.finding import Finding
 from webhook.objects.fields import FieldPath, path_text
@@ -16,8 +16,7 @@ LINE_LIMIT, MOST_LINES = 1_000, 100
 NAME_LIMIT, OBJECT_LIMIT, SHORTEST_OBJECT, SUMMARY_LIMIT = 63, 100, 40, 4 * LINE_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(NamedTuple):
     """The message of a denial, a line for each error, and the same errors as metav1.StatusCause."""
 
     message: str
@@ -150,8 +149,7 @@ def summary(findings: Iterable[Finding]) -> str:
     return one_line("; ".join(shown), SUMMARY_LIMIT)
 
 
-@dataclass(frozen=True, slots=True)
-class FindingTexts:
+class FindingTexts(NamedTuple):
     """All that goes back of the findings: a denial, warnings, and an audit annotation."""
 
     denial: Denial

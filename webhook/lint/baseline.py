@@ -8,12 +8,11 @@ One finding a line, so that changes to the file can be reviewed:
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from webhook.documents.positions import spans
 from webhook.findings.finding import UNUSED_SUPPRESSION, Finding, Severity
@@ -30,8 +29,7 @@ class BaselineError(ValueError):
     """A baseline that cannot be read; the message is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What is accepted; `line` is its line in the baseline, from 1, and `quoted` the text of that line."""
 
     file: str
@@ -99,6 +97,8 @@ def acceptable(located: Iterable[Located], problems: Iterable[Problem]) -> list[
 
 def fingerprint(result: Located | Problem) -> str:
     """Return 24 hexadecimal digits for the object, the rule and the field, whatever the file and the line."""
+    import hashlib  # It loads OpenSSL, and without a baseline nothing is hashed.
+
     return hashlib.sha256(result.identity.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 

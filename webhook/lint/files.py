@@ -8,12 +8,12 @@ Reads files and judges them, in several processes if there are many.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from webhook.documents.reading import encoding, read_documents
 from webhook.documents.scalars import DocumentError, SyntaxFault
@@ -38,12 +38,14 @@ class WorkerDied(RuntimeError):
     """A process was killed before it had judged its files."""
 
 
-FILES_PER_PROCESS = 500  # starting a process costs more than judging fewer
-FILES_AT_ONCE = 32  # judged, sent to a process and packed at a time
+# In bytes of YAML:
+LEAST_WORK = 1 << 12  # what a file takes, however small it is
+WORK_PER_PROCESS = 1 << 21  # starting a process takes longer than judging less
+WORK_AT_ONCE = 1 << 17  # judged, sent to a process and packed at a time
+JSON_BYTES = 8  # are read in the time of one of YAML
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(NamedTuple):
     """Why a file has no text; `latin1` is its content, decoded for a search, or "" if it cannot be read."""
 
     reason: str
@@ -207,10 +209,11 @@ def _judge_each(
     done: Callable[[int], None],
     cpus: int,
 ) -> Iterator[JudgedFile]:
-    processes = min(cpus, len(files) // FILES_PER_PROCESS + 1)
+    processes = min(cpus, sum(map(_work, files)) // WORK_PER_PROCESS + 1)
+    batches = _batches(files)
     if processes == 1 or not all(map(os.path.isfile, files)):
         results = list[JudgedFile]()
-        for batch in _batches(files):
+        for batch in batches:
             for file in batch:
                 results.append(judge_file(file, terms, reader))
                 done(len(results))
@@ -220,11 +223,15 @@ def _judge_each(
             around = concerned.get(judged.file)
             yield judged if around is None else judge_file(judged.file, terms, reader, around)
         return
-    yield from _in_processes(files, terms, surroundings, done, processes)
+    yield from _in_processes(batches, terms, surroundings, done, processes)
 
 
 def _in_processes(
-    files: Sequence[str], terms: LintTerms, surroundings: OtherFiles, done: Callable[[int], None], processes: int
+    batches: Sequence[Sequence[str]],
+    terms: LintTerms,
+    surroundings: OtherFiles,
+    done: Callable[[int], None],
+    processes: int,
 ) -> Iterator[JudgedFile]:
     """Yield results as they were sent, packed until all files are known: few of them say anything."""
     import pickle
@@ -233,11 +240,12 @@ def _in_processes(
 
     with ProcessPoolExecutor(processes, initializer=_begin, initargs=(terms,)) as pool:
         try:
-            results = list[bytes]()
-            for number, (result, stated) in enumerate(pool.map(_judge_all, _batches(files)), 1):
+            results, judged_files = list[bytes](), 0
+            for batch, (result, stated) in zip(batches, pool.map(_judge_all, batches), strict=True):
                 results.append(result)
                 surroundings.add(stated)
-                done(min(number * FILES_AT_ONCE, len(files)))
+                judged_files += len(batch)
+                done(judged_files)
             concerned = surroundings.concerned()
             again = pool.map(_judge_around, concerned.items())
             for judged in (judged for result in results for judged in pickle.loads(zlib.decompress(result))):
@@ -248,8 +256,25 @@ def _in_processes(
             pool.shutdown(cancel_futures=True)  # and wait: a thread that outlives it may use what exit has closed
 
 
-def _batches(files: Sequence[str]) -> list[Sequence[str]]:
-    return [files[start : start + FILES_AT_ONCE] for start in range(0, len(files), FILES_AT_ONCE)]
+def _batches(files: Sequence[str]) -> list[list[str]]:
+    """Return the files in order, in lists of much the same work: some files are a thousand times as long as others."""
+    batches, work = list[list[str]](), WORK_AT_ONCE
+    for file in files:
+        if work >= WORK_AT_ONCE:
+            batches.append([])
+            work = 0
+        batches[-1].append(file)
+        work += _work(file)
+    return batches
+
+
+def _work(file: str) -> int:
+    """Return what it takes to judge a file, in bytes of YAML; little for one that cannot be read, or is a pipe."""
+    try:
+        size = os.stat(file).st_size
+    except OSError:
+        return LEAST_WORK
+    return max(size // JSON_BYTES if file.endswith(".json") else size, LEAST_WORK)
 
 
 def _stated(results: Sequence[JudgedFile]) -> bytes:
@@ -265,6 +290,8 @@ _terms: list[LintTerms] = []
 
 def _begin(terms: LintTerms) -> None:
     """Run once in each process: keep the terms; leave Ctrl-C to the parent."""
+    import signal
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _terms[:] = [terms]
 

@@ -168,7 +168,7 @@ def findings_on(
     request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=fragment.kinds, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms, judging).findings:
         complete = fragment.keeper is not None or (fragment.values and len(finding.path) == len(_CONSTRAINT))
-        held = (replace(unsettled, patch=False) if complete else unsettled).holding(finding, fragment.obj)
+        held = (unsettled._replace(patch=False) if complete else unsettled).holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):
             held = held._replace(edit=None)
             yield held, held._replace(path=fragment.placed(held.path))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore import GitIgnorePatternError
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Ignore:
+class Ignore(NamedTuple):
     """The patterns of one .gitignore; `base` is its folder."""
 
     base: str
@@ -24,7 +23,18 @@ class Ignore:
 
 def parse_gitignore(text: str, base: str) -> Ignore:
     """Return the patterns in the text of a .gitignore in the folder `base`."""
-    return Ignore(base, GitIgnoreSpec.from_lines(filter(_is_valid, map(_without_trailing_spaces, text.splitlines()))))
+    from pathspec import GitIgnoreSpec  # The import takes long, and a file that is named needs no patterns.
+    from pathspec.patterns.gitignore import GitIgnorePatternError
+
+    def is_valid(line: str) -> bool:
+        """Return whether pathspec can read a pattern; to git, an invalid one matches nothing."""
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except GitIgnorePatternError:
+            return False
+        return True
+
+    return Ignore(base, GitIgnoreSpec.from_lines(filter(is_valid, map(_without_trailing_spaces, text.splitlines()))))
 
 
 def ignored(ignores: Iterable[Ignore], path: str, is_folder: bool) -> bool:
@@ -42,12 +52,3 @@ def _without_trailing_spaces(line: str) -> str:
     stripped = line.rstrip(" ")
     backslashes = len(stripped) - len(stripped.rstrip("\\"))
     return line[: len(stripped) + backslashes % 2]
-
-
-def _is_valid(line: str) -> bool:
-    """Return whether pathspec can read a pattern; to git, an invalid one matches nothing."""
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except GitIgnorePatternError:
-        return False
-    return True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
@@ -81,8 +80,7 @@ def unread(file: str, line: int, column: int, reason: str) -> Note:
     return Note(file, line, column, UNREAD, f"unreadable text ({reason})", "passed over", "no manifest was found in it")
 
 
-@dataclass(frozen=True, slots=True)
-class _Unlocated:
+class _Unlocated(NamedTuple):
     """A finding before its line is known; `path` is the path of the object in its document."""
 
     finding: Finding
@@ -177,7 +175,7 @@ class _File:
                     if twice and not self._may_be_judged(chunk, obj, path, twice):
                         continue
                     if not carries_texts(str(obj["kind"])) or find_kinds(obj, self.terms.policy.kinds):
-                        unlocated += (replace(part, document=number, path=path) for part in self._object(obj, chunk))
+                        unlocated += (part._replace(document=number, path=path) for part in self._object(obj, chunk))
                         continue
                     named, every_text = ObjectRef.of(obj), True
                 if chunk.may_have_constraints:
@@ -186,7 +184,7 @@ class _File:
                     texts += [_JudgedText(number, (*path, *part.path), part.text, part.chart, named) for part in within]
                     fragments = [part for part in document_parts if isinstance(part, Fragment)]
                     parts = self._fragments(fragments, chunk, named)
-                    unlocated += (replace(part, document=number, path=path) for part in parts)
+                    unlocated += (part._replace(document=number, path=path) for part in parts)
         suppressing = comments_in(chunk.text)
         if unlocated or suppressing:
             self._locate(chunk, unlocated, suppressing, all_judged=before == self._passed_over)
@@ -216,7 +214,7 @@ class _File:
             for i, document in enumerate(documents)
             if isinstance(document, list)
         ]
-        located = [replace(part, document=i) for i, each in lists for part in self._fragments([each], chunk, carrier)]
+        located = [part._replace(document=i) for i, each in lists for part in self._fragments([each], chunk, carrier)]
         self._locate(chunk, located, comments_in(chunk.text), all_judged=False)
 
     def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:

@@ -7,7 +7,7 @@ What was not judged, or not in full, so that nothing is passed over in silence.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 UNRENDERED_TEMPLATE, PATCH, SYSTEM_NAMESPACE, KIND_NOT_JUDGED = "template", "patch", "systemNamespace", "kind"
 REPEATED_KEY, UNREAD, NOT_BUILT = "duplicateKey", "unreadable", "build"
@@ -29,8 +29,7 @@ _NOTED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """
     What was not judged, or not in full; line and column count from 1.
 

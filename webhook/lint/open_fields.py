@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from webhook.findings.finding import Finding, Severity
 from webhook.lint.patched_fields import (
@@ -20,8 +21,7 @@ from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFields:
+class OpenFields(NamedTuple):
     """
     A patch may be merged into any object; kustomizations change what is `touched`; a template has placeholders.
     """

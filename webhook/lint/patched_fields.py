@@ -94,12 +94,12 @@ def _by_merge(patch: Mapping[str, object], of_pod: bool, merged: bool) -> Iterat
 def _pairs(value: object) -> frozenset[KeyAndAction] | None:
     """Return the keys by which the constraints of a patched list are merged; None if more may change."""
     items = [as_mapping(item) for item in as_list(value)]
-    pairs = [_pair(item) for item in items]
+    pairs = [pair(item) for item in items]
     whole = not isinstance(value, list) or any(item.get("$patch") == "replace" for item in items)
     return None if whole or not all(map(all, pairs)) else frozenset(pairs)
 
 
-def _pair(constraint: object) -> KeyAndAction:
+def pair(constraint: object) -> KeyAndAction:
     """Return the keys by which a constraint is merged; "" for a key that is not there."""
     key, when = texts_at(constraint, "topologyKey", "whenUnsatisfiable")
     return key, when
@@ -218,8 +218,8 @@ def holds_although(touched: PatchedFields, finding: Finding, obj: Mapping[str, o
         return True
     constraint = constraint_of(finding)
     if touched.constraints != frozenset():
-        pair = _pair(value_at(obj, constraint))
-        if touched.constraints is None or not all(pair) or pair in touched.constraints:
+        keys = pair(value_at(obj, constraint))
+        if touched.constraints is None or not all(keys) or keys in touched.constraints:
             return False
     # kustomize fills in an empty selector, if it is written as such
     return touched.labels == frozenset() or value_at(obj, (*constraint, "labelSelector", "matchLabels")) != {}

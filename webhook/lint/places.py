@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding
 from webhook.lint.chunks import Chunk, NumberedLines
@@ -37,7 +35,7 @@ def placed(
         end = span.key.end
     at = None if chunk.within else address
     located = in_lines(file, lines, *chunk.place(start, end), finding, named, identity, at)
-    return replace(located, source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
+    return located._replace(source=chunk.source, absent=path_text(absent)) if chunk.source or absent else located
 
 
 def in_lines(

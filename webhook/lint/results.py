@@ -19,8 +19,7 @@ from webhook.objects.references import ObjectRef
 PROBLEM = "problem"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """The place of an object: the offsets of the chunk, the index of its document, and the path in the document."""
 
     start: int
@@ -29,8 +28,7 @@ class Address:
     path: FieldPath
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """
     A finding and its place: line and columns count from 1, `end_column` is the first column after it.
 
@@ -52,8 +50,7 @@ class Located:
     absent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """
     Why a file could not be read or an object not be judged; line and column count from 1.
 

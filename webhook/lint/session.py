@@ -9,30 +9,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.findings.finding import Severity
-from webhook.lint import writing
 from webhook.lint.baseline import Accepted, Baseline, Entry, acceptable, baseline_text, unused_entry
 from webhook.lint.files import FileReader, defect, judge_files
 from webhook.lint.judgement import judge
 from webhook.lint.other_files import OtherFiles
-from webhook.lint.repair import repair
 from webhook.lint.results import JudgedFile, LintSummary, Located, Problem
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(NamedTuple):
     """The text of a file as it was read, and with the repairs; both are equal if no repair is safe."""
 
     old: str
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileOutcome:
+class FileOutcome(NamedTuple):
     """The result for one file; `rewrite` is None if no repair was tried."""
 
     judged: JudgedFile
@@ -105,6 +101,8 @@ class Session:
 
     def write_baseline(self) -> None:
         """Write a baseline that accepts every finding and lasting problem; OSError if it cannot be written."""
+        from webhook.lint import writing
+
         accepted = acceptable(self.summary.found, self.summary.problems)
         entries = ((self._name_in_baseline(result.file), result) for result in accepted)
         writing.write_new(os.path.realpath(self._baseline_file), baseline_text(entries))
@@ -142,6 +140,9 @@ class Session:
 
     def _repaired(self, judged: JudgedFile) -> tuple[JudgedFile, Rewrite | None]:
         """Return the result after the repair was written; else `judged`, with a problem if the repair failed."""
+        from webhook.lint import writing  # Only --fix and --diff need them.
+        from webhook.lint.repair import repair
+
         text = self._reader.text(judged.file)
         if not isinstance(text, str):
             return judged, None

@@ -17,6 +17,7 @@ from webhook.lint.builds import Build
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.fragments import Fragment, fragments_in
 from webhook.lint.kustomization import ReadFile
+from webhook.lint.patched_fields import pair
 from webhook.lint.places import placed
 from webhook.lint.results import Address, JudgedFile, Located
 from webhook.lint.suppressions import by_line, comments_in
@@ -33,7 +34,7 @@ def in_sources(judged: JudgedFile, build: Build, read_file: ReadFile) -> JudgedF
     """
     findings, suppressed = list[Located](), judged.suppressed
     for located in judged.found:
-        located = replace(located, finding=located.finding._replace(edit=None))
+        located = located._replace(finding=located.finding._replace(edit=None))
         certain = {(moved.file, moved.line): moved for moved in _moved(located, build, read_file)}
         if len(certain) != 1:
             findings.append(_at_beginning(located, build, read_file))
@@ -42,9 +43,9 @@ def in_sources(judged: JudgedFile, build: Build, read_file: ReadFile) -> JudgedF
         if _is_suppressed(moved, read_file(moved.file) or ""):
             suppressed += 1
         else:
-            findings.append(replace(moved, source=" ".join(build.command)))
-    notes = [replace(note, line=1, column=1) for note in judged.notes]
-    problems = [replace(problem, line=1, column=1) for problem in judged.problems]
+            findings.append(moved._replace(source=" ".join(build.command)))
+    notes = [note._replace(line=1, column=1) for note in judged.notes]
+    problems = [problem._replace(line=1, column=1) for problem in judged.problems]
     return replace(judged, found=findings, suppressed=suppressed, notes=notes, problems=problems)
 
 
@@ -104,13 +105,10 @@ def _in_constraints(obj: Mapping[str, object], path: FieldPath, item: object) ->
     there = _there(constraint, below)
     for fragment in fragments_in(item, every_text=False):
         for i, written in enumerate(fragment.constraints if isinstance(fragment, Fragment) else ()):
-            if texts_at(written, *_KEYS) != texts_at(constraint, *_KEYS):
+            if pair(written) != pair(constraint):
                 continue
             if value_at(written, there) == value_at(constraint, there) if there else not _there(written, below):
                 yield (*fragment.path, i, *below)
-
-
-_KEYS = ("topologyKey", "whenUnsatisfiable")  # by which constraints are merged
 
 
 def _there(value: object, path: FieldPath) -> FieldPath:
@@ -127,7 +125,7 @@ def _in_template(located: Located, build: Build, read_file: ReadFile) -> Iterato
         if line.strip() == located.quoted.strip():
             column = len(line) - len(line.lstrip()) + 1
             end = len(line.rstrip()) + 1
-            yield replace(located, file=file, line=number, column=column, end_column=end, quoted=line, address=None)
+            yield located._replace(file=file, line=number, column=column, end_column=end, quoted=line, address=None)
 
 
 def _template(located: Located, build: Build) -> str:
@@ -141,8 +139,8 @@ def _at_beginning(located: Located, build: Build, read_file: ReadFile) -> Locate
     quoted = (read_file(file) or "").split("\n", 1)[0].rstrip()
     source = f"{' '.join(build.command)}, line {located.line}"
     end = max(len(quoted), 1) + 1
-    return replace(
-        located, file=file, line=1, column=1, end_column=end, quoted=quoted, address=None, source=source, absent=""
+    return located._replace(
+        file=file, line=1, column=1, end_column=end, quoted=quoted, address=None, source=source, absent=""
     )
 
 

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from webhook.documents.positions import comments
 from webhook.findings.evaluation import evaluate
@@ -27,8 +28,7 @@ from webhook.rules import RULES
 _IGNORE_COMMENT = re.compile(r"#[ \t]*evenkeel:[ \t]*ignore(?:\[(?P<rules>[^\]\n]*)\])?")
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     """A comment that suppresses the findings of rules on its line; `start` and `end` are offsets into the text."""
 
     start: int

@@ -96,4 +96,4 @@ def _judge(
     graver = [
         finding._replace(severity=Severity.ERROR) if finding.breaks else finding for finding in evaluation.findings
     ]
-    return replace(evaluation, findings=tuple(graver))
+    return evaluation._replace(findings=tuple(graver))

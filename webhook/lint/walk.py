@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from glob import glob, has_magic
+from typing import NamedTuple
 
 from webhook.lint.configuration import CONFIGURATION_NAME
 from webhook.lint.gitignore import Ignore, ignored, parse_gitignore
@@ -14,8 +14,7 @@ MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 STANDARD_INPUT = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class NotFound:
+class NotFound(NamedTuple):
     """A path or pattern that names no file, or a folder that cannot be read."""
 
     path: str
@@ -73,7 +72,7 @@ def _matching(pattern: str, excluded: Sequence[str], ignores: Sequence[Ignore]) 
 
 def _below(folder: str, excluded: Sequence[str], ignores: Sequence[Ignore]) -> Iterator[str | NotFound]:
     absolute = os.path.realpath(folder)
-    extra = [*ignores, parse_gitignore("\n".join(excluded), absolute)]
+    extra = [*ignores, parse_gitignore("\n".join(excluded), absolute)] if excluded else ignores
     yield from _walk(folder, absolute, _above(absolute), extra)
 
 

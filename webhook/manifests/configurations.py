@@ -24,11 +24,10 @@ from webhook.manifests.conditions import (
 )
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.kinds import TEMPLATE_PATH, Kind, find_kinds
-from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
+from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.policy.policy import Policy
 from webhook.rules import RULES
 
-SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # the API server sends nothing in them to the webhook
 # Nor in these, where failurePolicy is Fail: the webhook may need what runs in them before it can start.
 NEEDED_NAMESPACES = (
     "argocd",

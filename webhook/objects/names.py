@@ -11,6 +11,7 @@ DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 HOOK_ANNOTATIONS = frozenset({"helm.sh/hook", "argocd.argoproj.io/hook"})  # Of what runs before or after a release.
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # The label that kube-apiserver gives each namespace.
+SYSTEM_NAMESPACES = ("kube-system", "kube-node-lease")  # The API server sends nothing in them to the webhook.
 APPLICATION_NAME = "app.kubernetes.io/name"  # The recommended label by which Helm's charts select.
 HOSTNAME = "kubernetes.io/hostname"
 POD_AFFINITY, POD_ANTI_AFFINITY = "podAffinity", "podAntiAffinity"  # in `spec.affinity` of a Pod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw, as_mapping, texts_at
@@ -18,8 +17,7 @@ class ObjectKey(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRef:
+class ObjectRef(NamedTuple):
     """One object: `namespace` and `name` are empty where it has none; prints as `Deployment shop/web`."""
 
     api_version: str
@@ -53,8 +51,7 @@ class ObjectRef:
         return f"{'.'.join(filter(None, (self.kind.lower(), self.group)))}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(NamedTuple):
     """The owner reference with `controller: true`."""
 
     api_version: str

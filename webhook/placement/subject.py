@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from webhook.objects.claim_templates import claims_of_set, ephemeral_claims
@@ -256,8 +256,7 @@ def attempt_likeness(subject: PlacementSubject) -> tuple[str, str]:
 def likeness(subject: PlacementSubject) -> str:
     """Return what Pods that are alike have in common, from which other Pods differ."""
     pod = subject.pod
-    owner = None if pod.owner is None else astuple(pod.owner)
-    return json.dumps([pod.namespace, owner, pod.labels, pod.spec], sort_keys=True, default=str)
+    return json.dumps([pod.namespace, pod.owner, pod.labels, pod.spec], sort_keys=True, default=str)
 
 
 class Attempt(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from webhook.findings.wording import some
@@ -22,8 +21,7 @@ from webhook.scheduler.validation import in_one_line, validate
 ANY_LABEL = "evenkeel.dev/any"  # A label in place of those of the derived selector.
 
 
-@dataclass(frozen=True, slots=True)
-class Defaulting:
+class Defaulting(NamedTuple):
     """PodTopologySpreadArgs; `constraints` are raw JSON, without a selector.  `built_in`: no policy names them."""
 
     type: str

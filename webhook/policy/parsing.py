@@ -95,7 +95,7 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
     overrides, kinds = _overrides(base, settings, causes), _kinds(raw, causes)
     if causes:
         raise PolicyError(causes)
-    defaulting = replace(parse_defaulting(base["defaulting"]), built_in="defaulting" not in raw)
+    defaulting = parse_defaulting(base["defaulting"])._replace(built_in="defaulting" not in raw)
     policy = Policy(
         enforcement=str(base["enforcement"]),
         owned_objects=str(base["ownedObjects"]),

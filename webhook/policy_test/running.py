@@ -19,8 +19,8 @@ from webhook.documents.scalars import DocumentError
 from webhook.lint.walk import STANDARD_INPUT, find
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
-from webhook.manifests.configurations import SYSTEM_NAMESPACES
 from webhook.objects.fields import Raw
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef, identity_of
 from webhook.policy.parsing import policy_of

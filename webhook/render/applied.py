@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import yaml
 
@@ -14,9 +13,10 @@ from webhook.admission.request import VALIDATE
 from webhook.admission.unknown_labels import HOW_TO_KNOW
 from webhook.documents.scalars import resolve
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.manifests.configurations import NAME, SYSTEM_NAMESPACES, enforced_entry_name, entry_name
+from webhook.manifests.configurations import NAME, enforced_entry_name, entry_name
 from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.kinds import KINDS, find_kinds
+from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.operators import with_operators
 from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef
@@ -101,7 +101,7 @@ def title(obj: Mapping[str, object]) -> str:
     """Return the object as kubectl names it, in one line; a name that is no string is shown as it is."""
     ref, name = ObjectRef.of(obj), value_at(obj, ("metadata", "name"))
     if name is not None and not isinstance(name, str):
-        ref = replace(ref, name=brief(name))
+        ref = ref._replace(name=brief(name))
     return one_line(ref.in_kubectl, LINE_LIMIT)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.findings import wording
 from webhook.findings.finding import Finding, Severity
@@ -25,8 +25,7 @@ LONGEST_QUOTED, KEPT_BEFORE = 160, 80
 _STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "faint": "2", "good": "1;32"}
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(NamedTuple):
     """Colours text, if it is `coloured`, as ANSI terminals do."""
 
     coloured: bool

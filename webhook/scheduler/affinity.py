@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
@@ -78,8 +77,7 @@ def _compared(requirement: Requirement, nodes: Nodes) -> NodeSet:
     return union([members for number, members in by_number if number < wanted])
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredNodeAffinity:
+class RequiredNodeAffinity(NamedTuple):
     """
     A Pod's nodeSelector, and the terms of its required node affinity: one must hold.  None: it has no affinity.
 

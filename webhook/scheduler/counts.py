@@ -8,7 +8,6 @@ The number of Pods by namespace, label set and node, as the scheduler counts the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import inf
 from sys import intern
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -144,8 +143,7 @@ class BoundPod(NamedTuple):
         return PodInfo(namespace, self.labels, self.affinity, self.ports, not self.spreads, self.mounts)
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroup:
+class PodGroup(NamedTuple):
     """The Pods with the same labels: `nodes` is the number of them by the name of the node."""
 
     labels: Labels

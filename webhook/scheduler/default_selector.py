@@ -6,7 +6,7 @@ The selector of default constraints, which kube-scheduler derives for each Pod.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.objects.kinds import APPS, CORE
 from webhook.objects.labels import Labels
@@ -17,8 +17,7 @@ from webhook.scheduler.snapshot import Snapshot
 SELECTOR_KINDS = ((CORE, "ReplicationController"), (APPS, "ReplicaSet"), (APPS, "StatefulSet"))
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultSelector:
+class DefaultSelector(NamedTuple):
     """The selector, and the objects it was derived from, as `Kind/name`."""
 
     selector: Selector

@@ -66,14 +66,12 @@ READ_KINDS = (*[(CORE, kind) for kind in ("Pod", "Node", "Namespace", "Service")
 DEVICE_CLASS, PRIORITY_CLASS = ("resource.k8s.io", "DeviceClass"), ("scheduling.k8s.io", "PriorityClass")
 
 
-@dataclass(frozen=True, slots=True)
-class Namespace:
+class Namespace(NamedTuple):
     name: str
     labels: Labels
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     """A Service that selects Pods; one whose selector is absent or `{}` selects none and is not kept."""
 
     name: str
@@ -84,8 +82,7 @@ class Service:
         return self.selector.items() <= labels.items()
 
 
-@dataclass(frozen=True, slots=True)
-class Controller:
+class Controller(NamedTuple):
     """An object that can own Pods or their owners; `selector` is None if it has no selector or an invalid one."""
 
     api_version: str
@@ -103,8 +100,7 @@ class NamedPod(NamedTuple):
     pod: BoundPod
 
 
-@dataclass(frozen=True, slots=True)
-class NominatedPod:
+class NominatedPod(NamedTuple):
     """
     A Pod that waits for its nominated node, as it will be there: kube-scheduler keeps room for it.
 

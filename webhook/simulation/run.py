@@ -608,7 +608,7 @@ def _of_nodes(cycle: Cycle, names: Set[str]) -> Cycle:
     """Return an attempt as if there were only those Pods of its namespace that are on these nodes."""
     namespace = cycle.pod.namespace
     there = {
-        labels: replace(group, nodes={name: number for name, number in group.nodes.items() if name in names})
+        labels: group._replace(nodes={name: number for name, number in group.nodes.items() if name in names})
         for labels, group in cycle.snapshot.pods.get(namespace, {}).items()
     }
     return replace(cycle, snapshot=replace(cycle.snapshot, pods={namespace: there}))
