@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from webhook.lint.gitignore import ignored, parse_gitignore
+from webhook.lint.walk import find
 
 
 class Case(NamedTuple):
@@ -103,3 +105,56 @@ def test_git_agrees(repository, patterns):
     ignores = [parse_gitignore("\n".join(patterns), str(repository))]
 
     assert told == [one for one in paths if ignored(ignores, f"{repository}/{one}", False)]
+
+
+TREES = [
+    "*\n!*/\n!*.yaml",
+    "*\n!/a",
+    "*\n!/a/\n!/a/**",
+    "/*\n!/a",
+    "a/**\n!a/b/\n!a/b/**",
+    "a/*\n!a/b",
+    "*/\n!a/",
+    "**/b\n!/a/b/x.yaml",
+    "b/\n!*.yaml",
+    "x.yaml\n!a/x.yaml",
+]
+NAMES = st.lists(st.sampled_from([*PARTS, "x.yaml", "/b", "*/"]), min_size=1, max_size=4).map("".join)
+
+
+@given(patterns=st.lists(NAMES, min_size=1, max_size=4).map("\n".join))
+def test_git_finds_the_same_files_in_folders(trees, patterns):
+    """With patterns at the top that take folders or files in again."""
+    assume(
+        not any("**" in part and part != "**" for one in patterns.split("\n") for part in one.lstrip("!").split("/"))
+    )
+
+    assert git_finds(trees, patterns) == files_found(trees, patterns)
+
+
+@pytest.mark.parametrize("patterns", TREES)
+def test_a_list_of_what_is_taken_in_is_read_as_git_reads_it(trees, patterns):
+    assert git_finds(trees, patterns) == files_found(trees, patterns)
+
+
+@pytest.fixture(scope="module")
+def trees(repository):
+    """A repository with two folders, and a file in each of two levels."""
+    for folder in ("", "a", "a/b", "b", "b/a"):
+        (repository / folder).mkdir(exist_ok=True)
+        for name in ("x.yaml", "y.json", "ab"):
+            (repository / folder / name).write_text("")
+    return repository
+
+
+def git_finds(folder, patterns):
+    (folder / ".gitignore").write_text(patterns)
+    command = ["git", "-C", folder, "ls-files", "--others", "--exclude-standard"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return sorted(name for name in said if name.endswith((".yaml", ".json")))
+
+
+def files_found(folder, patterns):
+    (folder / ".gitignore").write_text(patterns)
+    found, _ = find([str(folder)])
+    return sorted(os.path.relpath(file, folder) for file in found)

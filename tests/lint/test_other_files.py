@@ -30,9 +30,9 @@ def scaled(**fields):
     return workload("Deployment", constraint(), spec={"replicas": None}, **fields)
 
 
-def read(files, **fields):
+def read(files, built_by=None, **fields):
     """The surroundings of files, and what each of them states."""
-    found, stated = OtherFiles(), {}
+    found, stated = OtherFiles(built_by or {}), {}
     for file, objects in files.items():
         content = "".join(f"---\n{json.dumps(obj)}\n" for obj in objects)
         stated[file] = judge(file, content, terms(**fields)).states
@@ -40,9 +40,9 @@ def read(files, **fields):
     return found, stated
 
 
-def concerned(files, **fields):
+def concerned(files, built_by=None, **fields):
     """The files that others concern: the names of the other workloads, and the bounds of autoscalers."""
-    found, stated = read(files, **fields)
+    found, stated = read(files, built_by, **fields)
     around = found.concerned()
 
     assert around == {file: one for file, each in stated.items() if (one := found.around(file, each))}
@@ -223,3 +223,15 @@ def test_pods_that_are_alike_stand_beside_each_other():
 
     assert {"x.yaml": ["b"], "y.yaml": ["a"]} == concerned({"x.yaml": [first], "y.yaml": [second]})
     assert {} == concerned({"dev/x.yaml": [first], "prod/x.yaml": [first]})
+
+
+def test_what_one_kustomization_builds_goes_into_one_cluster():
+    """Also what is alike, and folders with the same workload in them."""
+    alike = {"a/web.yaml": [web()], "b/web.yaml": [web(name="other")], "c/web.yaml": [web(name="third")]}
+    copies = {"x/a.yaml": [web(), tail()], "y/b.yaml": [web(), tail(name="more")]}
+    roots = {"a/web.yaml": frozenset({"one", "two"}), "b/web.yaml": frozenset({"two"}), "c/web.yaml": frozenset({"x"})}
+
+    assert {} == concerned(alike)
+    assert {"a/web.yaml": ["other"], "b/web.yaml": ["web"]} == concerned(alike, built_by=roots)
+    assert {} == {file: names for file, names in concerned(copies).items() if "more" in names and "x" in file}
+    assert "more" in concerned(copies, built_by=dict.fromkeys(copies, frozenset({"x"})))["x/a.yaml"]

@@ -208,3 +208,7 @@ def test_what_no_other_builds_from_is_built_from_all_that_it_names(around):
     assert {"prod/kustomization.yaml": with_part} == Overlays(without_other, read_text).roots
     assert {"prod/kustomization.yaml", "other/kustomization.yaml"} == Overlays(files, read_text).roots.keys()
     assert {"base/kustomization.yml": sources} == Overlays(sources, read_text).roots
+    assert {"prod/kustomization.yaml", "other/kustomization.yaml"} == Overlays(files, read_text).built_by[
+        "base/web.yaml"
+    ]
+    assert "base/beside.yaml" not in Overlays(files, read_text).built_by

@@ -276,6 +276,7 @@ def _with_input(
         snapshot=snapshots.pop(""),
         patches=overlays.patches,
         kustomized=overlays.kustomized,
+        built_by=overlays.built_by,
         charts=read_charts(files, reader),
         named=frozenset(map(os.path.normpath, paths)),
         fixtures=snapshots,
@@ -315,7 +316,7 @@ def _before(
         reader = FileReader()
         with progress.bar(len(old_files), "files before") as done:
             old_terms = _with_input(terms, old_files, paths, reader, builds=builds)
-            yield from judge_files(old_files, old_terms, reader, OtherFiles(), done, cpus())
+            yield from judge_files(old_files, old_terms, reader, OtherFiles(old_terms.built_by), done, cpus())
 
     def result_before(judged: JudgedFile) -> JudgedFile:
         try:

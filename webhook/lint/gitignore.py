@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from re import Pattern
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+
+_SLASH = "ps_d"  # pathspec's group for the slash behind a folder that matches; it matches what is in the folder, too
 
 
 class Ignore(NamedTuple):
@@ -18,7 +22,22 @@ class Ignore(NamedTuple):
     def decides(self, path: str, is_folder: bool) -> bool | None:
         """Return whether the last pattern that matches `path`, below `base`, ignores it; None if no pattern matches."""
         relative = path.removeprefix(self.base).lstrip("/")
-        return self.patterns.check_file(f"{relative}/" if is_folder else relative).include
+        matching = (
+            pattern.include
+            for pattern in reversed(self.patterns.patterns)
+            if pattern.regex is not None and _matches(pattern.regex, relative, is_folder)
+        )
+        return next(matching, None)
+
+
+def _matches(pattern: Pattern[str], path: str, is_folder: bool) -> bool:
+    """Return whether a pattern matches a file or folder itself, and not just a folder above it."""
+    if pattern.search(f"{path}/") is None:
+        return False
+    if any(match.groupdict().get(_SLASH) is None for match in pattern.finditer(path)):
+        return True
+    ends = (match.end(_SLASH) for match in pattern.finditer(f"{path}/") if match.groupdict().get(_SLASH))
+    return is_folder and len(path) + 1 in ends
 
 
 def parse_gitignore(text: str, base: str) -> Ignore:

@@ -1,11 +1,11 @@
 """
 What all files of the input state, and what of it stands around the workloads of one of them.
 
-Nobody says which files go into one cluster.  Two are taken for copies, as those for dev and prod are, if a workload of
-the same kind, namespace and name stands in both; or in both of the folders in which they lie, where their paths part.
-An object that names no namespace stands beside those of its own folder only.  What has the same selector in another
-file, or the same labels if it has none, is most likely the same service for another cluster, and left out, too; but two
-Pods are alike where they are spread among each other.
+Files from which one kustomization builds go into one cluster.  Of others nobody says it.  Two are taken for copies, as
+those for dev and prod are, if a workload of the same kind, namespace and name stands in both; or in both of the folders
+in which they lie, where their paths part.  An object that names no namespace stands beside those of its own folder
+only.  What has the same selector in another file, or the same labels if it has none, is most likely the same service
+for another cluster, and left out, too; but two Pods are alike where they are spread among each other.
 
 An autoscaler scales the workload of that name that is nearest to it in the folders.  Where several scale one, as those
 of overlays that of their base, the bounds of all of them hold.
@@ -14,8 +14,9 @@ of overlays that of their base, the bounds of all of them hold.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from types import MappingProxyType
 
 from webhook.findings.neighbours import Neighbour
 from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, unpacked, within
@@ -32,10 +33,12 @@ class OtherFiles:
     What all files of the input state, and what of it stands around one of them.
 
     Of each workload some bytes are kept, compressed, and of each label whether a second workload has it, so that
-    only workloads whose labels are asked for are ever held as such.
+    only workloads whose labels are asked for are ever held as such.  `built_by` are the kustomizations that build
+    from a file.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, built_by: Mapping[str, frozenset[str]] = MappingProxyType({})) -> None:
+        self._built_by = built_by
         self._batches: list[bytes] = []
         self._once, self._again = set[int](), set[int]()
         self._autoscalers: dict[ScaleTarget, list[tuple[str, Scaling]]] = {}
@@ -128,10 +131,11 @@ class OtherFiles:
         fewest = min(asked, key=lambda hooks: sum(len(self._candidates[hook]) for hook in hooks))
         candidates = (each for hook in fewest for each in _nearest_first(self._candidates[hook], file))
         for at, other in islice(candidates, MOST_CANDIDATES):
-            alike = (other.own or other.labels) == (workload.own or workload.labels)
-            if other[:4] == workload[:4] or (alike and not workload.kind == other.kind == "Pod"):
+            if other[:4] == workload[:4] or selector.match(other.labels, other.addable) is not Match.YES:
                 continue
-            if selector.match(other.labels, other.addable) is Match.YES and not self._are_copies(file, at):
+            alike = (other.own or other.labels) == (workload.own or workload.labels)
+            apart = (alike and not workload.kind == other.kind == "Pod") or self._are_copies(file, at)
+            if self._are_built_together(file, at) or not apart:
                 return other.other
         return None
 
@@ -160,6 +164,9 @@ class OtherFiles:
                 anchor = next(path for path in _upwards(file) if path in there)
                 anchored[anchor] = anchored[anchor].widened(scaling) if anchor in anchored else scaling
         return by_folder
+
+    def _are_built_together(self, file: str, other: str) -> bool:
+        return not self._built_by.get(file, frozenset()).isdisjoint(self._built_by.get(other, frozenset()))
 
     def _are_copies(self, file: str, other: str) -> bool:
         """Return whether the same workload stands in both files, or in both of the folders where their paths part."""

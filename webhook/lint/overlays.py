@@ -77,6 +77,15 @@ class Overlays:
             if (root := os.path.join(folder, kustomization.name)) in files
         }
 
+    @property
+    def built_by(self) -> Mapping[str, frozenset[str]]:
+        """The `roots` that each file goes into."""
+        built_by = defaultdict[str, set[str]](set)
+        for root, sources in self.roots.items():
+            for source in sources:
+                built_by[source].add(root)
+        return {file: frozenset(roots) for file, roots in built_by.items()}
+
     def _sources(self, folder: str) -> Iterator[str]:
         """Yield the paths of all files that a kustomization is built from."""
         for path in _reached([folder], self._named):

@@ -64,7 +64,7 @@ class Session:
         self._repairs, self._writes, self._fix_severity = repairs, writes, fix_severity
         self._unused: list[Entry] = []
         self._cpus = cpus
-        self._surroundings = OtherFiles()
+        self._surroundings = OtherFiles(terms.built_by)
 
     def judge(self, files: Sequence[str], done: Callable[[int], None] = lambda _: None) -> Iterator[FileOutcome]:
         """

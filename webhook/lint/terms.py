@@ -31,11 +31,11 @@ class LintTerms(Terms):
 
     `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
-    patches, and `kustomized` is what they make of the objects in other files.  `charts` are those whose values stand in
-    a file.  `named` are the files that the command line names.  `others` are the other workloads of the input, and
-    `scalings` what the autoscalers in it give: the webhook knows of neither.  `fixtures` are the clusters of
-    `fixture_folders`, by folder, where they are others.  `builds` are the builds to judge, by the file of their
-    kustomization or chart.
+    patches, `kustomized` is what they make of the objects in other files, and `built_by` which of them build from a
+    file.  `charts` are those whose values stand in a file.  `named` are the files that the command line names.
+    `others` are the other workloads of the input, and `scalings` what the autoscalers in it give: the webhook knows of
+    neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.  `builds` are the
+    builds to judge, by the file of their kustomization or chart.
     """
 
     namespace: str = "default"
@@ -43,6 +43,7 @@ class LintTerms(Terms):
     unused: Severity = Severity.WARNING
     patches: frozenset[str] = frozenset()
     kustomized: Mapping[str, Kustomized] = field(default_factory=dict)
+    built_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
     charts: Mapping[str, Charts] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
