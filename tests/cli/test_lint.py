@@ -309,7 +309,10 @@ def test_builds_are_judged_on_request(run, kustomize):
     assert ["bad/web.yaml:26:7: empty-selector", "good/web.yaml:26:7: empty-selector"] == [
         line.partition(" topology")[0] for line in out.splitlines()
     ]
-    assert "note: 1 build failed: bad/kustomization.yaml; the sources are judged; run kustomize build to see why" in err
+    assert (
+        "note: 1 build (cat: bad/built: No such file or directory) failed: bad/kustomization.yaml; "
+        "the sources are judged; kustomize build says why" in err
+    )
     assert ["", "kustomize build good"] == [
         one["source"] or "" for one in json.loads(run("--build auto -o json .").out)["findings"]
     ]

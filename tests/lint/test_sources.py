@@ -35,10 +35,11 @@ def web(*constraints, name="web"):
     return WEB.replace("NAME", name).replace("CONSTRAINTS", lines)
 
 
-def placed(built, sources, file="prod/kustomization.yaml", command=("kustomize", "build", "prod")):
+def placed(built, sources, file="prod/kustomization.yaml", command=("kustomize", "build", "prod"), own=""):
     """The result, and each finding as `file:line:column rule from`."""
     build = Build(file, tuple(sources), command, built)
-    result = in_sources(judged(built, file=file), build, {file: "resources: [../base]\n", **sources}.get)
+    own = judged(own, file=file).found
+    result = in_sources(judged(built, file=file), build, own, {file: "resources: [../base]\n", **sources}.get)
     found = (f"{one.file}:{one.line}:{one.column} {one.finding.rule} from {one.source}" for one in result.found)
     return result, [*found]
 
@@ -77,6 +78,32 @@ def test_a_finding_stands_where_one_source_alone_has_the_value(built, sources, f
 
     assert finds == found
     assert not any(one.finding.edit for one in result.found)
+
+
+LABELLED = WRONG.replace("app: wbe", "app: wbe, team: a")
+PATCH = (
+    "patches:\n- patch: |\n    spec:\n      template:\n        spec:\n          topologySpreadConstraints:\n"
+    "          - {maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}\n  target: {kind: Deployment}\n"
+)
+
+
+def test_a_finding_stands_where_a_build_has_only_added_members():
+    """As commonLabels do; unless another source has the whole value, or two may have become it."""
+    line = f"web.yaml:12:76 selector-misses-own-pod {KUSTOMIZE}"
+
+    assert [line] == placed(web(LABELLED), {"web.yaml": web(WRONG)})[1]
+    assert [line] == placed(web(LABELLED), {"web.yaml": web(LABELLED), "b.yaml": web(WRONG)})[1]
+    assert [f"{AT_TOP}, line 12"] == placed(web(LABELLED), {"web.yaml": web(WRONG), "b.yaml": web(WRONG)})[1]
+
+
+def test_a_finding_on_what_an_inline_patch_adds_stands_there():
+    own = f"resources: [../base]\n{PATCH}"
+    line = f"prod/kustomization.yaml:8:14 invalid-constraint {KUSTOMIZE}"
+
+    assert [line] == placed(web(ZERO), {"web.yaml": web(GOOD)}, own=own)[1]
+    assert ["prod/kustomization.yaml:1:1"] == [
+        one.partition(" ")[0] for one in placed(web(ZERO), {"web.yaml": web(GOOD)}, own=own + PATCH[9:])[1]
+    ]
 
 
 def test_the_field_is_that_of_the_source():
@@ -141,7 +168,7 @@ def test_what_is_rendered_stands_in_its_template_or_in_the_values(sources, finds
 
 def test_notes_and_problems_stand_at_the_beginning():
     build = Build("kustomization.yaml", (), ("kustomize", "build", "."), f"a: b\n---\n{web(WRONG)}\n---\na: [")
-    result = in_sources(judged(build.text, file=build.file), build, {}.get)
+    result = in_sources(judged(build.text, file=build.file), build, (), {}.get)
 
     assert {(1, 1)} == {(one.line, one.column) for one in (*result.notes, *result.problems, *result.found)}
 

@@ -126,7 +126,7 @@ def test_what_is_never_sent_to_the_webhook_is_noted():
     ids=str,
 )
 def test_a_note(fields, start):
-    result = LintSummary()
+    result = LintSummary(files=1)
     for name, value in fields.items():
         setattr(result, name, value)
     (note,) = notes(result)
@@ -138,8 +138,12 @@ def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):
     assert 1 == sum(note.startswith("skipped ") for note in notes(skipping))
 
 
+def test_that_no_file_was_found_is_a_note():
+    assert ["found no YAML or JSON file that is not ignored"] == [*notes(LintSummary())]
+
+
 def test_rules_that_were_skipped_are_no_note_where_all_is_well():
-    well = LintSummary(skipped=dict.fromkeys([Skipped("a", "b")]), places=JudgedPlaces(2, 2))
+    well = LintSummary(files=1, skipped=dict.fromkeys([Skipped("a", "b")]), places=JudgedPlaces(2, 2))
 
     assert [] == [*notes(well)]
     assert ["skipped a: b"] == [*notes(replace(well, places=JudgedPlaces(3, 2)))]

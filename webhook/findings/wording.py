@@ -88,16 +88,17 @@ def _notices(findings: Sequence[Finding], about: str) -> list[str]:
 
 def line(finding: Finding, at: str = "") -> str:
     """Return `<full field path>: <what must hold> (<rule-id>)`; `at` is the path's text where that is known."""
-    return f"{_of_field(finding, at or path_text(finding.path))} ({finding.rule})"
+    return f"{of_field(finding, at)} ({finding.rule})"
 
 
 def concise(finding: Finding) -> str:
     """Return `<rule> <end of the field's path>: <what must hold>`."""
-    return f"{finding.rule} {_of_field(finding, short_path(finding.path))}"
+    return f"{finding.rule} {of_field(finding, short_path(finding.path))}"
 
 
-def _of_field(finding: Finding, at: str) -> str:
-    """Return what must hold, and of which field: that is the subject of most messages."""
+def of_field(finding: Finding, at: str = "") -> str:
+    """Return `<field>: <what must hold>`; the field, `at` if given, is the subject of most messages."""
+    at = at or path_text(finding.path)
     return f"{at}: {finding.message}" if at else finding.message
 
 
@@ -115,7 +116,7 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     """
     tail = f" ({finding.rule})" + (f"; {finding.help}" if finding.help else "")
     room, fix = limit - len(tail), f"; {finding.fix}"
-    said = _of_field(finding, at or path_text(finding.path))
+    said = of_field(finding, at)
     text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(said) - 2))}: {said}" if about else said
     named = finding.found in f'{finding.message} {finding.fix} "{finding.path[-1] if finding.path else ""}"'
     value = "" if named else f"; found {finding.found}"

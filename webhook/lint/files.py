@@ -164,7 +164,9 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
 def _judge_build(build: Build, terms: LintTerms, reader: FileReader, around: FileNeighbours | None) -> JudgedFile:
     """Judge what is built in the place of its kustomization or chart; findings stand where they come from."""
     try:
-        return in_sources(judge(build.file, build.text, terms.for_builds, around), build, reader.text_of_file)
+        built = judge(build.file, build.text, terms.for_builds, around)
+        own = judge(build.file, reader.text_of_file(build.file) or "", terms).found if built.found else ()
+        return in_sources(built, build, own, reader.text_of_file)
     except Exception as error:
         return JudgedFile(build.file, problems=[defect(build.file, "judged", error)])
 
@@ -172,8 +174,8 @@ def _judge_build(build: Build, terms: LintTerms, reader: FileReader, around: Fil
 def not_built(build: Build) -> Note:
     """Return the note on a build that failed."""
     done = "failed" if build.command else "not made"
-    advice = f"the sources are judged; run {' '.join(build.command[:2])} to see why" if build.command else build.reason
-    return Note(build.file, 1, 1, NOT_BUILT, f"build ({build.reason})", done, advice)
+    says_why = f"; {' '.join(build.command[:2])} says why" if build.command else ""
+    return Note(build.file, 1, 1, NOT_BUILT, f"build ({build.reason})", done, f"the sources are judged{says_why}")
 
 
 def defect(file: str, done: str, error: Exception) -> Problem:

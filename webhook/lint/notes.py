@@ -62,7 +62,8 @@ def alike(notes: Iterable[Note]) -> list[list[Note]]:
 def together(notes: Sequence[Note]) -> str:
     """Return one line for notes that are alike: how many, the first files, and what to do."""
     first, count = notes[0], len(notes)
-    counted = f"{count} {first.what}" if first.why == KIND_NOT_JUDGED else many(count, *_NOTED[first.why])
+    told = first.why == KIND_NOT_JUDGED or (first.why == NOT_BUILT and count == 1)
+    counted = f"{count} {first.what}" if told else many(count, *_NOTED[first.why])
     files = list(dict.fromkeys(note.file for note in notes))
     more = [f"{len(files) - MOST_FILES} more"] if len(files) > MOST_FILES else []
     named = ", ".join((*("<stdin>" if file == "-" else file for file in files[:MOST_FILES]), *more))

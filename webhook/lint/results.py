@@ -49,6 +49,11 @@ class Located(NamedTuple):
     source: str = ""
     absent: str = ""
 
+    @property
+    def told(self) -> Finding:
+        """The finding as people are told it: where the field is absent, that is what was found, and not its default."""
+        return self.finding._replace(found=f"no {self.absent}") if self.absent else self.finding
+
 
 class Problem(NamedTuple):
     """

@@ -7,12 +7,14 @@ The lines that the findings on a build come from.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import eq
 
 from webhook.documents.positions import spans
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
+from webhook.findings.finding import Finding
 from webhook.lint.builds import Build
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.fragments import Fragment, fragments_in
@@ -25,22 +27,21 @@ from webhook.objects.fields import FieldPath, as_mapping, texts_at, value_at
 from webhook.objects.kinds import FIELD
 
 
-def in_sources(judged: JudgedFile, build: Build, read_file: ReadFile) -> JudgedFile:
+def in_sources(judged: JudgedFile, build: Build, own: Sequence[Located], read_file: ReadFile) -> JudgedFile:
     """
     Return the result of a build with each finding at the line that it comes from.
 
-    Where no line, or more than one, has the value that was found, it stands at the beginning of the template or of the
-    kustomization.  A comment there suppresses it.  No finding keeps a repair, which may not fit other builds.
+    `own` are the findings on the text of the kustomization itself, which may have patches.  Where no line, or more than
+    one, has the value that was found, a finding stands at the beginning of the template or of the kustomization.  A
+    comment at the line suppresses it.  No finding keeps a repair, which may not fit other builds.
     """
     findings, suppressed = list[Located](), judged.suppressed
     for located in judged.found:
         located = located._replace(finding=located.finding._replace(edit=None))
-        certain = {(moved.file, moved.line): moved for moved in _moved(located, build, read_file)}
-        if len(certain) != 1:
+        moved = _where_certain(located, build, own, read_file)
+        if moved is None:
             findings.append(_at_beginning(located, build, read_file))
-            continue
-        (moved,) = certain.values()
-        if _is_suppressed(moved, read_file(moved.file) or ""):
+        elif _is_suppressed(moved, read_file(moved.file) or ""):
             suppressed += 1
         else:
             findings.append(moved._replace(source=" ".join(build.command)))
@@ -49,7 +50,34 @@ def in_sources(judged: JudgedFile, build: Build, read_file: ReadFile) -> JudgedF
     return replace(judged, found=findings, suppressed=suppressed, notes=notes, problems=problems)
 
 
-def _moved(located: Located, build: Build, read_file: ReadFile) -> Iterator[Located]:
+Agree = Callable[[object, object], bool]  # whether the value in a source may become the one that is built
+
+
+def _where_certain(located: Located, build: Build, own: Sequence[Located], read_file: ReadFile) -> Located | None:
+    """Return the finding at the one place of the sources with the same value, or else one to which a build adds."""
+    for agree in (eq, _is_within):
+        places = {(moved.file, moved.line): moved for moved in _moved(located, build, read_file, agree)}
+        if places:
+            return next(iter(places.values())) if len(places) == 1 else None
+    of_patch = [patched for patched in own if _says_the_same(patched.finding, located.finding)]
+    if len(of_patch) != 1:
+        return None
+    (patched,) = of_patch
+    return patched._replace(finding=located.finding, object=located.object, identity=located.identity, address=None)
+
+
+def _is_within(source: object, built: object) -> bool:
+    """Return whether a build adds nothing but members of objects."""
+    if isinstance(source, dict) and isinstance(built, dict):
+        return all(name in built and _is_within(value, built[name]) for name, value in source.items())
+    return source == built
+
+
+def _says_the_same(finding: Finding, other: Finding) -> bool:
+    return (finding.rule, finding.found, finding.path[-1:]) == (other.rule, other.found, other.path[-1:])
+
+
+def _moved(located: Located, build: Build, read_file: ReadFile, agree: Agree) -> Iterator[Located]:
     """Yield the finding at each place of the sources from which it may come."""
     if build.is_chart:
         yield from _in_template(located, build, read_file)
@@ -63,14 +91,16 @@ def _moved(located: Located, build: Build, read_file: ReadFile) -> Iterator[Loca
         if text is None or (FIELD in located.finding.path and FIELD not in text):
             continue
         for chunk in chunks(text):
-            for address, path in _same_values(obj, located.finding.path, chunk):
+            for address, path in _same_values(obj, located.finding.path, chunk, agree):
                 finding = located.finding._replace(path=path)
                 root = spans(chunk.text, [(*address.path, *path)])[address.document]
                 yield placed(file, NumberedLines(text), chunk, root, address, finding, located.object, located.identity)
 
 
-def _same_values(obj: Mapping[str, object], path: FieldPath, chunk: Chunk) -> Iterator[tuple[Address, FieldPath]]:
-    """Yield each place in a chunk of a source that has the same value as the object that is built has at `path`."""
+def _same_values(
+    obj: Mapping[str, object], path: FieldPath, chunk: Chunk, agree: Agree
+) -> Iterator[tuple[Address, FieldPath]]:
+    """Yield each place in a chunk of a source whose value agrees with that of the object that is built at `path`."""
     try:
         documents = read_documents(chunk.text, [])
     except DocumentError:  # a template
@@ -79,7 +109,7 @@ def _same_values(obj: Mapping[str, object], path: FieldPath, chunk: Chunk) -> It
         for at, item in items_of(document):
             if "kind" in as_mapping(item) and not _may_become(as_mapping(item), obj):
                 continue
-            places = _in_constraints(obj, path, item) if FIELD in path[:-1] else _at_path(obj, path, item)
+            places = _in_constraints(obj, path, item, agree) if FIELD in path[:-1] else _at_path(obj, path, item, agree)
             yield from ((Address(chunk.start, chunk.end, number, at), place) for place in places)
 
 
@@ -89,13 +119,13 @@ def _may_become(source: Mapping[str, object], obj: Mapping[str, object]) -> bool
     return kind == of_kind and name in of_name
 
 
-def _at_path(obj: Mapping[str, object], path: FieldPath, item: object) -> Iterator[FieldPath]:
+def _at_path(obj: Mapping[str, object], path: FieldPath, item: object, agree: Agree) -> Iterator[FieldPath]:
     there = _there(obj, path)
-    if "kind" in as_mapping(item) and there and value_at(item, there) == value_at(obj, there):
+    if "kind" in as_mapping(item) and there and agree(value_at(item, there), value_at(obj, there)):
         yield path
 
 
-def _in_constraints(obj: Mapping[str, object], path: FieldPath, item: object) -> Iterator[FieldPath]:
+def _in_constraints(obj: Mapping[str, object], path: FieldPath, item: object, agree: Agree) -> Iterator[FieldPath]:
     """
     Yield the path of the same value in a constraint with the same keys; where the field is absent, that of each such
     constraint without it.
@@ -107,7 +137,7 @@ def _in_constraints(obj: Mapping[str, object], path: FieldPath, item: object) ->
         for i, written in enumerate(fragment.constraints if isinstance(fragment, Fragment) else ()):
             if pair(written) != pair(constraint):
                 continue
-            if value_at(written, there) == value_at(constraint, there) if there else not _there(written, below):
+            if agree(value_at(written, there), value_at(constraint, there)) if there else not _there(written, below):
                 yield (*fragment.path, i, *below)
 
 
@@ -139,9 +169,7 @@ def _at_beginning(located: Located, build: Build, read_file: ReadFile) -> Locate
     quoted = (read_file(file) or "").split("\n", 1)[0].rstrip()
     source = f"{' '.join(build.command)}, line {located.line}"
     end = max(len(quoted), 1) + 1
-    return located._replace(
-        file=file, line=1, column=1, end_column=end, quoted=quoted, address=None, source=source, absent=""
-    )
+    return located._replace(file=file, line=1, column=1, end_column=end, quoted=quoted, address=None, source=source)
 
 
 def _is_suppressed(located: Located, text: str) -> bool:

@@ -28,7 +28,7 @@ def _problem(problem: Problem) -> str:
 
 
 def _finding(located: Located) -> str:
-    finding, line = located.finding, located.line
+    finding, line = located.told, located.line
     position = _position(located.file, line=line, endLine=line, col=located.column, endColumn=located.end_column)
     title = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     message = in_full(finding)

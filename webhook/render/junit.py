@@ -54,7 +54,7 @@ def _suite(file: str, inner: list[str], failures: int, errors: int) -> Iterator[
 
 
 def _failure(located: Located) -> str:
-    finding = located.finding
+    finding = located.told
     name = f"{finding.rule}: {located.object}" if located.object is not None else finding.rule
     position = f"{located.file}:{located.line}:{located.column}"
     text = escape(_printable(f"{position}: {in_full(finding, limit=9 * LINE_LIMIT)}"))

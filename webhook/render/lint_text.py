@@ -61,13 +61,13 @@ def _problem(problem: Problem, style: Style) -> str:
 
 
 def _finding(located: Located, style: Style) -> str:
-    finding, line, severity = located.finding, located.line, str(located.finding.severity)
+    finding, line, severity = located.told, located.line, str(located.finding.severity)
     width = max(len(str(line)), 2)
     blank, message = " " * width, wording.line(finding)
     about = (str(located.object or ""), f"from {located.source}" if located.source else "")
     where = "  ".join((f"{shown(located.file)}:{line}:{located.column}", *filter(None, about)))
     quoted, before, carets = _quoted(located)
-    values = f"found {f'no {located.absent}' if located.absent else finding.found}, wanted {finding.wanted}"
+    values = f"found {finding.found}, wanted {finding.wanted}"
     return "\n".join(
         (
             f"{style(severity, severity)}: {one_line(message, LINE_LIMIT)}",
@@ -135,6 +135,8 @@ def notes(summary: LintSummary) -> Iterator[str]:
 
     Rules that were skipped are left out where all is well without them: nothing was found, and all was judged.
     """
+    if not summary.files:
+        yield "found no YAML or JSON file that is not ignored"
     if summary.repaired:
         yield f"{many(summary.repaired, 'finding')} repaired"
     if summary.suppressed:
@@ -149,4 +151,4 @@ def notes(summary: LintSummary) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for skipped in summary.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)
-    yield from (f"skipped {', '.join(rules)}: {reason}" for reason, rules in reasons.items())
+    yield from (f"skipped {', '.join(sorted(rules))}: {reason}" for reason, rules in reasons.items())

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from webhook import __version__
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity, Skipped
 from webhook.findings.rule import Rule
+from webhook.findings.wording import of_field
 from webhook.lint.baseline import fingerprint
 from webhook.lint.notes import Note, alike, together
 from webhook.lint.results import LintSummary, Located, Problem
@@ -76,7 +77,7 @@ def _link(docs: str, page: str) -> Mapping[str, object]:
 
 
 def _result(located: Located) -> Mapping[str, object]:
-    finding = located.finding
+    finding = located.told
     region = {
         "startLine": located.line,
         "startColumn": located.column,
@@ -86,7 +87,7 @@ def _result(located: Located) -> Mapping[str, object]:
     location: dict[str, object] = {"physicalLocation": {**_file(located.file), "region": region}}
     if located.object is not None:
         location["logicalLocations"] = [{"name": located.object.name, "fullyQualifiedName": str(located.object)}]
-    text = f"{finding.message}: found {finding.found}, wanted {finding.wanted}. Fix: {finding.fix}."
+    text = f"{of_field(finding)}: found {finding.found}, wanted {finding.wanted}. Fix: {finding.fix}."
     text += f" {finding.help}" * bool(finding.help)
     return {
         "ruleId": finding.rule,

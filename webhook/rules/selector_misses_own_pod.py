@@ -10,7 +10,7 @@ from webhook.findings.rule import MOST_LABELS_COPIED, Also, Subject, in_yaml, ru
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.selectors import Match, Selector, as_selector
+from webhook.scheduler.selectors import Match, Selector
 
 
 @rule(
@@ -72,20 +72,22 @@ def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
         if selector.empty or selector.matches_nothing:
             continue
         addable = subject.addable if subject.workload.labels_known else selector.keys
-        if selector.match(subject.workload.labels, addable, added) is not Match.NO:
+        labels = subject.workload.labels
+        if selector.match(labels, addable, added) is not Match.NO:
             continue
-        path, written = subject.at(constraint, "labelSelector"), str(as_selector(constraint.label_selector))
+        missed = [part for part in selector.requirements if part.match(labels, addable, added) is Match.NO]
+        path, written = subject.at(constraint, "labelSelector"), str(Selector(tuple(missed)))
         # Only the author knows what was meant by expressions, so they are not replaced.
         meant = constraint.label_selector is not None and constraint.label_selector.match_expressions
         fix, edit = (None, None) if meant else _selecting_own(subject, constraint)
-        labels = _shown(subject, selector)
+        shown = _shown(subject, Selector(tuple(missed)))
         if subject.workload.kind.kind == "CronJob" and not selector.keys.isdisjoint(JOB_LABELS):
             fix = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
         yield Cause(
             path,
-            f"selects {brief(written, 50)}, but its Pods have {labels}: they are not counted",
+            f"selects {brief(written, 50)}, but its Pods have {shown}: they are not counted",
             found=brief(written, 50),
-            wanted=f"labels that match {brief(written, 100)}",
+            wanted=f"a selector that matches {shown}" if labels else "a selector that matches its Pods",
             fix=fix,
             edit=edit,
             extent=constraint.hard,
