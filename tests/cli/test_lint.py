@@ -286,6 +286,20 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line_and_the_others_are_jud
     assert out.splitlines()[-2].startswith("1 error, 1 problem in 2 of 2 files, 1 object")
 
 
+def test_a_file_that_is_named_is_judged_with_every_kustomization_of_its_repository(run, tmp_path):
+    """As pre-commit names those that change: what an overlay beside it writes is left open, and not repaired."""
+    (tmp_path / ".git").mkdir()
+    misses = workload("StatefulSet", honoring(labelSelector={"matchLabels": {"track": "blue"}}))
+    labelled = "resources: [../base]\nlabels: [{pairs: {track: blue}, includeTemplates: true}]"
+    files = {"base/kustomization.yaml": "resources: [web.yaml]", "blue/kustomization.yaml": labelled}
+    code, out, err = run("--fix base/web.yaml", {**files, "base/web.yaml": misses})
+
+    assert (0, "no findings in 1 file, 1 object\njudged 0 of 1 place in full\n") == (code, out)
+    assert err.startswith("note: 1 object that a kustomization changes judged in part: base/web.yaml; ")
+    assert 0 == run("base").code
+    assert 1 == run("other/base/web.yaml", {"other/base/web.yaml": misses}).code
+
+
 @pytest.fixture
 def kustomize(tmp_path, monkeypatch):
     """Put a script on the PATH that prints what the file `built` in a folder has, as if it had built that."""

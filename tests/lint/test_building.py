@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from webhook.lint import building
 from webhook.lint.builds import Build
 
-FILES = {
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Write files below the folder of a test, and go there; return their names."""
+    monkeypatch.chdir(tmp_path)
+
+    def written(**files):
+        for name, text in files.items():
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text(text)
+        return [*files]
+
+    return written
+
+
+def read_text(file):
+    return Path(file).read_text()
+
+
+CHARTS = {
     "web/Chart.yaml": "name: web",
     "web/values.yaml": "",
     "web/values-prod.yaml": "",
     "web/templates/web.yaml": "",
+    "web/templates/NOTES.txt": "",
     "web/charts/db/Chart.yaml": "name: db",
     "web/charts/db/templates/db.yaml": "",
     "web/ci/values.yaml": "",
@@ -22,18 +44,22 @@ FILES = {
 }
 
 
-def test_charts_are_built_from_their_templates_their_charts_and_their_values():
+def test_charts_are_built_from_their_templates_their_charts_and_their_values(written):
+    files = written(**CHARTS)
     sources = ("web/values.yaml", "web/templates/web.yaml", "web/charts/db/Chart.yaml")
+    roots = {"web/Chart.yaml": (*sources, "web/charts/db/templates/db.yaml")}
 
-    assert {"web/Chart.yaml": (*sources, "web/charts/db/templates/db.yaml")} == building.chart_roots(
-        [*FILES], FILES.get
-    )
+    assert roots == building.chart_roots(files, read_text)
+    assert roots == building.chart_roots(["web/values-prod.yaml"], read_text)
+    assert roots == building.chart_roots(["web/charts/db/templates/db.yaml"], read_text)
+    assert {} == building.chart_roots(["webs/templates/other.yaml"], read_text)
 
 
-def test_a_chart_at_the_top_is_one():
-    files = {"Chart.yaml": "name: web", "templates/web.yaml": "", "beside.yaml": ""}
+def test_a_chart_at_the_top_is_one_and_none_above_the_repository(written):
+    written(**{"Chart.yaml": "name: web", "templates/web.yaml": "", "in/.git/a": "", "in/beside.yaml": ""})
 
-    assert {"Chart.yaml": ("templates/web.yaml",)} == building.chart_roots([*files], files.get)
+    assert {"Chart.yaml": ("values.yaml", "templates/web.yaml")} == building.chart_roots(["Chart.yaml"], read_text)
+    assert {} == building.chart_roots(["in/beside.yaml"], read_text)
 
 
 @pytest.fixture

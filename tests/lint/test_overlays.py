@@ -7,7 +7,7 @@ import os
 import pytest
 
 from webhook.lint.kustomization import Kustomized
-from webhook.lint.overlays import Overlays
+from webhook.lint.overlays import Overlays, folders_with_kustomizations
 from webhook.lint.patched_fields import PatchedFields
 
 BASE = "resources: [web.yaml]"
@@ -205,10 +205,30 @@ def test_what_no_other_builds_from_is_built_from_all_that_it_names(around):
     with_part = (*sources, "part/kustomization.yaml", "part/more.yaml", "prod/kustomization.yaml")
     without_other = [file for file in files if not file.startswith("other")]
 
+    every = {"prod/kustomization.yaml", "other/kustomization.yaml"}
+
     assert {"prod/kustomization.yaml": with_part} == Overlays(without_other, read_text).roots
-    assert {"prod/kustomization.yaml", "other/kustomization.yaml"} == Overlays(files, read_text).roots.keys()
-    assert {"base/kustomization.yml": sources} == Overlays(sources, read_text).roots
-    assert {"prod/kustomization.yaml", "other/kustomization.yaml"} == Overlays(files, read_text).built_by[
-        "base/web.yaml"
-    ]
+    assert every == Overlays(files, read_text).roots.keys() == Overlays(files, read_text).built_by["base/web.yaml"]
     assert "base/beside.yaml" not in Overlays(files, read_text).built_by
+    assert {"base/kustomization.yml": sources} == Overlays(sources[2:], read_text).roots
+    assert every == Overlays(sources[2:], read_text, ["prod", "other"]).roots.keys()
+
+
+def test_folders_elsewhere_matter_only_beside_a_kustomization(around, tmp_path):
+    around(
+        {"base/kustomization.yaml": BASE, "base/web.yaml": "", "alone/web.yaml": "", ".hidden/kustomization.yaml": ""}
+    )
+    around(
+        {
+            "prod/deep/Kustomization": "resources: [../../base]\ncommonLabels: {a: x}",
+            "node_modules/kustomization.yml": "",
+        }
+    )
+    folders = [*folders_with_kustomizations(str(tmp_path))]
+    asked = []
+
+    assert ["base", "prod/deep"] == sorted(os.path.relpath(folder, tmp_path) for folder in folders)
+    assert labels("a") == touched(Overlays(["base/web.yaml"], read_text, folders).kustomized, "base/web.yaml")
+    assert labels() == touched(Overlays(["base/web.yaml"], read_text).kustomized, "base/web.yaml")
+    assert {} == Overlays(["alone/web.yaml"], read_text, (asked.append(folder) or folder for folder in folders)).roots
+    assert [] == asked

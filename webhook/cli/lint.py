@@ -270,7 +270,7 @@ def _with_input(
 ) -> LintTerms:
     """Return the terms with what the files of an input, to which `paths` lead, say of each other."""
     snapshots = {folder: context.snapshot(terms.snapshot) for folder, context in read_context(files, reader).items()}
-    overlays = read_overlays(files, reader)
+    overlays = read_overlays(files, reader, paths)
     return replace(
         terms,
         snapshot=snapshots.pop(""),

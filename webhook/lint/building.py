@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from tempfile import TemporaryFile
 
@@ -18,35 +18,39 @@ from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
 from webhook.lint.builds import CHART, VALUES_FILE, Build
 from webhook.lint.kustomization import ReadFile
+from webhook.lint.walk import MANIFEST_SUFFIXES
 from webhook.objects.fields import as_mapping
 
 BUILD_SECONDS = 60  # for one, which may fetch a base
 _KUSTOMIZE_PROGRAMS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _HELM_PROGRAMS = (("helm", "template"),)
+_FOLDERS_RENDERED = ("templates", "charts", "crds")
 
 
-def chart_roots(files: Sequence[str], read_file: ReadFile) -> Mapping[str, tuple[str, ...]]:
-    """Return the files of charts, each with the files that it is rendered from; no libraries, none within others."""
-    folders = {os.path.dirname(file) for file in files if os.path.basename(file) == CHART}
-    sources = {folder: list[str]() for folder in folders if folders.isdisjoint(_above(folder))}
-    for file in files:
-        for folder in _above(file):
-            if folder in sources and _is_rendered(os.path.relpath(file, folder or os.curdir)):
-                sources[folder].append(file)
-    made = {os.path.join(folder, CHART): tuple(of_chart) for folder, of_chart in sources.items()}
-    return {file: of_chart for file, of_chart in made.items() if _can_be_installed(read_file(file) or "")}
+def chart_roots(files: Iterable[str], read_file: ReadFile) -> Mapping[str, tuple[str, ...]]:
+    """Return the files of the charts that files belong to, each with what it is rendered from; no libraries."""
+    roots = dict[str, tuple[str, ...]]()
+    for folder in dict.fromkeys(os.path.dirname(file) for file in files):
+        of_charts = [above for above in _from(folder) if os.path.isfile(os.path.join(above, CHART))]
+        chart = os.path.join(of_charts[-1], CHART) if of_charts else ""  # others stand within it
+        if chart and chart not in roots and _can_be_installed(read_file(chart) or ""):
+            roots[chart] = tuple(_rendered(of_charts[-1]))
+    return roots
 
 
-def _above(path: str) -> Iterator[str]:
-    """Yield the folders above a path."""
-    while (folder := os.path.dirname(path)) != path:
-        yield folder
-        path = folder
+def _from(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, up to the top of the repository."""
+    yield folder
+    while not os.path.exists(os.path.join(folder, ".git")) and (above := os.path.dirname(folder)) != folder:
+        yield (folder := above)
 
 
-def _is_rendered(name: str) -> bool:
-    """Return whether a file in the folder of a chart is one of its templates, of a chart within it, or its values."""
-    return name == VALUES_FILE or name.split(os.sep)[0] in ("templates", "charts", "crds")
+def _rendered(chart: str) -> Iterator[str]:
+    """Yield the files of a chart that it is rendered from."""
+    yield os.path.join(chart, VALUES_FILE)
+    for name in _FOLDERS_RENDERED:
+        for folder, _, names in os.walk(os.path.join(chart, name)):
+            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(MANIFEST_SUFFIXES))
 
 
 def _can_be_installed(text: str) -> bool:

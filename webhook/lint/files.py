@@ -26,12 +26,12 @@ from webhook.lint.fixtures import fixture_folders
 from webhook.lint.judgement import judge, unread
 from webhook.lint.notes import NOT_BUILT, VALUES, Note
 from webhook.lint.other_files import OtherFiles
-from webhook.lint.overlays import Overlays
+from webhook.lint.overlays import Overlays, folders_with_kustomizations
 from webhook.lint.results import NO_PLACES, JudgedFile, Problem
 from webhook.lint.sources import by_source, in_sources
 from webhook.lint.templates import should_parse
 from webhook.lint.terms import LintTerms
-from webhook.lint.walk import STANDARD_INPUT
+from webhook.lint.walk import STANDARD_INPUT, root_of
 
 
 class WorkerDied(RuntimeError):
@@ -114,9 +114,16 @@ def read_context(files: Iterable[str], reader: FileReader) -> Mapping[str, Conte
     }
 
 
-def read_overlays(files: Iterable[str], reader: FileReader) -> Overlays:
-    """Return the kustomizations of the files."""
-    return Overlays([file for file in files if file != STANDARD_INPUT], reader.text_of_file)
+def read_overlays(files: Iterable[str], reader: FileReader, paths: Iterable[str] = ()) -> Overlays:
+    """
+    Return the kustomizations of the files, which `paths` name.
+
+    Where the paths are parts of git repositories, others in these may build from the files.
+    """
+    files = [file for file in files if file != STANDARD_INPUT]
+    named = {os.path.realpath(path) for path in paths if path != STANDARD_INPUT}
+    tops = {top for path in named if os.path.exists(os.path.join(top := root_of(path), ".git"))} - named
+    return Overlays(files, reader.text_of_file, (folder for top in tops for folder in folders_with_kustomizations(top)))
 
 
 def read_charts(files: Iterable[str], reader: FileReader) -> Mapping[str, Charts]:
@@ -199,8 +206,10 @@ def judge_files(
     `surroundings` are empty, and hold then what all files state; `done` is told how many files were judged so far.
     Up to `cpus` processes judge them.
     """
-    results = _judge_each(files, terms, reader, surroundings, done, cpus)
-    return by_source([*results]) if terms.builds else results
+    if not terms.builds:
+        return _judge_each(files, terms, reader, surroundings, done, cpus)
+    builds = [file for file in terms.builds if file not in {*files}]
+    return by_source([*_judge_each([*files, *builds], terms, reader, surroundings, done, cpus)])
 
 
 def _judge_each(

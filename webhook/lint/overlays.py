@@ -26,10 +26,11 @@ class Overlays:
     """
     The kustomizations in the folders of files, above them, and in the folders that they name.
 
-    `read_file` gives a file's text.
+    `read_file` gives a file's text.  `elsewhere` are further folders with kustomizations, which are asked for only
+    where there are any: they may build from the files, too.
     """
 
-    def __init__(self, files: Iterable[str], read_file: ReadFile) -> None:
+    def __init__(self, files: Iterable[str], read_file: ReadFile, elsewhere: Iterable[str] = ()) -> None:
         self._read_file = read_file
         self._read = dict[str, Kustomization | None]()
         self._built_by = dict[str, list[str]]()  # the folders of the kustomizations that build from a file or folder
@@ -43,6 +44,9 @@ class Overlays:
         absolute = {folder: os.path.abspath(folder) for folder in in_folders}
         for path in absolute.values():
             self._look_around(path)
+        if any(kustomization is not None for kustomization in self._read.values()):
+            for path in elsewhere:
+                self._add(os.path.abspath(path))
         concerned = self._folders()
         self._paths = {
             file: os.path.join(path, os.path.basename(file))
@@ -65,17 +69,20 @@ class Overlays:
     @property
     def roots(self) -> Mapping[str, tuple[str, ...]]:
         """
-        The files of kustomizations from which no other builds, each with those of the files that it is built from.
-
-        Of a kustomization that stands in none of the files nothing is said, and of components, which are not built.
+        The files of the kustomizations from which no other builds, if any of the files goes into them, each with all
+        that it is built from; no components, which are not built by themselves.
         """
         files = {path: file for file, path in self._paths.items()}
-        return {
-            files[root]: tuple(sorted(files[source] for source in self._sources(folder) if source in files))
-            for folder, kustomization in self._read.items()
-            if kustomization is not None and not kustomization.is_component and folder not in self._built_by
-            if (root := os.path.join(folder, kustomization.name)) in files
-        }
+        roots = dict[str, tuple[str, ...]]()
+        for folder, kustomization in self._read.items():
+            if kustomization is not None and not kustomization.is_component and folder not in self._built_by:
+                sources = [*self._sources(folder)]
+                if not files.keys().isdisjoint(sources):
+                    there = (source for source in sources if source in files or os.path.isfile(source))
+                    named = sorted(files.get(source) or os.path.relpath(source) for source in there)
+                    root = os.path.join(folder, kustomization.name)
+                    roots[files.get(root) or os.path.relpath(root)] = tuple(named)
+        return roots
 
     @property
     def built_by(self) -> Mapping[str, frozenset[str]]:
@@ -184,3 +191,11 @@ def _reached(paths: Iterable[str], further: Mapping[str, Iterable[str]]) -> Iter
 
 def _join(folder: str, path: str) -> str:
     return os.path.normpath(os.path.join(folder, path))
+
+
+def folders_with_kustomizations(top: str) -> Iterator[str]:
+    """Yield each folder below `top` with a kustomization; none that is hidden, or holds packages of Node.js."""
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
+        if not set(KUSTOMIZATIONS).isdisjoint(names):
+            yield folder
