@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.lint import judged
+from tests.support.lint import judged, terms
 from webhook.findings.finding import Severity
 from webhook.lint.builds import Build
 from webhook.lint.results import JudgedFile
-from webhook.lint.sources import by_source, in_sources
+from webhook.lint.sources import OwnFindings, by_source, in_sources
 
 WEB = """\
 apiVersion: apps/v1
@@ -38,8 +38,8 @@ def web(*constraints, name="web"):
 def placed(built, sources, file="prod/kustomization.yaml", command=("kustomize", "build", "prod"), own=""):
     """The result, and each finding as `file:line:column rule from`."""
     build = Build(file, tuple(sources), command, built)
-    own = judged(own, file=file).found
-    result = in_sources(judged(built, file=file), build, own, {file: "resources: [../base]\n", **sources}.get)
+    of_text = OwnFindings(judged(own, file=file).found, ())
+    result = in_sources(judged(built, file=file), build, of_text, {file: "resources: [../base]\n", **sources}.get)
     found = (f"{one.file}:{one.line}:{one.column} {one.finding.rule} from {one.source}" for one in result.found)
     return result, [*found]
 
@@ -53,7 +53,12 @@ AT_TOP = f"prod/kustomization.yaml:1:1 selector-misses-own-pod {KUSTOMIZE}"
     [
         (web(WRONG), {"web.yaml": web(WRONG)}, [f"web.yaml:12:76 selector-misses-own-pod {KUSTOMIZE}"]),
         (web(GOOD, WRONG), {"web.yaml": web(WRONG)}, [f"web.yaml:12:76 selector-misses-own-pod {KUSTOMIZE}"]),
-        (web(WRONG, name="a-web"), {"web.yaml": web(WRONG)}, [f"web.yaml:12:76 selector-misses-own-pod {KUSTOMIZE}"]),
+        (web(WRONG, name="a-web"), {"web.yaml": web(WRONG)}, [f"{AT_TOP}, line 12"]),
+        (
+            web(WRONG, name="a-web"),
+            {"web.yaml": web(WRONG), "kustomization.yaml": "namePrefix: a-"},
+            [f"web.yaml:12:76 selector-misses-own-pod {KUSTOMIZE}"],
+        ),
         (web(WRONG), {"web.yaml": web(WRONG), "b.yaml": web(WRONG)}, [f"{AT_TOP}, line 12"]),
         (web(WRONG), {"web.yaml": web(GOOD)}, [f"{AT_TOP}, line 12"]),
         (web(WRONG), {"web.yaml": web(WRONG, name="db")}, [f"{AT_TOP}, line 12"]),
@@ -104,6 +109,47 @@ def test_a_finding_on_what_an_inline_patch_adds_stands_there():
     assert ["prod/kustomization.yaml:1:1"] == [
         one.partition(" ")[0] for one in placed(web(ZERO), {"web.yaml": web(GOOD)}, own=own + PATCH[9:])[1]
     ]
+
+
+@pytest.mark.parametrize("name", ["web", "db"])
+def test_a_patch_of_another_object_says_nothing(name):
+    of_named = PATCH.replace(
+        "    spec:", f"    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {{name: {name}}}\n    spec:", 1
+    )
+    (found,) = placed(web(ZERO), {"web.yaml": web(GOOD)}, own=f"resources: [../base]\n{of_named}")[1]
+
+    assert (":1:1 " in found) == (name == "db")
+
+
+def test_a_json_patch_may_be_for_each_of_several_objects():
+    operation = "[{op: replace, path: /spec/template/spec/topologySpreadConstraints/0/maxSkew, value: 0}]"
+    own = f"patches:\n- patch: |\n    {operation}\n  target: {{kind: Deployment}}\n"
+    one, two = web(ZERO), f"{web(ZERO)}---\n{web(ZERO, name='db')}"
+    sources = {"web.yaml": web(GOOD)}
+
+    assert [f"prod/kustomization.yaml:3:83 invalid-constraint {KUSTOMIZE}"] == placed(one, sources, own=own)[1]
+    assert 2 == sum(":1:1 " in found for found in placed(two, sources, own=own)[1])
+
+
+def test_a_comment_at_the_beginning_or_in_a_patch_suppresses():
+    build = Build("prod/kustomization.yaml", (), ("kustomize", "build", "prod"), web(ZERO))
+    found = judged(build.text, file=build.file)
+    commented = {build.file: "resources: [../base]  # evenkeel: ignore[invalid-constraint]\n"}
+    (patched,) = judged(PATCH, file=build.file).found
+
+    assert (1, []) == ((result := in_sources(found, build, OwnFindings(), commented.get)).suppressed, result.found)
+    assert 1 == in_sources(found, build, OwnFindings((), (patched,)), {}.get).suppressed
+
+
+def test_where_constraints_are_missing_is_the_object_that_lacks_them():
+    """Whatever else kustomize changes in it."""
+    lacks = web().replace("      topologySpreadConstraints:\n\n", "")
+    built = lacks.replace("nginx", "nginx:2")
+    policy = terms(policy=terms().policy.with_severities({"missing-constraints": Severity.ERROR}))
+    build = Build("prod/kustomization.yaml", ("web.yaml",), ("kustomize", "build", "prod"), built)
+    (found,) = in_sources(judged(built, policy, build.file), build, OwnFindings(), {"web.yaml": lacks}.get).found
+
+    assert ("web.yaml", 9, "missing-constraints") == (found.file, found.line, found.finding.rule)
 
 
 def test_the_field_is_that_of_the_source():
@@ -166,10 +212,38 @@ def test_what_is_rendered_stands_in_its_template_or_in_the_values(sources, finds
     assert [finds] == rendered(web(WRONG), sources)
 
 
-def test_notes_and_problems_stand_at_the_beginning():
-    build = Build("kustomization.yaml", (), ("kustomize", "build", "."), f"a: b\n---\n{web(WRONG)}\n---\na: [")
-    result = in_sources(judged(build.text, file=build.file), build, (), {}.get)
+def test_a_template_of_several_objects_and_values_for_several_are_not_certain():
+    one = {"templates/web.yaml": f"{{{{ x }}}}\n- {WRONG}\n"}
+    values = {"templates/web.yaml": "{{ x }}", "values.yaml": f"web:\n  topologySpreadConstraints:\n  - {WRONG}\n"}
+    two = f"{web(WRONG)}{SOURCE}{web(WRONG, name='db')}"
 
+    assert all(":1:1 " in found for found in (*rendered(two, one), *rendered(two, values)))
+
+
+def test_a_comment_in_a_template_that_cannot_be_read_changes_nothing():
+    """Helm keeps comments, and so they are read where it is rendered."""
+    template = f"{{{{- if x }}}}\n# evenkeel: ignore[rollout-skew]\n- {WRONG}\n{{{{ end }}}}"
+
+    assert [f"{TEMPLATE}:3:1 selector-misses-own-pod {HELM}"] == rendered(web(WRONG), {"templates/web.yaml": template})
+
+
+def test_what_suppresses_on_one_build_is_of_use():
+    (top,) = placed(web(ZERO), {})[0].found
+    idle = top._replace(file="web.yaml", line=3, finding=top.finding._replace(rule="unused-suppression"))
+    builds = [Build(f"{name}/kustomization.yaml", ("web.yaml",), (), "text") for name in ("dev", "prod")]
+    of_both = [JudgedFile("web.yaml"), *(JudgedFile(build.file, found=[idle]) for build in builds)]
+
+    assert [[idle], [], []] == [judged.found for judged in by_source(of_both, builds)]
+    assert [[], []] == [judged.found for judged in by_source(of_both[:2], builds)]
+
+
+def test_notes_and_problems_stand_at_the_beginning():
+    custom = '{"apiVersion": "a/v1", "kind": "Thing", "spec": {"topologySpreadConstraints": [{"maxSkew": 1}]}}'
+    text = f"{web(WRONG)}---\n{custom}\n---\napiVersion: v1\nkind: ["
+    build = Build("kustomization.yaml", (), ("kustomize", "build", "."), text)
+    result = in_sources(judged(text, file=build.file), build, OwnFindings(), {}.get)
+
+    assert all((result.notes, result.problems, result.found))
     assert {(1, 1)} == {(one.line, one.column) for one in (*result.notes, *result.problems, *result.found)}
 
 
@@ -185,4 +259,4 @@ def test_a_finding_of_several_builds_is_one_of_its_file_and_the_gravest():
         JudgedFile("dev/kustomization.yaml", found=[graver, top, elsewhere]),
     ]
 
-    assert [[graver, one], [top, other], [elsewhere]] == [judged.found for judged in by_source(results)]
+    assert [[graver, one], [top, other], [elsewhere]] == [judged.found for judged in by_source(results, ())]

@@ -28,7 +28,7 @@ from webhook.lint.notes import NOT_BUILT, VALUES, Note
 from webhook.lint.other_files import OtherFiles
 from webhook.lint.overlays import Overlays, folders_with_kustomizations
 from webhook.lint.results import NO_PLACES, JudgedFile, Problem
-from webhook.lint.sources import by_source, in_sources
+from webhook.lint.sources import OwnFindings, by_source, in_sources
 from webhook.lint.templates import should_parse
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, root_of
@@ -172,10 +172,19 @@ def _judge_build(build: Build, terms: LintTerms, reader: FileReader, around: Fil
     """Judge what is built in the place of its kustomization or chart; findings stand where they come from."""
     try:
         built = judge(build.file, build.text, terms.for_builds, around)
-        own = judge(build.file, reader.text_of_file(build.file) or "", terms).found if built.found else ()
+        own = _own_findings(build, terms, reader) if built.found and not build.is_chart else OwnFindings()
         return in_sources(built, build, own, reader.text_of_file)
     except Exception as error:
         return JudgedFile(build.file, problems=[defect(build.file, "judged", error)])
+
+
+def _own_findings(build: Build, terms: LintTerms, reader: FileReader) -> OwnFindings:
+    text = reader.text_of_file(build.file) or ""
+    kept = judge(build.file, text, terms).found
+    places = {(located.line, located.column, located.finding.rule) for located in kept}
+    every = judge(build.file, text.replace("evenkeel:", "evenkeel;"), terms).found if "evenkeel:" in text else ()
+    at = (((located.line, located.column, located.finding.rule), located) for located in every)
+    return OwnFindings(kept, [located for place, located in at if place not in places])
 
 
 def not_built(build: Build) -> Note:
@@ -209,7 +218,8 @@ def judge_files(
     if not terms.builds:
         return _judge_each(files, terms, reader, surroundings, done, cpus)
     builds = [file for file in terms.builds if file not in {*files}]
-    return by_source([*_judge_each([*files, *builds], terms, reader, surroundings, done, cpus)])
+    results = _judge_each([*files, *builds], terms, reader, surroundings, done, cpus)
+    return by_source([*results], terms.builds.values())
 
 
 def _judge_each(

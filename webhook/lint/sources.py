@@ -7,14 +7,16 @@ The lines that the findings on a build come from.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, cached_property
 from operator import eq
+from typing import NamedTuple
 
 from webhook.documents.positions import spans
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
-from webhook.findings.finding import Finding
+from webhook.findings.finding import UNUSED_SUPPRESSION
 from webhook.lint.builds import Build
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.fragments import Fragment, fragments_in
@@ -25,45 +27,204 @@ from webhook.lint.results import Address, JudgedFile, Located
 from webhook.lint.suppressions import by_line, comments_in
 from webhook.objects.fields import FieldPath, as_mapping, texts_at, value_at
 from webhook.objects.kinds import FIELD
+from webhook.objects.references import ObjectRef
+
+_What = tuple[str, str]  # the rule, and what was found
+Agree = Callable[[object, object], bool]  # whether the value in a source may become the one that is built
 
 
-def in_sources(judged: JudgedFile, build: Build, own: Sequence[Located], read_file: ReadFile) -> JudgedFile:
+class _Item(NamedTuple):
+    """An object of a source, or its only value, such as that of a file of values."""
+
+    file: str
+    lines: NumberedLines
+    chunk: Chunk
+    address: Address
+    value: object
+
+
+class OwnFindings(NamedTuple):
+    """The findings on the text of a kustomization, which may have patches; those that a comment suppresses apart."""
+
+    kept: Sequence[Located] = ()
+    suppressed: Sequence[Located] = ()
+
+
+class _Place(NamedTuple):
+    """A line from which a finding may come, and whether a comment suppresses the finding there."""
+
+    located: Located
+    suppressed: bool = False
+
+
+def in_sources(judged: JudgedFile, build: Build, own: OwnFindings, read_file: ReadFile) -> JudgedFile:
     """
     Return the result of a build with each finding at the line that it comes from.
 
-    `own` are the findings on the text of the kustomization itself, which may have patches.  Where no line, or more than
-    one, has the value that was found, a finding stands at the beginning of the template or of the kustomization.  A
-    comment at the line suppresses it.  No finding keeps a repair, which may not fit other builds.
+    Where no line, or more than one, may have caused a finding, it stands at the beginning of the template or of the
+    kustomization.  A comment at the line suppresses it.  No finding keeps a repair, which may not fit other builds.
     """
+    sources = _Sources(build, read_file)
     findings, suppressed = list[Located](), judged.suppressed
+    alike = Counter(map(_what, judged.found))
     for located in judged.found:
         located = located._replace(finding=located.finding._replace(edit=None))
-        moved = _where_certain(located, build, own, read_file)
-        if moved is None:
-            findings.append(_at_beginning(located, build, read_file))
-        elif _is_suppressed(moved, read_file(moved.file) or ""):
+        place = sources.place_of(located) or sources.of_patch(located, own, alike) or sources.beginning(located)
+        if place.suppressed and not located.finding.enforced:
             suppressed += 1
         else:
-            findings.append(moved._replace(source=" ".join(build.command)))
+            findings.append(place.located)
     notes = [note._replace(line=1, column=1) for note in judged.notes]
     problems = [problem._replace(line=1, column=1) for problem in judged.problems]
     return replace(judged, found=findings, suppressed=suppressed, notes=notes, problems=problems)
 
 
-Agree = Callable[[object, object], bool]  # whether the value in a source may become the one that is built
+class _Sources:
+    """The sources of a build, each of which is read once."""
 
+    def __init__(self, build: Build, read_file: ReadFile) -> None:
+        self._build, self._read_file, self._command = build, read_file, " ".join(build.command)
+        self._documents = cache(lambda start, end: read_documents(build.text[start:end], []))
+        self._commented = cache(_commented)
 
-def _where_certain(located: Located, build: Build, own: Sequence[Located], read_file: ReadFile) -> Located | None:
-    """Return the finding at the one place of the sources with the same value, or else one to which a build adds."""
-    for agree in (eq, _is_within):
-        places = {(moved.file, moved.line): moved for moved in _moved(located, build, read_file, agree)}
-        if places:
-            return next(iter(places.values())) if len(places) == 1 else None
-    of_patch = [patched for patched in own if _says_the_same(patched.finding, located.finding)]
-    if len(of_patch) != 1:
+    def place_of(self, located: Located) -> _Place | None:
+        """Return the one place of the sources with the same value, or else the one to which the build adds."""
+        for agree in (eq, _is_within):
+            places = {(place.located.file, place.located.line): place for place in self._places(located, agree)}
+            if places:
+                return next(iter(places.values())) if len(places) == 1 else None
         return None
-    (patched,) = of_patch
-    return patched._replace(finding=located.finding, object=located.object, identity=located.identity, address=None)
+
+    def of_patch(self, located: Located, own: OwnFindings, alike: Mapping[_What, int]) -> _Place | None:
+        """
+        Return the one place of a patch in the kustomization on which a finding says the same.
+
+        Of a JSON patch nobody knows here for which objects it is: then nothing else that is built must say the same.
+        """
+        places = [
+            _Place(patched, suppressed)
+            for of_text, suppressed in ((own.kept, False), (own.suppressed, True))
+            for patched in of_text
+            if _what(patched) == _what(located) and _is_of(patched.object, located.object, alike[_what(located)])
+        ]
+        if len(places) != 1:
+            return None
+        ((patched, suppressed),) = places
+        moved = patched._replace(finding=located.finding, object=located.object, identity=located.identity)
+        return _Place(moved._replace(address=None, source=self._command), suppressed)
+
+    def beginning(self, located: Located) -> _Place:
+        """Return the first line of the template or of the kustomization."""
+        file = self._template(located) or self._build.file
+        text = self._read_file(file) or ""
+        quoted = text.split("\n", 1)[0].rstrip()
+        source, end = f"{self._command}, line {located.line}", max(len(quoted), 1) + 1
+        first = located._replace(
+            file=file, line=1, column=1, end_column=end, quoted=quoted, address=None, source=source
+        )
+        return _Place(first, self._is_suppressed(first, text))
+
+    def _places(self, located: Located, agree: Agree) -> Iterator[_Place]:
+        """Yield each place from which the finding may come."""
+        yield from self._in_template(located)
+        if located.address is None:
+            return
+        path, obj = located.finding.path, self._built(located.address)
+        if self._build.is_chart and self._times_built(obj, path) > 1:
+            return
+        for item in self._items:
+            if not self._may_become(item.value, obj):
+                continue
+            for there in (_in_constraints if FIELD in path[:-1] else _at_path)(obj, path, item.value, agree):
+                root = spans(item.chunk.text, [(*item.address.path, *there)])[item.address.document]
+                what = located.finding._replace(path=there), located.object, located.identity
+                moved = placed(item.file, item.lines, item.chunk, root, item.address, *what)
+                moved = moved._replace(source=self._command)
+                yield _Place(moved, self._is_suppressed(moved, item.lines.text))
+
+    def _in_template(self, located: Located) -> Iterator[_Place]:
+        """Yield each line of the template that is the line that was rendered, if the template makes one object."""
+        file = self._template(located)
+        if not file or self._build.text.count(f"# Source: {located.source}\n") > 1:
+            return
+        for number, line in enumerate((self._read_file(file) or "").splitlines(), 1):
+            if line.strip() == located.quoted.strip():
+                column, end = len(line) - len(line.lstrip()) + 1, len(line.rstrip()) + 1
+                there = located._replace(file=file, line=number, column=column, end_column=end, quoted=line)
+                yield _Place(there._replace(address=None, source=self._command))  # Helm keeps comments.
+
+    def _template(self, located: Located) -> str:
+        """Return the file of the template, which helm names below the chart's name; "" if there is none."""
+        file = self._build.beside(located.source.partition("/")[2])
+        return file if self._build.is_chart and file in self._build.sources else ""
+
+    @cached_property
+    def _items(self) -> Sequence[_Item]:
+        """The values of the sources that can be read; a template often cannot."""
+        items = list[_Item]()
+        for file in self._build.sources:
+            text = self._read_file(file) or ""
+            lines = NumberedLines(text)
+            for chunk in chunks(text):
+                try:
+                    documents = read_documents(chunk.text, [])
+                except DocumentError:
+                    continue
+                items += (
+                    _Item(file, lines, chunk, Address(chunk.start, chunk.end, number, path), value)
+                    for number, document in enumerate(documents)
+                    for path, value in items_of(document)
+                )
+        return items
+
+    def _built(self, address: Address) -> Mapping[str, object]:
+        return as_mapping(value_at(self._documents(address.start, address.end)[address.document], address.path))
+
+    @cached_property
+    def _constraints_built(self) -> Sequence[object]:
+        """Every constraint that is built."""
+        fragments = (
+            fragment
+            for chunk in chunks(self._build.text)
+            if chunk.may_have_constraints
+            for document in self._documents(chunk.start, chunk.end)
+            for fragment in fragments_in(document, every_text=False)
+        )
+        return [each for fragment in fragments if isinstance(fragment, Fragment) for each in fragment.constraints]
+
+    def _times_built(self, obj: Mapping[str, object], path: FieldPath) -> int:
+        """Return how often the constraint at a path is built: values may go into several objects."""
+        constraint = value_at(obj, path[: path.index(FIELD) + 2]) if FIELD in path[:-1] else None
+        return sum(each == constraint for each in self._constraints_built)
+
+    def _may_become(self, source: object, obj: Mapping[str, object]) -> bool:
+        """Return whether the object may be built from a value, which is one of its kind and name, or none at all."""
+        if "kind" not in as_mapping(source):
+            return True
+        (kind, name), (of_kind, of_name) = (texts_at(each, "kind", "metadata.name") for each in (source, obj))
+        return kind == of_kind and (name == of_name or (self._renames and bool(name) and name in of_name))
+
+    @cached_property
+    def _renames(self) -> bool:
+        """Whether a kustomization gives names a prefix or a suffix."""
+        return any(any(texts_at(item.value, "namePrefix", "nameSuffix")) for item in self._items)
+
+    def _is_suppressed(self, located: Located, text: str) -> bool:
+        """Return whether a comment at the line of the finding suppresses it."""
+        return located.finding.rule in self._commented(text).get(located.line, ())
+
+
+def _commented(text: str) -> Mapping[int, frozenset[str]]:
+    """Return the rules that comments suppress, by line; what cannot be read, such as a template, has none."""
+    rules, lines = dict[int, frozenset[str]](), NumberedLines(text)
+    for chunk in chunks(text) if "evenkeel:" in text else ():
+        try:
+            read_documents(chunk.text, [])
+        except DocumentError:
+            continue
+        for line, comments in by_line(comments_in(chunk.text), chunk, lines).items():
+            rules[line] = frozenset(rule for comment in comments for rule in comment.rules)
+    return rules
 
 
 def _is_within(source: object, built: object) -> bool:
@@ -73,55 +234,11 @@ def _is_within(source: object, built: object) -> bool:
     return source == built
 
 
-def _says_the_same(finding: Finding, other: Finding) -> bool:
-    return (finding.rule, finding.found, finding.path[-1:]) == (other.rule, other.found, other.path[-1:])
-
-
-def _moved(located: Located, build: Build, read_file: ReadFile, agree: Agree) -> Iterator[Located]:
-    """Yield the finding at each place of the sources from which it may come."""
-    if build.is_chart:
-        yield from _in_template(located, build, read_file)
-    if located.address is None:
-        return
-    built = located.address
-    document = read_documents(build.text[built.start : built.end], [])[built.document]
-    obj = as_mapping(value_at(document, built.path))
-    for file in build.sources:
-        text = read_file(file)
-        if text is None or (FIELD in located.finding.path and FIELD not in text):
-            continue
-        for chunk in chunks(text):
-            for address, path in _same_values(obj, located.finding.path, chunk, agree):
-                finding = located.finding._replace(path=path)
-                root = spans(chunk.text, [(*address.path, *path)])[address.document]
-                yield placed(file, NumberedLines(text), chunk, root, address, finding, located.object, located.identity)
-
-
-def _same_values(
-    obj: Mapping[str, object], path: FieldPath, chunk: Chunk, agree: Agree
-) -> Iterator[tuple[Address, FieldPath]]:
-    """Yield each place in a chunk of a source whose value agrees with that of the object that is built at `path`."""
-    try:
-        documents = read_documents(chunk.text, [])
-    except DocumentError:  # a template
-        return
-    for number, document in enumerate(documents):
-        for at, item in items_of(document):
-            if "kind" in as_mapping(item) and not _may_become(as_mapping(item), obj):
-                continue
-            places = _in_constraints(obj, path, item, agree) if FIELD in path[:-1] else _at_path(obj, path, item, agree)
-            yield from ((Address(chunk.start, chunk.end, number, at), place) for place in places)
-
-
-def _may_become(source: Mapping[str, object], obj: Mapping[str, object]) -> bool:
-    """Return whether an object may be built from another; a name may get a prefix and a suffix."""
-    (kind, name), (of_kind, of_name) = (texts_at(each, "kind", "metadata.name") for each in (source, obj))
-    return kind == of_kind and name in of_name
-
-
 def _at_path(obj: Mapping[str, object], path: FieldPath, item: object, agree: Agree) -> Iterator[FieldPath]:
+    """Yield the path if its value is there in an object, too; where it is absent, if it is absent in both."""
     there = _there(obj, path)
-    if "kind" in as_mapping(item) and there and agree(value_at(item, there), value_at(obj, there)):
+    same = agree(value_at(item, path), value_at(obj, path)) if there == path else _there(item, path) == there
+    if "kind" in as_mapping(item) and same:
         yield path
 
 
@@ -148,56 +265,38 @@ def _there(value: object, path: FieldPath) -> FieldPath:
     return path
 
 
-def _in_template(located: Located, build: Build, read_file: ReadFile) -> Iterator[Located]:
-    """Yield the finding at each line of its template that is the line that was rendered."""
-    file = _template(located, build)
-    for number, line in enumerate((read_file(file) or "").splitlines() if file else (), 1):
-        if line.strip() == located.quoted.strip():
-            column = len(line) - len(line.lstrip()) + 1
-            end = len(line.rstrip()) + 1
-            yield located._replace(file=file, line=number, column=column, end_column=end, quoted=line, address=None)
+def _what(located: Located) -> _What:
+    return located.finding.rule, located.finding.found
 
 
-def _template(located: Located, build: Build) -> str:
-    """Return the file of the template, which helm names below the chart's name; "" if it is not in the input."""
-    file = build.beside(located.source.partition("/")[2])
-    return file if file in build.sources else ""
+def _is_of(patched: ObjectRef | None, built: ObjectRef | None, alike: int) -> bool:
+    if patched is None or built is None or patched.kind != built.kind:
+        return alike == 1
+    return patched.name == built.name
 
 
-def _at_beginning(located: Located, build: Build, read_file: ReadFile) -> Located:
-    file = (build.is_chart and _template(located, build)) or build.file
-    quoted = (read_file(file) or "").split("\n", 1)[0].rstrip()
-    source = f"{' '.join(build.command)}, line {located.line}"
-    end = max(len(quoted), 1) + 1
-    return located._replace(file=file, line=1, column=1, end_column=end, quoted=quoted, address=None, source=source)
+def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterator[JudgedFile]:
+    """
+    Yield the results with each finding in that of its file; once, and the gravest, where several builds have it.
 
-
-def _is_suppressed(located: Located, text: str) -> bool:
-    """Return whether a comment at the line of the finding suppresses it."""
-    lines = NumberedLines(text)
-    for chunk in chunks(text) if "evenkeel:" in text and not located.finding.enforced else ():
-        try:
-            on_line = by_line(comments_in(chunk.text), chunk, lines).get(located.line, ())
-        except DocumentError:
-            continue
-        if any(located.finding.rule in comment.rules for comment in on_line):
-            return True
-    return False
-
-
-def by_source(results: Sequence[JudgedFile]) -> Iterator[JudgedFile]:
-    """Yield the results with each finding in that of its file; once, and the gravest, where several builds have it."""
+    What suppresses a finding on one build is of use, and so is reported only if it suppresses nothing on any.
+    """
     by_file: dict[str, dict[tuple[object, ...], Located]] = {judged.file: {} for judged in results}
+    built_from = Counter(file for build in builds if build.text for file in build.sources)
+    unused = Counter[object]()
     for judged in results:
         times = Counter[tuple[object, ...]]()
         for located in judged.found:
-            at_top, finding = (located.line, located.column) == (1, 1), located.finding
-            what = (finding.rule, finding.message, located.identity if at_top else "")
+            first, finding = (located.line, located.column) == (1, 1), located.finding
+            what = (finding.rule, finding.message, located.identity if first else "")
             place = (located.file, located.line, located.column, *what)
             times[place] += 1
             key, of_file = (*place, times[place]), by_file[located.file if located.file in by_file else judged.file]
+            unused[key] += finding.rule == UNUSED_SUPPRESSION and bool(built_from[located.file])
             if finding.severity.rank < of_file.setdefault(key, located).finding.severity.rank:
                 of_file[key] = located
     for judged in results:
-        of_place = sorted(by_file[judged.file].values(), key=lambda located: (located.line, located.column))
-        yield replace(judged, found=of_place)
+        found = [
+            located for key, located in by_file[judged.file].items() if unused[key] in (0, built_from[located.file])
+        ]
+        yield replace(judged, found=sorted(found, key=lambda located: (located.line, located.column)))
