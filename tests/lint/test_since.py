@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.repository import commit, git
 from webhook.lint.results import JudgedFile, Problem
-from webhook.lint.since import SinceError, TreeBefore, old_tree, read_change, within
+from webhook.lint.since import SinceError, TreeBefore, git_environment, old_tree, read_change, within
 
 
 @pytest.fixture
@@ -113,6 +113,15 @@ def test_it_is_the_repository_at_hand_also_in_a_hook_of_another_one(repository, 
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / "index"))
 
     assert {"a": "1"} == old_files(top)
+
+
+def test_git_is_not_told_where_it_is_and_asks_nobody(monkeypatch):
+    monkeypatch.setenv("GIT_DIR", "a")
+    monkeypatch.setenv("GIT_SSH_COMMAND", "ssh -v")
+    environment = git_environment()
+
+    assert (False, "ssh -v") == ("GIT_DIR" in environment, environment["GIT_SSH_COMMAND"])
+    assert ("0", "0") == (environment["GIT_TERMINAL_PROMPT"], environment["GIT_OPTIONAL_LOCKS"])
 
 
 def test_a_name_that_leads_out_of_the_tree_is_refused(repository):

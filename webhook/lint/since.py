@@ -23,8 +23,8 @@ from webhook.objects.reading import brief
 
 SYMLINK, SUBMODULE = "120000", "160000"  # modes
 NO_FILE = "000000"
-SAYS_WHERE = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")  # set in git's hooks
-GIT_SETTINGS = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}  # it asks nobody, and writes nothing
+_SAYS_WHERE = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")  # set in git's hooks
+_GIT_SETTINGS = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}  # it asks nobody, and writes nothing
 
 
 class SinceError(Exception):
@@ -167,16 +167,20 @@ def _blobs(top: str, names: Sequence[str]) -> Iterator[bytes]:
         stream.read(1)  # the end of the line
 
 
+def git_environment() -> dict[str, str]:
+    """Return the environment for git, or what runs it: it works where it is told to, asks nobody and takes no lock."""
+    return {name: value for name, value in os.environ.items() if name not in _SAYS_WHERE} | _GIT_SETTINGS
+
+
 def _line(top: str, *arguments: str) -> str:
     return os.fsdecode(_git(top, *arguments)).strip()
 
 
 def _git(top: str, *arguments: str, given: str = "") -> bytes:
     """Return what git prints about the repository at `top`; code 1 is its no, what is worse is a SinceError."""
-    environment = {name: value for name, value in os.environ.items() if name not in SAYS_WHERE} | GIT_SETTINGS
     command = ["git", "-C", top, "-c", "core.fsmonitor=false", *arguments]
     try:
-        done = subprocess.run(command, input=given.encode(), capture_output=True, env=environment, check=False)
+        done = subprocess.run(command, input=given.encode(), capture_output=True, env=git_environment(), check=False)
     except OSError as error:
         raise SinceError(f"git cannot be run: {error.strerror}; install it") from error
     if done.returncode not in (0, 1):
