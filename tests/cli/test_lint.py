@@ -735,6 +735,36 @@ def test_paths_are_those_of_the_old_tree_too_wherever_the_command_is_run(since, 
         assert new.endswith("/e.yaml:27 empty-selector")
 
 
+@pytest.mark.parametrize("path", ["b/a.yaml", "b", "b/*.yaml", "."])
+def test_a_renamed_file_is_that_of_its_old_name_however_it_is_named(since, run, tmp_path, path):
+    since({"a.yaml": ERROR}, {})
+    (tmp_path / "b").mkdir()
+    git(tmp_path, "mv", "a.yaml", "b/a.yaml")
+    result = run(f"--since HEAD -o json {path}")
+
+    assert ([], 1) == (result.found, before(result))
+
+
+@pytest.mark.parametrize("path", ["", "/x", "/x/*.yaml"])
+def test_a_link_to_a_repository_is_the_repository(since, run, tmp_path_factory, path):
+    since({"x/a.yaml": ERROR}, {})
+    link = tmp_path_factory.mktemp("links") / "link"
+    link.symlink_to(os.getcwd())
+    new = run(f"--since HEAD -o json {link}{path}", {"x/b.yaml": WARNING}).found
+
+    assert [f"{link}/x/b.yaml:25 misspelt-topology-key"] == new
+
+
+@pytest.mark.parametrize("options", ["", "--build auto"])
+def test_what_a_sparse_checkout_lacks_counts_neither_before_nor_now(since, run, tmp_path, options):
+    skipped = namespace("shop", **{"evenkeel.dev/skip": "true"})
+    since({"x/a.yaml": ERROR, "x/b.yaml": FINE, "y/c.yaml": skipped}, {})
+    git(tmp_path, "sparse-checkout", "set", "x")
+    result = run(f"--since HEAD -o json {options} .", {"x/b.yaml": WARNING})
+
+    assert (["x/b.yaml:25 misspelt-topology-key"], 1) == (result.found, before(result))
+
+
 def test_the_options_and_the_configuration_of_today_hold_for_the_old_tree(since):
     rules = "rules: {%s: ignore}"
     configured = since(

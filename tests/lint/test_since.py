@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.repository import commit, git
 from webhook.lint.results import JudgedFile, Problem
-from webhook.lint.since import SinceError, TreeBefore, old_tree, read_change, within
+from webhook.lint.since import SinceError, TreeBefore, git_environment, old_tree, read_change, within
 
 
 @pytest.fixture
@@ -115,6 +115,15 @@ def test_it_is_the_repository_at_hand_also_in_a_hook_of_another_one(repository, 
     assert {"a": "1"} == old_files(top)
 
 
+def test_git_is_not_told_where_it_is_and_asks_nobody(monkeypatch):
+    monkeypatch.setenv("GIT_DIR", "a")
+    monkeypatch.setenv("GIT_SSH_COMMAND", "ssh -v")
+    environment = git_environment()
+
+    assert (False, "ssh -v") == ("GIT_DIR" in environment, environment["GIT_SSH_COMMAND"])
+    assert ("0", "0") == (environment["GIT_TERMINAL_PROMPT"], environment["GIT_OPTIONAL_LOCKS"])
+
+
 def test_a_name_that_leads_out_of_the_tree_is_refused(repository):
     top = repository(a="1")
     blob = git(top, "rev-parse", "HEAD:a").strip()
@@ -196,14 +205,15 @@ def test_a_folder_that_cannot_be_written_is_an_error(repository, monkeypatch):
         pass
 
 
-def test_a_path_is_named_from_the_top_and_a_link_stays_itself(tree):
+def test_a_path_is_named_from_the_top_and_a_link_to_a_file_stays_itself(tree):
     top = tree("x/a", "y/b")
     (top / "link").symlink_to("x")
     (top / "x" / "alias").symlink_to("a")
     os.chdir(top / "y")
 
-    named = [within(path, os.path.realpath(top)) for path in ("b", "../link/a", "../x/alias", ".", "..", "*.yaml")]
-    assert ["y/b", "x/a", "x/alias", "y", ".", "y/*.yaml"] == named
+    paths = ("b", "../link/a", "../link", "../x/alias", ".", "..", "*.yaml")
+    named = [within(path, os.path.realpath(top)) for path in paths]
+    assert ["y/b", "x/a", "x", "x/alias", "y", ".", "y/*.yaml"] == named
 
 
 def before(top, *files, judged=()):
@@ -243,11 +253,11 @@ def test_nothing_is_judged_where_nothing_changed(repository):
     assert (judged, []) == (results(judged), folders)
 
 
-@pytest.mark.parametrize("is_added", [False, True])
-def test_a_file_that_the_commit_does_not_have_is_a_change(repository, is_added):
-    top = repository(a="1")
-    (top / "b").write_text("2")
-    git(top, "add", "b") if is_added else None
-    results, folders = before(top, "a", *([] if is_added else ["b"]))
+@pytest.mark.parametrize("case", ["added", "untracked", "ignored but named"])
+def test_a_file_that_the_commit_does_not_have_is_a_change(repository, case):
+    top = repository(**{"a": "1", ".gitignore": "named"})
+    (top / "named" if case == "ignored but named" else top / "b").write_text("2")
+    git(top, "add", "--all") if case == "added" else None
+    results, folders = before(top, "a", *(["named"] if case == "ignored but named" else []))
 
-    assert ([], 1) == (results(JudgedFile("b")).problems, len(folders))
+    assert ([], 1) == (results(JudgedFile("a")).problems, len(folders))

@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="REF",
-        help="accept what was there where HEAD and this commit, branch or tag of git part, and report what is new",
+        help="report only what is new since HEAD left this commit, branch or tag",
     )
     parser.add_argument(
         "--exclude",
@@ -311,7 +311,8 @@ def _before(
     (top,), builds = tops, args.build == AUTO
 
     def judge_before(tree: str) -> Iterator[JudgedFile]:
-        paths = [os.path.normpath(os.path.join(tree, within(path, top))) for path in args.paths]
+        names = [*(within(path, top) for path in args.paths), *change.old_names(files)]
+        paths = [os.path.normpath(os.path.join(tree, name)) for name in names]
         old_files, _ = find(paths, args.exclude, configured.excluding(tree))
         reader = FileReader()
         with progress.bar(len(old_files), "files before") as done:
@@ -325,9 +326,10 @@ def _before(
             raise UsageError(f"--since: {error}") from error
 
     try:
-        tree = TreeBefore(read_change(args.since, top), files, judge_before, copies=builds)
+        change = read_change(args.since, top)
     except SinceError as error:
         raise UsageError(f"--since: {error}") from error
+    tree = TreeBefore(change, files, judge_before, copies=builds)
     return result_before
 
 

@@ -23,8 +23,8 @@ from webhook.objects.reading import brief
 
 SYMLINK, SUBMODULE = "120000", "160000"  # modes
 NO_FILE = "000000"
-SAYS_WHERE = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")  # set in git's hooks
-GIT_SETTINGS = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}  # it asks nobody, and writes nothing
+_SAYS_WHERE = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")  # set in git's hooks
+_GIT_SETTINGS = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}  # it asks nobody, and writes nothing
 
 
 class SinceError(Exception):
@@ -54,13 +54,20 @@ class TreeChange:
     adds: bool
 
     def is_none(self, files: Iterable[str]) -> bool:
-        """Return whether nothing differs, and the commit has all of the files."""
-        return not (self.replaced or self.adds) and {within(file, self.top) for file in files} <= {*_names(self)}
+        """Return whether nothing differs, git knows of no untracked file, and the commit has all of the files."""
+        if self.replaced or self.adds or _untracked(self.top):
+            return False
+        return {within(file, self.top) for file in files} <= {*_names(self)}
+
+    def old_names(self, files: Iterable[str]) -> list[str]:
+        """Return the old names of those of the files that are renamed."""
+        names = (within(file, self.top) for file in files) if self.renamed else ()
+        return [self.renamed[name] for name in names if name in self.renamed]
 
 
 def within(path: str, top: str) -> str:
-    """Return the path of a file, a folder or a pattern from `top`; a link stays itself, but not a folder above it."""
-    folder, name = os.path.split(path)
+    """Return the path of a file, a folder or a pattern from `top`; of links, only one to a file stays itself."""
+    folder, name = (path, "") if os.path.isdir(path) else os.path.split(path)
     return os.path.relpath(os.path.join(os.path.realpath(folder), name), top)
 
 
@@ -119,8 +126,9 @@ MakeSame = Callable[[str, str], object]
 def _fill(tree: str, change: TreeChange, make_same: MakeSame) -> None:
     os.symlink(os.path.join(change.top, ".git"), os.path.join(tree, ".git"))
     for name in _names(change):
-        if name not in change.replaced:
-            _make_same(os.path.join(change.top, name), _place(tree, name), make_same)
+        source = os.path.join(change.top, name)
+        if name not in change.replaced and os.path.lexists(source):  # what a sparse checkout lacks is left out
+            _make_same(source, _place(tree, name), make_same)
     files = {name: file for name, file in change.replaced.items() if file.mode != SUBMODULE}
     blobs = _blobs(change.top, [file.blob for file in files.values()])
     for (name, file), content in zip(files.items(), blobs, strict=True):
@@ -134,6 +142,12 @@ def _fill(tree: str, change: TreeChange, make_same: MakeSame) -> None:
 def _names(change: TreeChange) -> list[str]:
     listed = _git(change.top, "ls-tree", "-r", "-z", "--full-tree", "--name-only", change.commit)
     return os.fsdecode(listed).split("\0")[:-1]
+
+
+def _untracked(top: str) -> bool:
+    """Return whether there is a file that is neither tracked nor ignored."""
+    listed = ("ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory")
+    return bool(_git(top, *listed))
 
 
 def _place(tree: str, name: str) -> str:
@@ -167,16 +181,20 @@ def _blobs(top: str, names: Sequence[str]) -> Iterator[bytes]:
         stream.read(1)  # the end of the line
 
 
+def git_environment() -> dict[str, str]:
+    """Return the environment for git, or what runs it: it works where it is told to, asks nobody and takes no lock."""
+    return {name: value for name, value in os.environ.items() if name not in _SAYS_WHERE} | _GIT_SETTINGS
+
+
 def _line(top: str, *arguments: str) -> str:
     return os.fsdecode(_git(top, *arguments)).strip()
 
 
 def _git(top: str, *arguments: str, given: str = "") -> bytes:
     """Return what git prints about the repository at `top`; code 1 is its no, what is worse is a SinceError."""
-    environment = {name: value for name, value in os.environ.items() if name not in SAYS_WHERE} | GIT_SETTINGS
     command = ["git", "-C", top, "-c", "core.fsmonitor=false", *arguments]
     try:
-        done = subprocess.run(command, input=given.encode(), capture_output=True, env=environment, check=False)
+        done = subprocess.run(command, input=given.encode(), capture_output=True, env=git_environment(), check=False)
     except OSError as error:
         raise SinceError(f"git cannot be run: {error.strerror}; install it") from error
     if done.returncode not in (0, 1):
