@@ -61,7 +61,8 @@ cluster.listed_resources
 cluster.watched_resources
 lint.session
 lint.files
-lint.building · lint.overlays · lint.since · lint.walk · lint.writing
+lint.building
+lint.overlays · lint.since · lint.walk · lint.writing
 {PURE}\
 lint.judgement · lint.repair · lint.sources · report.report
 report.idle_constraints

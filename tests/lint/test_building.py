@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from webhook.lint import building
 from webhook.lint.builds import Build
+
+
+def build_one(file, *of_helm):
+    (build,) = building.build_all({file: ()}, 1, of_helm)
+    return build
 
 
 @pytest.fixture
@@ -91,7 +98,7 @@ def test_each_is_built_by_its_own_program(programs):
 def test_kubectl_builds_a_kustomization_where_kustomize_is_not_installed(programs):
     programs(kubectl='echo "$@"')
 
-    assert "kustomize a\n" == building.build_one("a/kustomization.yml", ()).text
+    assert "kustomize a\n" == build_one("a/kustomization.yml").text
 
 
 @pytest.mark.parametrize(
@@ -100,15 +107,57 @@ def test_kubectl_builds_a_kustomization_where_kustomize_is_not_installed(program
         ("echo one >&2; echo 'Error: two' >&2; echo >&2; exit 1", "Error: two"),
         ("echo text; exit 3", "exit code 3, no object"),
         ("true", "exit code 0, no object"),
-        ("exec /bin/sleep 60", "took more than 0.1 seconds"),
+        ("/bin/sleep 60; true", "took more than 0.1 seconds"),
+        ("echo 'Error: one' >&2; echo 'Use --debug flag' >&2; exit 1", "Error: one"),
+        ('echo \'E1128 01:02:45.579800    2724 run.go:72] "command failed" err="no base"\' >&2; exit 1', 'no base"'),
     ],
 )
 def test_what_is_not_built_has_a_reason(programs, monkeypatch, script, reason):
     monkeypatch.setattr(building, "BUILD_SECONDS", 0.1 if "sleep" in script else 60)
     programs(kustomize=script)
-    build = building.build_one("a/kustomization.yaml", ())
+    build = build_one("a/kustomization.yaml")
 
     assert ("", reason) == (build.text, build.reason)
+
+
+def test_what_a_program_started_ends_with_it(programs, monkeypatch, tmp_path):
+    """A program that is told to end may remove what is temporary; what ignores it is killed."""
+    monkeypatch.setattr(building, "BUILD_SECONDS", 0.5)
+    monkeypatch.setattr(building, "SECONDS_TO_END", 0.5)
+    child = f"(trap '' TERM; echo $$ > {tmp_path}/child; /bin/sleep 60) &"
+    programs(kustomize=f"trap 'echo removed > {tmp_path}/told' TERM\n{child}\nwait; trap '' TERM; /bin/sleep 60")
+    build = build_one("kustomization.yaml")
+
+    assert "took more than 0.5 seconds" == build.reason
+    assert "removed\n" == (tmp_path / "told").read_text()
+
+
+def test_git_is_told_of_no_other_repository(programs, monkeypatch):
+    """As it would be in a hook: what kustomize fetches a base with would work in the user's repository."""
+    monkeypatch.setenv("GIT_DIR", "/somewhere")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/somewhere/index")
+    programs(kustomize='echo "dir: $GIT_DIR$GIT_INDEX_FILE"')
+
+    assert "dir: \n" == build_one("kustomization.yaml").text
+
+
+def test_helm_alone_gets_further_arguments(programs):
+    programs(kustomize='echo "$@"', helm='echo "$@"')
+
+    assert "template . --namespace shop\n" == build_one("Chart.yaml", "--namespace", "shop").text
+    assert "build .\n" == build_one("kustomization.yaml", "--namespace", "shop").text
+
+
+def test_what_runs_ends_with_the_command(programs, tmp_path):
+    programs(kustomize=f"trap 'echo > {tmp_path}/ended; exit' TERM; kill -USR1 {os.getpid()}; while :; do :; done")
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)  # as Ctrl-C does
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            build_one("kustomization.yaml")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert (tmp_path / "ended").exists()
 
 
 def test_without_a_program_nothing_is_built(programs):
@@ -122,4 +171,4 @@ def test_a_program_asks_for_nothing(programs):
     """Neither on standard input nor, as git does for a base, on the terminal."""
     programs(kustomize='read line; echo "read: $line, asks: $GIT_TERMINAL_PROMPT"')
 
-    assert "read: , asks: 0\n" == building.build_one("kustomization.yaml", ()).text
+    assert "read: , asks: 0\n" == build_one("kustomization.yaml").text

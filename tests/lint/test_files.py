@@ -293,6 +293,21 @@ def test_the_values_of_a_chart_are_judged_and_not_counted_where_it_is_built(tree
     assert (1, []) == (of_chart.objects, of_chart.found)
 
 
+def test_templates_of_which_nothing_is_rendered_are_noted(tree):
+    files = {"a": "topologySpreadConstraints: {{ x }}", "b": "topologySpreadConstraints: {{ x }}", "c": "{{ x }}"}
+    sources = tuple(f"web/templates/{name}.yaml" for name in files)
+    tree("web/Chart.yaml", *sources)
+    for source, text in zip(sources, files.values(), strict=True):
+        Path(source).write_text(text)
+    rendered = "# Source: web/templates/a.yaml\napiVersion: v1\nkind: ConfigMap"
+    build = Build("web/Chart.yaml", sources, ("helm", "template", "web"), rendered)
+    (judged,) = judge_files(["web/Chart.yaml"], terms(builds={build.file: build}), FileReader(), OtherFiles())
+
+    assert [("web/templates/b.yaml", "not rendered by the chart's own values")] == [
+        (note.file, note.done) for note in judged.notes
+    ]
+
+
 def test_a_build_that_cannot_be_judged_is_a_problem_of_its_kustomization(tree, monkeypatch):
     tree(f"prod/{BUILT}")
     monkeypatch.setattr(lint_files, "in_sources", fails)

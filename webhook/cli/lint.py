@@ -28,7 +28,7 @@ from typing import NamedTuple
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
-from webhook.lint.builds import AUTO, BUILD_CHOICES, NOT_AT_ALL, Build
+from webhook.lint.builds import AUTO, BUILD_CHOICES, NEVER_BUILT, Build
 from webhook.lint.configuration import (
     CONFIGURATION_NAME,
     ConfigurationError,
@@ -106,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--build",
         choices=BUILD_CHOICES,
-        default=NOT_AT_ALL,
+        default=NEVER_BUILT,
         help="auto: judge what kustomize's and helm's own programs build of kustomizations and charts "
         "(default: %(default)s)",
     )
@@ -146,12 +146,12 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     configured = _configured(args.paths)
     files, missing = _files(args, configured)
-    reader, baseline, builds = FileReader(), _baseline(args), args.build == AUTO
+    reader, baseline = FileReader(), _baseline(args)
     terms = _terms(args, configured)
     style = lint_text.Style(_coloured())
     try:
         session = Session(
-            _with_input(terms, files, args.paths, reader, builds=builds),
+            _with_input(args, terms, files, args.paths, reader),
             reader,
             baseline,
             args.baseline or "",
@@ -266,7 +266,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
 
 
 def _with_input(
-    terms: LintTerms, files: Sequence[str], paths: Sequence[str], reader: FileReader, *, builds: bool
+    args: argparse.Namespace, terms: LintTerms, files: Sequence[str], paths: Sequence[str], reader: FileReader
 ) -> LintTerms:
     """Return the terms with what the files of an input, to which `paths` lead, say of each other."""
     snapshots = {folder: context.snapshot(terms.snapshot) for folder, context in read_context(files, reader).items()}
@@ -280,18 +280,22 @@ def _with_input(
         charts=read_charts(files, reader),
         named=frozenset(map(os.path.normpath, paths)),
         fixtures=snapshots,
-        builds=_builds(overlays, files, reader) if builds else {},
+        builds=_builds(args, overlays, files, reader) if args.build == AUTO else {},
     )
 
 
-def _builds(overlays: Overlays, files: Sequence[str], reader: FileReader) -> Mapping[str, Build]:
+def _builds(
+    args: argparse.Namespace, overlays: Overlays, files: Sequence[str], reader: FileReader
+) -> Mapping[str, Build]:
     """Build the kustomizations and charts of the files, by the file of each."""
     from webhook.lint.building import build_all, chart_roots
 
     roots = {**overlays.roots, **chart_roots(files, reader.text_of_file)}
+    of_helm = ["--namespace", args.namespace]
+    of_helm += ["--kube-version", args.kubernetes_version] if args.kubernetes_version else []
     builds = dict[str, Build]()
     with progress.bar(len(roots), "builds") as done:
-        for build in build_all(roots, cpus()):
+        for build in build_all(roots, cpus(), of_helm):
             builds[build.file] = build
             done(len(builds))
     return builds
@@ -308,7 +312,7 @@ def _before(
     tops = [*dict.fromkeys(map(root_of, args.paths))]
     if len(tops) > 1:
         raise UsageError(f"--since: found paths in {' and '.join(tops)}, wanted one git repository; lint them apart")
-    (top,), builds = tops, args.build == AUTO
+    (top,) = tops
 
     def judge_before(tree: str) -> Iterator[JudgedFile]:
         names = [*(within(path, top) for path in args.paths), *change.old_names(files)]
@@ -316,7 +320,7 @@ def _before(
         old_files, _ = find(paths, args.exclude, configured.excluding(tree))
         reader = FileReader()
         with progress.bar(len(old_files), "files before") as done:
-            old_terms = _with_input(terms, old_files, paths, reader, builds=builds)
+            old_terms = _with_input(args, terms, old_files, paths, reader)
             yield from judge_files(old_files, old_terms, reader, OtherFiles(old_terms.built_by), done, cpus())
 
     def result_before(judged: JudgedFile) -> JudgedFile:
@@ -329,7 +333,7 @@ def _before(
         change = read_change(args.since, top)
     except SinceError as error:
         raise UsageError(f"--since: {error}") from error
-    tree = TreeBefore(change, files, judge_before, copies=builds)
+    tree = TreeBefore(change, files, judge_before, copies=args.build == AUTO)
     return result_before
 
 

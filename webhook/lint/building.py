@@ -8,22 +8,31 @@ Builds kustomizations and charts with kustomize's and helm's own programs.
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from tempfile import TemporaryFile
 
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.builds import CHART, VALUES_FILE, Build
 from webhook.lint.kustomization import ReadFile
+from webhook.lint.since import git_environment
 from webhook.lint.walk import MANIFEST_SUFFIXES
 from webhook.objects.fields import as_mapping
 
 BUILD_SECONDS = 60  # for one, which may fetch a base
+SECONDS_TO_END = 2
+_ERROR = re.compile(r"\berror\b", re.IGNORECASE)
+_KLOG = re.compile(r'^[EFIW]\d{4} [^]]*\] (?:"command failed" err="?)?')  # the time and the process, before the message
 _KUSTOMIZE_PROGRAMS = (("kustomize", "build"), ("kubectl", "kustomize"))
 _HELM_PROGRAMS = (("helm", "template"),)
+Process = subprocess.Popen[bytes]
 _FOLDERS_RENDERED = ("templates", "charts", "crds")
 
 
@@ -61,39 +70,81 @@ def _can_be_installed(text: str) -> bool:
     return "name" in chart and chart.get("type") != "library"
 
 
-def build_all(roots: Mapping[str, tuple[str, ...]], at_once: int) -> Iterator[Build]:
-    """Yield a build of each file in `roots`, which gives its sources; up to `at_once` in parallel."""
+def build_all(roots: Mapping[str, tuple[str, ...]], at_once: int, of_helm: Sequence[str] = ()) -> Iterator[Build]:
+    """
+    Yield a build of each file in `roots`, which gives its sources; up to `at_once` in parallel.
+
+    `of_helm` are further arguments for helm.
+    """
+    running = set[Process]()
     with ThreadPoolExecutor(at_once) as pool:
-        yield from pool.map(lambda file: build_one(file, roots[file]), roots)
+        try:
+            yield from pool.map(lambda file: _build(file, roots[file], of_helm, running), roots)
+        except BaseException:  # such as Ctrl-C, of which a program in another session is not told
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in [*running]:
+                _end(process)
+            raise
 
 
-def build_one(file: str, sources: Iterable[str]) -> Build:
+def _build(file: str, sources: Sequence[str], of_helm: Sequence[str], running: set[Process]) -> Build:
     """Build one; a failure, and a build that takes more than BUILD_SECONDS, has a reason."""
-    programs = _HELM_PROGRAMS if os.path.basename(file) == CHART else _KUSTOMIZE_PROGRAMS
+    unbuilt = Build(file, tuple(sources))
+    programs = _HELM_PROGRAMS if unbuilt.is_chart else _KUSTOMIZE_PROGRAMS
     program = next((program for program in programs if shutil.which(program[0])), None)
     if program is None:
-        return Build(file, tuple(sources), reason=f"{' or '.join(name for name, _ in programs)} is not on the PATH")
+        return replace(unbuilt, reason=f"{' or '.join(name for name, _ in programs)} is not on the PATH")
     folder = os.path.dirname(file) or os.curdir
     command = (*program, os.path.join(os.curdir, folder) if folder.startswith("-") else folder)
+    try:
+        text, reason = _output([*command, *(of_helm if unbuilt.is_chart else ())], running)
+    except OSError as error:
+        text, reason = "", error.strerror or str(error)
+    return replace(unbuilt, command=command, text=text, reason=reason)
+
+
+def _output(command: Sequence[str], running: set[Process]) -> tuple[str, str]:
+    """
+    Return what a command prints, or "" and why it failed.
+
+    It runs in a session of its own, so that all that it has started ends with it where it takes too long, and so that
+    nothing can ask on the terminal.
+    """
     with TemporaryFile() as output, TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            env=git_environment(),
+            start_new_session=True,
+        )
+        running.add(process)
         try:
-            status = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-                env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
-                timeout=BUILD_SECONDS,
-                check=False,
-            ).returncode
+            status = process.wait(BUILD_SECONDS)
         except subprocess.TimeoutExpired:
-            return Build(file, tuple(sources), command, reason=f"took more than {BUILD_SECONDS} seconds")
-        except OSError as error:
-            return Build(file, tuple(sources), command, reason=error.strerror or str(error))
+            _end(process)
+            return "", f"took more than {BUILD_SECONDS} seconds"
+        finally:
+            running.discard(process)
         for written in (output, errors):
             written.seek(0)
         text, said = (written.read().decode("utf-8", "replace") for written in (output, errors))
-    if status == 0 and text.strip():
-        return Build(file, tuple(sources), command, text)
-    lines = [line for line in said.splitlines() if line.strip()]
-    return Build(file, tuple(sources), command, reason=lines[-1] if lines else f"exit code {status}, no object")
+    return (text, "") if status == 0 and text.strip() else ("", _reason(said) or f"exit code {status}, no object")
+
+
+def _end(process: Process) -> None:
+    """End a process and all that it has started; first they may remove their temporary folders."""
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _reason(said: str) -> str:
+    """Return the error in what a command said, without what differs from run to run."""
+    lines = [_KLOG.sub("", line).strip() for line in said.splitlines()]
+    named = [line for line in lines if _ERROR.search(line)] or [line for line in lines if line]
+    return one_line(named[0], LINE_LIMIT) if named else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOT_AT_ALL, AUTO = BUILD_CHOICES = ("never", "auto")
+NEVER_BUILT, AUTO = BUILD_CHOICES = ("never", "auto")
 CHART, VALUES_FILE = "Chart.yaml", "values.yaml"
 
 
@@ -36,3 +36,8 @@ class Build:
         """Return a file in the folder of the kustomization or chart."""
         folder, slash, _ = self.file.rpartition("/")
         return f"{folder}{slash}{name}"
+
+    def renders(self, template: str) -> bool:
+        """Return whether helm says that it rendered a template, the file of which is a source."""
+        name = template.removeprefix(self.beside(""))
+        return any(line.startswith("# Source: ") and line.endswith(f"/{name}") for line in self.text.splitlines())

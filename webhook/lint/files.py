@@ -18,13 +18,13 @@ from typing import NamedTuple
 from webhook.documents.reading import encoding, read_documents
 from webhook.documents.scalars import DocumentError, SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.lint.builds import Build
+from webhook.lint.builds import CHART, Build
 from webhook.lint.charts import Charts, dependencies
 from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from webhook.lint.fixtures import fixture_folders
-from webhook.lint.judgement import judge, unread
-from webhook.lint.notes import NOT_BUILT, VALUES, Note
+from webhook.lint.judgement import RENDER, judge, unread
+from webhook.lint.notes import NOT_BUILT, UNRENDERED_TEMPLATE, VALUES, Note
 from webhook.lint.other_files import OtherFiles
 from webhook.lint.overlays import Overlays, folders_with_kustomizations
 from webhook.lint.results import NO_PLACES, JudgedFile, Problem
@@ -32,6 +32,7 @@ from webhook.lint.sources import OwnFindings, by_source, in_sources
 from webhook.lint.templates import should_parse
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, root_of
+from webhook.objects.kinds import FIELD
 
 
 class WorkerDied(RuntimeError):
@@ -130,7 +131,7 @@ def read_charts(files: Iterable[str], reader: FileReader) -> Mapping[str, Charts
     """Return the charts whose values stand in a file, by file: those that the Chart.yaml beside it depends on."""
     charts = dict[str, Charts]()
     for file in files:
-        chart = os.path.join(os.path.dirname(file), "Chart.yaml")
+        chart = os.path.join(os.path.dirname(file), CHART)
         if "values" in os.path.basename(file) and os.path.isfile(chart) and isinstance(text := reader.text(chart), str):
             with suppress(DocumentError):
                 charts[file] = dependencies(next(iter(read_documents(text, [])), None))
@@ -173,6 +174,7 @@ def _judge_build(build: Build, terms: LintTerms, reader: FileReader, around: Fil
     try:
         built = judge(build.file, build.text, terms.for_builds, around)
         own = _own_findings(build, terms, reader) if built.found and not build.is_chart else OwnFindings()
+        built.notes += _not_rendered(build, reader)
         return in_sources(built, build, own, reader.text_of_file)
     except Exception as error:
         return JudgedFile(build.file, problems=[defect(build.file, "judged", error)])
@@ -185,6 +187,15 @@ def _own_findings(build: Build, terms: LintTerms, reader: FileReader) -> OwnFind
     every = judge(build.file, text.replace("evenkeel:", "evenkeel;"), terms).found if "evenkeel:" in text else ()
     at = (((located.line, located.column, located.finding.rule), located) for located in every)
     return OwnFindings(kept, [located for place, located in at if place not in places])
+
+
+def _not_rendered(build: Build, reader: FileReader) -> Iterator[Note]:
+    """Yield a note on each template with constraints of which the chart makes nothing by its own values."""
+    for file in build.sources if build.is_chart else ():
+        text = "" if file == build.values else reader.text_of_file(file) or ""
+        if FIELD in text and not build.renders(file):
+            done, advice = "not rendered by the chart's own values", RENDER
+            yield Note(file, 1, 1, UNRENDERED_TEMPLATE, "template", done, advice)
 
 
 def not_built(build: Build) -> Note:
