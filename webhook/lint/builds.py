@@ -39,5 +39,5 @@ class Build:
 
     def renders(self, template: str) -> bool:
         """Return whether helm says that it rendered a template, the file of which is a source."""
-        name = template.removeprefix(self.beside(""))
-        return any(line.startswith("# Source: ") and line.endswith(f"/{name}") for line in self.text.splitlines())
+        lines = (line for line in self.text.splitlines() if line.startswith("# Source: "))
+        return any(self.beside(line.partition("/")[2].rstrip()) == template for line in lines)
