@@ -33,8 +33,8 @@ class Located(NamedTuple):
     A finding and its place: line and columns count from 1, `end_column` is the first column after it.
 
     `quoted` is the whole line.  `identity` stays the same when lines move.  `object` is None if the finding is on the
-    file.  `source` is the template that helm rendered the object from, or "" if it is not known.  `absent` is the
-    part of the finding's field that is not there; the place is then that of what lacks it.
+    file.  `source` is the template that helm rendered the object from, or the command that built it, or "" if neither
+    is known.  `absent` is the part of the finding's field that is not there; the place is then that of what lacks it.
     """
 
     file: str
