@@ -198,6 +198,7 @@ PURE_NAMES = {
         "json",
         "marshal",
         "math",
+        "operator.eq",
         "random.Random",
         "re",
     ),

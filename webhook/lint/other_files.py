@@ -16,7 +16,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from types import MappingProxyType
 
 from webhook.findings.neighbours import Neighbour
 from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, unpacked, within
@@ -24,6 +23,8 @@ from webhook.objects.references import ScaleTarget, Scaling
 from webhook.scheduler.selectors import EQUALS, IN, Match, Selector
 
 MOST_CANDIDATES = 200  # that are looked at for one selector, the nearest first
+
+NOTHING_BUILT: Mapping[str, frozenset[str]] = {}
 
 Hook = tuple[str, str, str, str]  # namespace, folder, label key and value; the last two are empty for all Pods
 
@@ -37,7 +38,7 @@ class OtherFiles:
     from a file.
     """
 
-    def __init__(self, built_by: Mapping[str, frozenset[str]] = MappingProxyType({})) -> None:
+    def __init__(self, built_by: Mapping[str, frozenset[str]] = NOTHING_BUILT) -> None:
         self._built_by = built_by
         self._batches: list[bytes] = []
         self._once, self._again = set[int](), set[int]()
