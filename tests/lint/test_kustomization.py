@@ -55,6 +55,13 @@ CASES = [
     Case("a file that is not there", "patches: [{path: nowhere.yaml}]", []),
     Case("a file that cannot be read", "patches: [{path: broken.yaml}]\nreplacements: [{path: broken.yaml}]", []),
     Case("a replacement", "replacements: [{targets: [{fieldPaths: [spec.replicas]}]}]", [BuildChange(REPLICAS)]),
+    Case("of the name", "replacements: [{targets: [{select: {kind: Job}}]}]", [BuildChange(RENAMED, "Job")]),
+    Case(
+        "of names with dots",
+        r"replacements: [{targets: [{fieldPaths: [spec.selector.matchLabels.a\.b/c, 'metadata.labels.[d.e]', "
+        r"'spec.containers.[name=a.b].image']}]}]",
+        [BuildChange(PatchedFields(labels=frozenset({"a.b/c", "d.e"}), fields=frozenset({"containers"})))],
+    ),
     Case("in a file", "replacements: [{path: replacement.yaml}]", [BuildChange(PARALLEL, "Job")]),
     Case("transformers", "transformers: [a.yaml]", [BuildChange(ALL_PATCHED)]),
     Case("what is ignored", "commonAnnotations: {evenkeel.dev/ignore: x}", [BuildChange(ALL_PATCHED)]),
@@ -127,6 +134,11 @@ CONFIGURED = [
         "a prefix of a label",
         "namePrefix: [{path: metadata/labels/app}]",
         [BuildChange(PatchedFields(labels=frozenset({"app"})))],
+    ),
+    Case(
+        "a name with a slash",
+        r"namePrefix: [{path: /metadata/labels/a\/b}]",
+        [BuildChange(PatchedFields(labels=frozenset({"a/b"})))],
     ),
     Case(
         "variables", f"varReference: [{{path: spec/{FIELD}/maxSkew}}]", [BuildChange(PatchedFields(constraints=None))]

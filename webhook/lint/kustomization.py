@@ -6,6 +6,7 @@ What a kustomization builds from, and what it changes in the objects that it bui
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -144,13 +145,18 @@ def _written_at(place: Mapping[str, object]) -> PatchedFields:
 
 
 def _parts(place: Mapping[str, object]) -> list[str]:
-    """
-    Split the path of a place at its slashes; an escaped one stands in a name.
+    return _names_in(texts_at(place, "path")[0].removeprefix("/"), "/")
 
-    upstream: kustomize kyaml/utils/pathsplitter.go:PathSplitter (v0.21.1)
+
+def _names_in(path: str, separator: str) -> list[str]:
     """
-    escaped = texts_at(place, "path")[0].removeprefix("/").replace("\\/", "\0")
-    return [part.replace("\0", "/").removesuffix("[]") for part in escaped.split("/")]
+    Split a path at a separator; an escaped one stands in a name, and so does one in brackets.
+
+    upstream: kustomize kyaml/utils/pathsplitter.go:SmarterPathSplitter (v0.21.1)
+    """
+    escaped = path.replace(f"\\{separator}", "\0")
+    names = re.findall(rf"(?:^|{re.escape(separator)})(\[[^\[\]]*\]|[^{separator}]*)", escaped)
+    return [name.replace("\0", separator).removesuffix("[]").strip("[]") for name in names]
 
 
 def _configured(path: object, read_file: ReadFile) -> Iterator[BuildChange]:
@@ -218,12 +224,8 @@ def _replaced(replacement: object, read_file: ReadFile) -> Iterator[BuildChange]
         written = [replacement]
     for target in (target for replacement in written for target in as_list(as_mapping(replacement).get("targets"))):
         kind, name = texts_at(target, "select.kind", "select.name")
-        paths = as_list(as_mapping(target).get("fieldPaths"))
-        yield BuildChange(union(_at_path(path, ".") for path in paths if isinstance(path, str)), kind, name)
-
-
-def _at_path(path: str, separator: str) -> PatchedFields:
-    return by_path(path.split(separator))
+        paths = as_list(as_mapping(target).get("fieldPaths")) or ["metadata.name"]
+        yield BuildChange(union(by_path(_names_in(path, ".")) for path in paths if isinstance(path, str)), kind, name)
 
 
 def _texts(*lists: object) -> Iterable[str]:
