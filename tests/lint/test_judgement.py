@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, honoring, namespace, owned_by, pod, policy, workload
+from tests.support.build import constraint, honoring, hpa, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
 from webhook.lint.judgement import judge
@@ -607,6 +607,17 @@ def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():
 
     assert [] == shown(text, built(PatchedFields(), "kube-system"))
     assert ["12:7-19 empty-selector"] == shown(text, built(PatchedFields(), "shop"))
+
+
+def test_what_others_know_is_in_the_namespace_that_a_kustomization_gives():
+    """Also an autoscaler; a finding names the object as it is written."""
+    scaler = json.dumps(hpa())
+    for text in (f"{WEB}{KEYS}---\n{scaler}", f"{WEB}{KEYS}---\n{scaler}".replace("shop", "")):
+        found = judged(text, built(PatchedFields(), "team-a"))
+        (stated,), (autoscaler,) = found.states
+
+        assert (True, "team-a", stated.target) == (stated.named, stated.namespace, autoscaler.target)
+        assert "team-a" not in {located.object.namespace for located in found.found}
 
 
 CLUSTER = {"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "metadata": {"name": "db"}} | {

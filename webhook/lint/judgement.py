@@ -282,9 +282,9 @@ class _File:
         without = with_value(obj, tuple(above), {name: value for name, value in members.items() if name != key})
         return _what_rules_read(obj, self.terms) != _what_rules_read(as_mapping(without), self.terms)
 
-    def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
+    def _object(self, written: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
         """Yield the findings on one object; add its notes, problems and suppressed findings to the result."""
-        terms = self.terms
+        terms, obj = self.terms, self._in_namespace(written)
         kinds = find_kinds(obj, terms.policy.kinds)
         if not kinds:
             if chunk.may_have_constraints and mentions_constraints(obj):
@@ -297,8 +297,7 @@ class _File:
         workloads = request.workloads
         if not workloads:
             self._note_other_places(obj, chunk, kinds[0], ())
-        namespace = self._kustomized.namespace or request.namespace
-        if not self._is_judged(chunk, workloads, namespace in terms.never_sent):
+        if not self._is_judged(chunk, workloads, request.namespace in terms.never_sent):
             return
         unsettled = self._unsettled(chunk, request)
         if unsettled.labels_unknown:
@@ -314,9 +313,14 @@ class _File:
             self._note(chunk, LABELS_UNKNOWN, what, "judged under each override that may apply", HOW_TO_KNOW)
         if not unsettled.patch:
             self._state(request, unsettled, decision)
-        yield from self._findings(obj, chunk, workloads, decision, unsettled)
+        yield from self._findings(written, chunk, workloads, decision, unsettled)
         if unsettled.nothing:
-            yield from self._suppressed(request)
+            yield from self._suppressed(written, request.workloads)
+
+    def _in_namespace(self, obj: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the object in the namespace that kustomizations give it."""
+        namespace = self._kustomized.namespace
+        return as_mapping(with_value(obj, ("metadata", "namespace"), namespace)) if namespace else obj
 
     def _unsettled(self, chunk: Chunk, request: AdmissionRequest) -> OpenFields:
         """Return what kustomize and templates may change; noted where there are constraints."""
@@ -381,10 +385,10 @@ class _File:
             if (held := unsettled.holding(finding, obj)) is not None:
                 yield _Unlocated(held, named, _identity(named, workloads, held), 0, ())
 
-    def _suppressed(self, request: AdmissionRequest) -> Iterator[_Unlocated]:
+    def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unlocated]:
         """Count the findings that annotations suppress; yield a finding for each unused suppression."""
-        terms, named = self.terms, ObjectRef.of(request.obj)
-        suppressed = suppressed_by_annotations(request.obj, request.workloads, terms)
+        terms, named = self.terms, ObjectRef.of(obj)
+        suppressed = suppressed_by_annotations(obj, workloads, terms)
         self.result.suppressed += suppressed.count
         for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
             finding = unused._replace(severity=terms.unused)
