@@ -311,7 +311,6 @@ def test_objects_are_in_the_namespace_that_a_kustomization_gives_them(run):
     assert [] == run("-o json .", files).found
 
     files = {f"{name}/web.yaml": workload("StatefulSet", honoring(labelSelector={}), name=name) for name in "ab"}
-
     labels = "--namespace-labels team-a:team=a --namespace-labels team-b:team=b"
 
     assert ["b/web.yaml:27 empty-selector"] == run(f"-o json --policy policy.yaml {labels} .", files).found

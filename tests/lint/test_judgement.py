@@ -10,7 +10,7 @@ import pytest
 from tests.support.build import constraint, honoring, hpa, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
-from webhook.lint.judgement import judge
+from webhook.lint.judgement import RENDER, judge
 from webhook.lint.kustomization import BuildChange, Kustomized
 from webhook.lint.notes import (
     BUILT,
@@ -499,6 +499,27 @@ def test_values_are_left_open_where_a_kustomization_changes_their_object():
 
     assert ([10], []) == tuple([one.line for one in judged(text, each).found] for each in by)
     assert ["Application"] == [one.object.kind for one in judged(text).found]
+
+
+HELM_CHARTS = "helmCharts:\n- name: redis\n  repo: oci://x\n  valuesInline:\n" + indented(KEPT, 4)
+ZONE = PatchedFields(constraints=frozenset({("zone", "DoNotSchedule")}))
+
+
+@pytest.mark.parametrize("head", ["", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"])
+@pytest.mark.parametrize(
+    ("kustomized", "finds"),
+    [
+        (Kustomized(), ["empty-selector"]),
+        (Kustomized((BuildChange(ZONE, "Deployment", "x"),)), []),
+        (Kustomized(of_charts=(BuildChange(ZONE, "Deployment", "x"),)), []),
+        (Kustomized(of_charts=(BuildChange(PatchedFields(labels=frozenset({"a"}))),)), ["empty-selector"]),
+    ],
+)
+def test_any_change_may_concern_what_the_charts_of_a_kustomization_make(head, kustomized, finds):
+    found = judged(head + HELM_CHARTS, terms(kustomized={"kustomization.yaml": kustomized}), "kustomization.yaml")
+
+    assert finds == [located.finding.rule for located in found.found]
+    assert [RENDER] == [note.advice for note in found.notes]
 
 
 def test_a_comment_within_a_text_suppresses_there():

@@ -18,7 +18,7 @@ from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.charts import NO_CHARTS, Charts, charts_in
+from webhook.lint.charts import HELM_CHARTS, NO_CHARTS, Charts, charts_in
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
@@ -36,7 +36,7 @@ from webhook.lint.notes import (
     Note,
 )
 from webhook.lint.open_fields import OpenFields
-from webhook.lint.patched_fields import NO_PATCH, concerns_constraints
+from webhook.lint.patched_fields import NO_PATCH, PatchedFields, concerns_constraints
 from webhook.lint.places import in_lines, placed
 from webhook.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
 from webhook.lint.suppressions import Comment, by_line, comments_in, suppressed_by_annotations, unused_in_comment
@@ -44,6 +44,7 @@ from webhook.lint.templates import (
     advice_for_kind,
     advice_for_template,
     carries_texts,
+    has_values,
     is_patch,
     is_unrendered,
     looks_like_a_manifest,
@@ -220,17 +221,24 @@ class _File:
     def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
         """Yield the findings on constraints outside a Pod template that hold whatever these are merged into."""
         if any(fragment.values and fragment.constraints for fragment in fragments):
-            advice = advice_for_kind(named.kind) if named is not None else RENDER
+            advice = advice_for_kind(named.kind) if named is not None and has_values(named.kind) else RENDER
             self._note(chunk, VALUES, "values", "judged in part", advice)
         elif fragments and not fragments[0].values:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
         self._count(len(fragments), without_labels=len(fragments))
         for fragment in fragments:
-            # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
-            of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
-            unsettled = OpenFields(patch=True, touched=self._kustomized.touched(*of), template=chunk.has_placeholders)
+            touched = self._touched(fragment, named)
+            unsettled = OpenFields(patch=True, touched=touched, template=chunk.has_placeholders)
             for finding, moved in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(moved, named, _identity(named, [fragment.workload], finding), 0, ())
+
+    def _touched(self, fragment: Fragment, named: ObjectRef | None) -> PatchedFields:
+        """Return what kustomizations change in the object that has a fragment, or in any that may come of it."""
+        if fragment.values and named is not None and has_values(named.kind):
+            return self._kustomized.touched(named.kind, named.name)
+        # Nobody knows here which objects a patch is merged into, nor which ones the charts of a kustomization make.
+        in_charts = fragment.path[:1] == (HELM_CHARTS,)
+        return self._kustomized.touched_of_charts if in_charts else self._kustomized.touched("", "")
 
     def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
         self.result.places = self.result.places.and_also(JudgedPlaces(total, in_full, without_labels))

@@ -41,14 +41,24 @@ class BuildChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kustomized:
-    """What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not."""
+    """
+    What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not.
+
+    `of_charts` is what a kustomization itself changes in what its charts make.
+    """
 
     changes: tuple[BuildChange, ...] = ()
     namespace: str = ""
+    of_charts: tuple[BuildChange, ...] = ()
 
     def touched(self, kind: str, name: str) -> PatchedFields:
         """Return the fields that any of the changes changes in an object; in any object for the kind ""."""
         return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
+
+    @property
+    def touched_of_charts(self) -> PatchedFields:
+        """The fields that any of the changes changes in what the charts of a kustomization make."""
+        return union(change.touched for change in (*self.changes, *self.of_charts))
 
 
 NOT_KUSTOMIZED = Kustomized()
