@@ -20,6 +20,8 @@ from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.operators import labelled_by_name
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+MOST_REPEATED = 2  # times that `.*` stands in an expression for kinds, and it has one group: more may take long
+_SIMPLE = re.compile(r"[A-Za-z0-9|]*(?:\([A-Za-z0-9|]*\)[A-Za-z0-9|]*)?")  # without `.*`
 _MAGIC = frozenset(".*+?[](){}|^$\\")
 _LABEL_PLACES = ("labels", "matchLabels", "selector")
 _ON_LABELS = ("commonLabels", "templateLabels")  # say in `configurations` where labels are written
@@ -29,14 +31,24 @@ ReadFile = Callable[[str], str | None]
 
 
 class BuildChange(NamedTuple):
-    """What is changed in the objects of a kind and a name; "" is any, and a name may have got a prefix or a suffix."""
+    """
+    What is changed in the objects of a kind and a name; "" is any.
+
+    `kind` is a regular expression for all of a kind.  A name may have got a prefix or a suffix.
+    """
 
     touched: PatchedFields
     kind: str = ""
     name: str = ""
 
     def concerns(self, kind: str, name: str) -> bool:
-        return self.kind in ("", kind) and name in (self.name or name)
+        return (not self.kind or _may_match(self.kind, kind)) and name in (self.name or name)
+
+
+def _may_match(expression: str, kind: str) -> bool:
+    """Return whether an expression matches a kind; each does that is no simple one, which never takes long."""
+    simple = _SIMPLE.fullmatch(expression.replace(".*", "", MOST_REPEATED)) is not None
+    return not simple or re.fullmatch(expression, kind) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +229,17 @@ def _changes_by(patch: _Patch, read_file: ReadFile) -> Iterator[BuildChange]:
             touched = ALL_PATCHED if patch.any_kind else by_patch(obj)
             if patch.target is None:
                 yield BuildChange(touched, *texts_at(obj, "kind", "metadata.name"))
-            else:  # kind and name are regular expressions
-                yield BuildChange(touched, *("" if _MAGIC & set(each) else each for each in (kind, name)))
+            else:
+                yield _selected(touched, kind, name)
+
+
+def _selected(touched: PatchedFields, kind: str, name: str) -> BuildChange:
+    """
+    Return what is changed in what a target selects by regular expressions; by one for names, any name.
+
+    upstream: kustomize api/types/selector.go:SelectorRegex (v0.21.1)
+    """
+    return BuildChange(touched, kind, "" if _MAGIC & set(name) else name)
 
 
 def _replaced(replacement: object, read_file: ReadFile) -> Iterator[BuildChange]:
@@ -235,7 +256,7 @@ def _replaced(replacement: object, read_file: ReadFile) -> Iterator[BuildChange]
     for target in (target for replacement in written for target in as_list(as_mapping(replacement).get("targets"))):
         kind, name = texts_at(target, "select.kind", "select.name")
         paths = as_list(as_mapping(target).get("fieldPaths")) or ["metadata.name"]
-        yield BuildChange(union(by_path(_names_in(path, ".")) for path in paths if isinstance(path, str)), kind, name)
+        yield _selected(union(by_path(_names_in(path, ".")) for path in paths if isinstance(path, str)), kind, name)
 
 
 def _texts(*lists: object) -> Iterable[str]:
