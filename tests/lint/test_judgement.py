@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.support.build import constraint, honoring, hpa, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
+from webhook.lint.builds import Build
 from webhook.lint.judgement import RENDER, judge
 from webhook.lint.kustomization import BuildChange, Kustomized
 from webhook.lint.notes import (
@@ -581,6 +583,17 @@ def test_what_a_kustomization_changes_is_left_open(text, touched, finds):
 
     assert finds == shown(text, built(touched))
     assert [BUILT] * silenced == [note.why for note in found.notes]
+
+
+@pytest.mark.parametrize("builds", [{}, {"b/kustomization.yaml": Build("b/kustomization.yaml", ())}])
+def test_a_build_is_advised_unless_builds_were_asked_for(builds):
+    by = replace(built(PatchedFields(labels=None)), builds=builds)
+    notes = [*judged(MISSES, by).notes, *judged(OPERATIONS, by).notes]
+
+    assert [BUILT, PATCH] == [note.why for note in notes]
+    assert {"its kustomization was not built" if builds else "lint what is built: --build auto"} == {
+        note.advice for note in notes
+    }
 
 
 def test_a_rolling_update_whose_replicas_are_changed_is_left_open():

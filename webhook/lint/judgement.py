@@ -59,7 +59,7 @@ from webhook.objects.workload import Workload, scaling_of
 from webhook.scheduler.incoming import PLACING
 
 NEVER_SENT = "none is sent to the webhook; --include-system judges them"
-BUILD = "--build auto judges what is built"
+BUILD, NO_BUILD = "lint what is built: --build auto", "its kustomization was not built"
 RENDER = "lint what is rendered: helm template CHART | evenkeel lint -"
 
 
@@ -121,6 +121,10 @@ class _File:
     @property
     def _is_named(self) -> bool:
         return self.result.file in self.terms.named
+
+    @property
+    def _advice_on_builds(self) -> str:
+        return NO_BUILD if self.terms.builds else BUILD
 
     @cached_property
     def _is_manifest(self) -> bool:
@@ -224,7 +228,7 @@ class _File:
             advice = advice_for_kind(named.kind) if named is not None and has_values(named.kind) else RENDER
             self._note(chunk, VALUES, "values", "judged in part", advice)
         elif fragments and not fragments[0].values:
-            self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+            self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
         self._count(len(fragments), without_labels=len(fragments))
         for fragment in fragments:
             touched = self._touched(fragment, named)
@@ -339,9 +343,11 @@ class _File:
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
             if named or (patch and touched == NO_PATCH):
-                self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+                self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
             elif any(concerns_constraints(touched, workload.raw_constraints) for workload in workloads):
-                self._note(chunk, BUILT, "object that a kustomization changes", "judged in part", BUILD)
+                self._note(
+                    chunk, BUILT, "object that a kustomization changes", "judged in part", self._advice_on_builds
+                )
             elif template:
                 self._note(chunk, UNRENDERED_TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
         return OpenFields(patch, touched, template)
