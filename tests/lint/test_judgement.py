@@ -457,6 +457,22 @@ def test_what_is_merged_is_not_repaired():
     assert [None] == [one.finding.edit for one in judged(text, file="kustomization.yaml").found]
 
 
+@pytest.mark.parametrize(
+    ("patched", "finds"),
+    [
+        ("{topologySpreadConstraint: [{maxSkew: 1}]}", ["4:26-66 unknown-field"]),
+        ("{topologySpreadConstraint: []}", []),
+        ("{topologySpreadConstraints: [{maxSkew: 1}]}", []),
+        ("{tolerations: [{key: a}]}", []),
+    ],
+)
+def test_a_misspelt_list_in_a_patch_is_found_and_not_repaired(patched, finds):
+    patch = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{template: {{spec: {patched}}}}}\n"
+
+    assert finds == shown(patch) == shown(patch, terms(patches=frozenset({"a.yaml"})))
+    assert all(located.finding.edit is None for located in judged(patch).found)
+
+
 KEPT = """\
 master:
   topologySpreadConstraints:

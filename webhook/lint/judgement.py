@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
@@ -314,7 +315,7 @@ class _File:
         unsettled = self._unsettled(chunk, request)
         if unsettled.labels_unknown:
             terms = terms.for_patches
-            request = _request(obj, terms)
+            request = _misplacing(_request(obj, terms), workloads)
         for workload in filter(lambda workload: workload.has_constraints, workloads):
             unlabelled = unsettled.labels_unknown or not workload.labels_known
             self._count(1, not unlabelled and not unsettled.concerns(workload), unlabelled)
@@ -480,6 +481,13 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
     scaling = scaling_of(request.workloads, terms.scalings)
     return request if scaling is None else request._replace(workloads=(request.workloads[0].scaled(scaling),))
+
+
+def _misplacing(request: AdmissionRequest, workloads: Sequence[Workload]) -> AdmissionRequest:
+    """Return a request by the terms for patches, with what is misplaced in the Pod templates, which it knows not."""
+    misplaced = {workload.path: workload.misplaced for workload in workloads}
+    misplacing = (replace(workload, misplaced=misplaced.get(workload.path, ())) for workload in request.workloads)
+    return request._replace(workloads=tuple(misplacing))
 
 
 def _decision(request: AdmissionRequest, unsettled: OpenFields, terms: LintTerms) -> Decision:

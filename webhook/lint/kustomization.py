@@ -20,7 +20,7 @@ from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.operators import labelled_by_name
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-MOST_REPEATED = 2  # times that `.*` stands in an expression for kinds, and it has one group: more may take long
+MOST_WILDCARDS = 2  # times that `.*` stands in an expression for kinds, and it has one group: more may take long
 _SIMPLE = re.compile(r"[A-Za-z0-9|]*(?:\([A-Za-z0-9|]*\)[A-Za-z0-9|]*)?")  # without `.*`
 _MAGIC = frozenset(".*+?[](){}|^$\\")
 _LABEL_PLACES = ("labels", "matchLabels", "selector")
@@ -47,7 +47,7 @@ class BuildChange(NamedTuple):
 
 def _may_match(expression: str, kind: str) -> bool:
     """Return whether an expression matches a kind; each does that is no simple one, which never takes long."""
-    simple = _SIMPLE.fullmatch(expression.replace(".*", "", MOST_REPEATED)) is not None
+    simple = _SIMPLE.fullmatch(expression.replace(".*", "", MOST_WILDCARDS)) is not None
     return not simple or re.fullmatch(expression, kind) is not None
 
 
