@@ -300,6 +300,22 @@ def test_a_file_that_is_named_is_judged_with_every_kustomization_of_its_reposito
     assert 1 == run("other/base/web.yaml", {"other/base/web.yaml": misses}).code
 
 
+def test_objects_are_in_the_namespace_that_a_kustomization_gives_them(run):
+    """For each other, and for overrides of the policy."""
+    files = {f"{name}/kustomization.yaml": f"resources: [web.yaml]\nnamespace: team-{name}" for name in "ab"}
+    files["all/kustomization.yaml"] = "resources: [../a, ../b]"
+    files |= {f"{name}/web.yaml": workload("StatefulSet", honoring(), name=name) for name in "ab"}
+    overrides = "overrides: [{name: a, namespaceSelector: {matchLabels: {team: a}}, rules: {empty-selector: ignore}}]"
+    files["policy.yaml"] = POLICY.replace("rules: {%s}", overrides)
+
+    assert [] == run("-o json .", files).found
+
+    files = {f"{name}/web.yaml": workload("StatefulSet", honoring(labelSelector={}), name=name) for name in "ab"}
+    labels = "--namespace-labels team-a:team=a --namespace-labels team-b:team=b"
+
+    assert ["b/web.yaml:27 empty-selector"] == run(f"-o json --policy policy.yaml {labels} .", files).found
+
+
 @pytest.fixture
 def kustomize(tmp_path, monkeypatch):
     """Put a script on the PATH that prints what the file `built` in a folder has, as if it had built that."""

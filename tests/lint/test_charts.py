@@ -43,7 +43,6 @@ CHANGED = f"master.{FIELD}[0].maxSkew"
         ),
         ({"helmCharts": [{"name": "redis", "repo": "oci://x"}]}, {("helmCharts", 0, "valuesInline"): "redis"}),
         ({"helmCharts": [{"name": "redis"}, 1]}, {}),
-        ({"helmCharts": [{"name": "redis", "repo": "oci://x"}], "patchesStrategicMerge": ["a.yaml"]}, {}),
         ({"kind": "Deployment", "spec": {"chart": "redis"}}, {}),
         ({"kind": "Application", "spec": 1}, {}),
         ([1], {}),

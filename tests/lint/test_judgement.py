@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import constraint, honoring, namespace, owned_by, pod, policy, workload
+from tests.support.build import constraint, honoring, hpa, namespace, owned_by, pod, policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
-from webhook.lint.judgement import judge
+from webhook.lint.builds import Build
+from webhook.lint.judgement import RENDER, judge
 from webhook.lint.kustomization import BuildChange, Kustomized
 from webhook.lint.notes import (
     BUILT,
@@ -455,6 +457,22 @@ def test_what_is_merged_is_not_repaired():
     assert [None] == [one.finding.edit for one in judged(text, file="kustomization.yaml").found]
 
 
+@pytest.mark.parametrize(
+    ("patched", "finds"),
+    [
+        ("{topologySpreadConstraint: [{maxSkew: 1}]}", ["4:26-66 unknown-field"]),
+        ("{topologySpreadConstraint: []}", []),
+        ("{topologySpreadConstraints: [{maxSkew: 1}]}", []),
+        ("{tolerations: [{key: a}]}", []),
+    ],
+)
+def test_a_misspelt_list_in_a_patch_is_found_and_not_repaired(patched, finds):
+    patch = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{template: {{spec: {patched}}}}}\n"
+
+    assert finds == shown(patch) == shown(patch, terms(patches=frozenset({"a.yaml"})))
+    assert all(located.finding.edit is None for located in judged(patch).found)
+
+
 KEPT = """\
 master:
   topologySpreadConstraints:
@@ -499,6 +517,27 @@ def test_values_are_left_open_where_a_kustomization_changes_their_object():
 
     assert ([10], []) == tuple([one.line for one in judged(text, each).found] for each in by)
     assert ["Application"] == [one.object.kind for one in judged(text).found]
+
+
+HELM_CHARTS = "helmCharts:\n- name: redis\n  repo: oci://x\n  valuesInline:\n" + indented(KEPT, 4)
+ZONE = PatchedFields(constraints=frozenset({("zone", "DoNotSchedule")}))
+
+
+@pytest.mark.parametrize("head", ["", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"])
+@pytest.mark.parametrize(
+    ("kustomized", "finds"),
+    [
+        (Kustomized(), ["empty-selector"]),
+        (Kustomized((BuildChange(ZONE, "Deployment", "x"),)), []),
+        (Kustomized(of_charts=(BuildChange(ZONE, "Deployment", "x"),)), []),
+        (Kustomized(of_charts=(BuildChange(PatchedFields(labels=frozenset({"a"}))),)), ["empty-selector"]),
+    ],
+)
+def test_any_change_may_concern_what_the_charts_of_a_kustomization_make(head, kustomized, finds):
+    found = judged(head + HELM_CHARTS, terms(kustomized={"kustomization.yaml": kustomized}), "kustomization.yaml")
+
+    assert finds == [located.finding.rule for located in found.found]
+    assert [RENDER] == [note.advice for note in found.notes]
 
 
 def test_a_comment_within_a_text_suppresses_there():
@@ -562,6 +601,17 @@ def test_what_a_kustomization_changes_is_left_open(text, touched, finds):
     assert [BUILT] * silenced == [note.why for note in found.notes]
 
 
+@pytest.mark.parametrize("builds", [{}, {"b/kustomization.yaml": Build("b/kustomization.yaml", ())}])
+def test_a_build_is_advised_unless_builds_were_asked_for(builds):
+    by = replace(built(PatchedFields(labels=None)), builds=builds)
+    notes = [*judged(MISSES, by).notes, *judged(OPERATIONS, by).notes]
+
+    assert [BUILT, PATCH] == [note.why for note in notes]
+    assert {"its kustomization was not built" if builds else "lint what is built: --build auto"} == {
+        note.advice for note in notes
+    }
+
+
 def test_a_rolling_update_whose_replicas_are_changed_is_left_open():
     text = f"{WEB}{KEYS}{APP}".replace("Recreate}", "RollingUpdate}\n  replicas: 3")
 
@@ -607,6 +657,17 @@ def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():
 
     assert [] == shown(text, built(PatchedFields(), "kube-system"))
     assert ["12:7-19 empty-selector"] == shown(text, built(PatchedFields(), "shop"))
+
+
+def test_what_others_know_is_in_the_namespace_that_a_kustomization_gives():
+    """Also an autoscaler; a finding names the object as it is written."""
+    scaler = json.dumps(hpa())
+    for text in (f"{WEB}{KEYS}---\n{scaler}", f"{WEB}{KEYS}---\n{scaler}".replace("shop", "")):
+        found = judged(text, built(PatchedFields(), "team-a"))
+        (stated,), (autoscaler,) = found.states
+
+        assert (True, "team-a", stated.target) == (stated.named, stated.namespace, autoscaler.target)
+        assert "team-a" not in {located.object.namespace for located in found.found}
 
 
 CLUSTER = {"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "metadata": {"name": "db"}} | {

@@ -45,7 +45,9 @@ CASES = [
     Case("operations", "patchesJson6902: [{path: label.json, target: {kind: Job}}]", [BuildChange(LABEL, "Job")]),
     Case("a target", "patches: [{path: scale.yaml, target: {name: x}}]", [BuildChange(REPLICAS, "", "x")]),
     Case(
-        "a target of many", "patches: [{path: scale.yaml, target: {kind: 'A|B', name: x.*}}]", [BuildChange(REPLICAS)]
+        "a target of many",
+        "patches: [{path: scale.yaml, target: {kind: 'A|B', name: x.*}}]",
+        [BuildChange(REPLICAS, "A|B")],
     ),
     Case(
         "another kind",
@@ -55,6 +57,13 @@ CASES = [
     Case("a file that is not there", "patches: [{path: nowhere.yaml}]", []),
     Case("a file that cannot be read", "patches: [{path: broken.yaml}]\nreplacements: [{path: broken.yaml}]", []),
     Case("a replacement", "replacements: [{targets: [{fieldPaths: [spec.replicas]}]}]", [BuildChange(REPLICAS)]),
+    Case("of the name", "replacements: [{targets: [{select: {kind: Job}}]}]", [BuildChange(RENAMED, "Job")]),
+    Case(
+        "of names with dots",
+        r"replacements: [{targets: [{fieldPaths: [spec.selector.matchLabels.a\.b/c, 'metadata.labels.[d.e]', "
+        r"'spec.containers.[name=a.b].image']}]}]",
+        [BuildChange(PatchedFields(labels=frozenset({"a.b/c", "d.e"}), fields=frozenset({"containers"})))],
+    ),
     Case("in a file", "replacements: [{path: replacement.yaml}]", [BuildChange(PARALLEL, "Job")]),
     Case("transformers", "transformers: [a.yaml]", [BuildChange(ALL_PATCHED)]),
     Case("what is ignored", "commonAnnotations: {evenkeel.dev/ignore: x}", [BuildChange(ALL_PATCHED)]),
@@ -129,6 +138,11 @@ CONFIGURED = [
         [BuildChange(PatchedFields(labels=frozenset({"app"})))],
     ),
     Case(
+        "a name with a slash",
+        r"namePrefix: [{path: /metadata/labels/a\/b}]",
+        [BuildChange(PatchedFields(labels=frozenset({"a/b"})))],
+    ),
+    Case(
         "variables", f"varReference: [{{path: spec/{FIELD}/maxSkew}}]", [BuildChange(PatchedFields(constraints=None))]
     ),
     Case(
@@ -168,6 +182,40 @@ def test_changes_concern_objects_by_kind_and_name():
     assert NO_PATCH == built.touched("StatefulSet", "web") == built.touched("Deployment", "worker")
     assert REPLICAS == built.touched("StatefulSet", "db")
     assert LABEL | REPLICAS == built.touched("", "")
+
+
+@pytest.mark.parametrize(
+    ("expression", "kinds"),
+    [
+        ("Deployment", {"Deployment"}),
+        ("Deploy", set()),
+        ("Cluster(Role|RoleBinding)", set()),
+        ("(Deployment|StatefulSet)", {"Deployment", "StatefulSet"}),
+        ("DaemonSet|Stateful(Set|)", {"DaemonSet", "StatefulSet"}),
+        (".*Set", {"DaemonSet", "StatefulSet"}),
+        (".*ploy.*", {"Deployment"}),
+        ("[D].*", {"Deployment", "StatefulSet", "DaemonSet"}),
+        ("^Service$", {"Deployment", "StatefulSet", "DaemonSet"}),
+        ("Role)(", {"Deployment", "StatefulSet", "DaemonSet"}),
+        ("(|)" * 40, {"Deployment", "StatefulSet", "DaemonSet"}),
+        (".*" * 40 + "x", {"Deployment", "StatefulSet", "DaemonSet"}),
+    ],
+)
+@pytest.mark.parametrize(
+    "changing",
+    [
+        "patches: [{{patch: 'spec: {{replicas: 1}}', target: {{kind: '{}'}}}}]",
+        "replacements: [{{targets: [{{select: {{kind: '{}', name: w.b}}, fieldPaths: [spec.replicas]}}]}}]",
+    ],
+    ids=["patches", "replacements"],
+)
+def test_targets_match_kinds_by_expressions_that_take_no_long_time(changing, expression, kinds):
+    """Any other may match each."""
+    built = Kustomized(read_kustomization(changing.format(expression), FILES.get).changes)
+
+    assert kinds == {
+        kind for kind in ("Deployment", "StatefulSet", "DaemonSet") if built.touched(kind, "web") == REPLICAS
+    }
 
 
 NAMES = {

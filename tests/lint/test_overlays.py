@@ -11,6 +11,7 @@ from webhook.lint.overlays import Overlays, folders_with_kustomizations
 from webhook.lint.patched_fields import PatchedFields
 
 BASE = "resources: [web.yaml]"
+REPLICAS = PatchedFields(fields=frozenset({"replicas"}))
 
 
 def labels(*keys):
@@ -112,6 +113,25 @@ def test_a_patch_is_changed_by_what_comes_after_its_own_kustomization(around):
 
     assert ["base/a.yaml"] == patches
     assert labels("a", "b") == touched(built, "base/a.yaml") == touched(built, "base/kustomization.yaml")
+
+
+def test_a_patch_is_in_the_namespace_that_its_own_kustomization_gives(around):
+    files = {"kustomization.yaml": f"{BASE}\npatches: [{{path: a.yaml}}]\nnamespace: shop", "a.yaml": ""}
+    _, built = around(files)
+
+    assert "shop" == built["a.yaml"].namespace == built["kustomization.yaml"].namespace
+
+
+def test_what_charts_make_is_changed_by_all_of_their_kustomization(around):
+    files = {
+        "base/kustomization.yaml": "helmCharts: [{name: a}]\nreplicas: [{name: a}]\ncomponents: [../part]",
+        "part/kustomization.yaml": "kind: Component\ncommonLabels: {a: x}",
+        "prod/kustomization.yaml": "resources: [../base]\ncommonLabels: {b: x}",
+    }
+    _, built = around(files)
+
+    assert labels("a", "b") == touched(built, "base/kustomization.yaml")
+    assert labels("a", "b") | REPLICAS == built["base/kustomization.yaml"].touched_of_charts
 
 
 def test_kustomizations_that_share_many_others_take_no_long_time(around):

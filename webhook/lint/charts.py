@@ -17,6 +17,7 @@ from webhook.objects.operators import places
 
 Charts = Mapping[FieldPath, str]  # the name of the chart, by the path of its values in a document
 NO_CHARTS: Charts = {}
+HELM_CHARTS = "helmCharts"  # of a kustomization
 
 # The repository, its commit, and the folder where it was read; then the name of the chart, and the paths in its values
 # that it passes on as they are written: to a Pod, or to the kind of an operator that `=` names.  Charts of one name in
@@ -82,8 +83,7 @@ def _installs(document: Mapping[str, object]) -> Iterator[tuple[FieldPath, _Inst
         yield (*spec, "source"), _ARGO
         sources: FieldPath = (*spec, "sources")
         yield from (((*sources, i), _ARGO) for i, _ in enumerate(as_list(value_at(document, sources))))
-    if not any("patch" in field.lower() for field in document):  # which may change what the charts make
-        yield from ((("helmCharts", i), _KUSTOMIZE) for i, _ in enumerate(as_list(document.get("helmCharts"))))
+    yield from (((HELM_CHARTS, i), _KUSTOMIZE) for i, _ in enumerate(as_list(document.get(HELM_CHARTS))))
 
 
 def _chart_at(installed: object, install: _Install) -> str:

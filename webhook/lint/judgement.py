@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
@@ -18,7 +19,7 @@ from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.charts import NO_CHARTS, Charts, charts_in
+from webhook.lint.charts import HELM_CHARTS, NO_CHARTS, Charts, charts_in
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
@@ -36,7 +37,7 @@ from webhook.lint.notes import (
     Note,
 )
 from webhook.lint.open_fields import OpenFields
-from webhook.lint.patched_fields import NO_PATCH, concerns_constraints
+from webhook.lint.patched_fields import NO_PATCH, PatchedFields, concerns_constraints
 from webhook.lint.places import in_lines, placed
 from webhook.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
 from webhook.lint.suppressions import Comment, by_line, comments_in, suppressed_by_annotations, unused_in_comment
@@ -44,6 +45,7 @@ from webhook.lint.templates import (
     advice_for_kind,
     advice_for_template,
     carries_texts,
+    has_values,
     is_patch,
     is_unrendered,
     looks_like_a_manifest,
@@ -58,7 +60,7 @@ from webhook.objects.workload import Workload, scaling_of
 from webhook.scheduler.incoming import PLACING
 
 NEVER_SENT = "none is sent to the webhook; --include-system judges them"
-BUILD = "--build auto judges what is built"
+BUILD, NO_BUILD = "lint what is built: --build auto", "its kustomization was not built"
 RENDER = "lint what is rendered: helm template CHART | evenkeel lint -"
 
 
@@ -120,6 +122,10 @@ class _File:
     @property
     def _is_named(self) -> bool:
         return self.result.file in self.terms.named
+
+    @property
+    def _advice_on_builds(self) -> str:
+        return NO_BUILD if self.terms.builds else BUILD
 
     @cached_property
     def _is_manifest(self) -> bool:
@@ -220,17 +226,24 @@ class _File:
     def _fragments(self, fragments: Sequence[Fragment], chunk: Chunk, named: ObjectRef | None) -> Iterator[_Unlocated]:
         """Yield the findings on constraints outside a Pod template that hold whatever these are merged into."""
         if any(fragment.values and fragment.constraints for fragment in fragments):
-            advice = advice_for_kind(named.kind) if named is not None else RENDER
+            advice = advice_for_kind(named.kind) if named is not None and has_values(named.kind) else RENDER
             self._note(chunk, VALUES, "values", "judged in part", advice)
         elif fragments and not fragments[0].values:
-            self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+            self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
         self._count(len(fragments), without_labels=len(fragments))
         for fragment in fragments:
-            # What has values is changed itself; of a patch nobody knows here which objects it is merged into.
-            of = (named.kind, named.name) if named is not None and fragment.values else ("", "")
-            unsettled = OpenFields(patch=True, touched=self._kustomized.touched(*of), template=chunk.has_placeholders)
+            touched = self._touched(fragment, named)
+            unsettled = OpenFields(patch=True, touched=touched, template=chunk.has_placeholders)
             for finding, moved in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(moved, named, _identity(named, [fragment.workload], finding), 0, ())
+
+    def _touched(self, fragment: Fragment, named: ObjectRef | None) -> PatchedFields:
+        """Return what kustomizations change in the object that has a fragment, or in any that may come of it."""
+        if fragment.values and named is not None and has_values(named.kind):
+            return self._kustomized.touched(named.kind, named.name)
+        # Nobody knows here which objects a patch is merged into, nor which ones the charts of a kustomization make.
+        in_charts = fragment.path[:1] == (HELM_CHARTS,)
+        return self._kustomized.touched_of_charts if in_charts else self._kustomized.touched("", "")
 
     def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
         self.result.places = self.result.places.and_also(JudgedPlaces(total, in_full, without_labels))
@@ -282,9 +295,9 @@ class _File:
         without = with_value(obj, tuple(above), {name: value for name, value in members.items() if name != key})
         return _what_rules_read(obj, self.terms) != _what_rules_read(as_mapping(without), self.terms)
 
-    def _object(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
+    def _object(self, written: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
         """Yield the findings on one object; add its notes, problems and suppressed findings to the result."""
-        terms = self.terms
+        terms, obj = self.terms, self._in_namespace(written)
         kinds = find_kinds(obj, terms.policy.kinds)
         if not kinds:
             if chunk.may_have_constraints and mentions_constraints(obj):
@@ -297,13 +310,12 @@ class _File:
         workloads = request.workloads
         if not workloads:
             self._note_other_places(obj, chunk, kinds[0], ())
-        namespace = self._kustomized.namespace or request.namespace
-        if not self._is_judged(chunk, workloads, namespace in terms.never_sent):
+        if not self._is_judged(chunk, workloads, request.namespace in terms.never_sent):
             return
         unsettled = self._unsettled(chunk, request)
         if unsettled.labels_unknown:
             terms = terms.for_patches
-            request = _request(obj, terms)
+            request = _misplacing(_request(obj, terms), workloads)
         for workload in filter(lambda workload: workload.has_constraints, workloads):
             unlabelled = unsettled.labels_unknown or not workload.labels_known
             self._count(1, not unlabelled and not unsettled.concerns(workload), unlabelled)
@@ -314,9 +326,14 @@ class _File:
             self._note(chunk, LABELS_UNKNOWN, what, "judged under each override that may apply", HOW_TO_KNOW)
         if not unsettled.patch:
             self._state(request, unsettled, decision)
-        yield from self._findings(obj, chunk, workloads, decision, unsettled)
+        yield from self._findings(written, chunk, workloads, decision, unsettled)
         if unsettled.nothing:
-            yield from self._suppressed(request)
+            yield from self._suppressed(written, request.workloads)
+
+    def _in_namespace(self, obj: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the object in the namespace that kustomizations give it."""
+        namespace = self._kustomized.namespace
+        return as_mapping(with_value(obj, ("metadata", "namespace"), namespace)) if namespace else obj
 
     def _unsettled(self, chunk: Chunk, request: AdmissionRequest) -> OpenFields:
         """Return what kustomize and templates may change; noted where there are constraints."""
@@ -327,9 +344,11 @@ class _File:
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
             if named or (patch and touched == NO_PATCH):
-                self._note(chunk, PATCH, "kustomize patch", "judged in part", BUILD)
+                self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
             elif any(concerns_constraints(touched, workload.raw_constraints) for workload in workloads):
-                self._note(chunk, BUILT, "object that a kustomization changes", "judged in part", BUILD)
+                self._note(
+                    chunk, BUILT, "object that a kustomization changes", "judged in part", self._advice_on_builds
+                )
             elif template:
                 self._note(chunk, UNRENDERED_TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
         return OpenFields(patch, touched, template)
@@ -381,10 +400,10 @@ class _File:
             if (held := unsettled.holding(finding, obj)) is not None:
                 yield _Unlocated(held, named, _identity(named, workloads, held), 0, ())
 
-    def _suppressed(self, request: AdmissionRequest) -> Iterator[_Unlocated]:
+    def _suppressed(self, obj: Mapping[str, object], workloads: Sequence[Workload]) -> Iterator[_Unlocated]:
         """Count the findings that annotations suppress; yield a finding for each unused suppression."""
-        terms, named = self.terms, ObjectRef.of(request.obj)
-        suppressed = suppressed_by_annotations(request.obj, request.workloads, terms)
+        terms, named = self.terms, ObjectRef.of(obj)
+        suppressed = suppressed_by_annotations(obj, workloads, terms)
         self.result.suppressed += suppressed.count
         for unused in suppressed.unused if terms.unused is not Severity.IGNORE else ():
             finding = unused._replace(severity=terms.unused)
@@ -462,6 +481,13 @@ def _request(obj: Mapping[str, object], terms: LintTerms) -> AdmissionRequest:
     request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=terms.policy.kinds, namespace=terms.namespace)
     scaling = scaling_of(request.workloads, terms.scalings)
     return request if scaling is None else request._replace(workloads=(request.workloads[0].scaled(scaling),))
+
+
+def _misplacing(request: AdmissionRequest, workloads: Sequence[Workload]) -> AdmissionRequest:
+    """Return a request by the terms for patches, with what is misplaced in the Pod templates, which it knows not."""
+    misplaced = {workload.path: workload.misplaced for workload in workloads}
+    misplacing = (replace(workload, misplaced=misplaced.get(workload.path, ())) for workload in request.workloads)
+    return request._replace(workloads=tuple(misplacing))
 
 
 def _decision(request: AdmissionRequest, unsettled: OpenFields, terms: LintTerms) -> Decision:

@@ -6,6 +6,7 @@ What a kustomization builds from, and what it changes in the objects that it bui
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,6 +20,8 @@ from webhook.objects.names import IGNORE_ANNOTATION
 from webhook.objects.operators import labelled_by_name
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+MOST_WILDCARDS = 2  # times that `.*` stands in an expression for kinds, and it has one group: more may take long
+_SIMPLE = re.compile(r"[A-Za-z0-9|]*(?:\([A-Za-z0-9|]*\)[A-Za-z0-9|]*)?")  # without `.*`
 _MAGIC = frozenset(".*+?[](){}|^$\\")
 _LABEL_PLACES = ("labels", "matchLabels", "selector")
 _ON_LABELS = ("commonLabels", "templateLabels")  # say in `configurations` where labels are written
@@ -28,26 +31,46 @@ ReadFile = Callable[[str], str | None]
 
 
 class BuildChange(NamedTuple):
-    """What is changed in the objects of a kind and a name; "" is any, and a name may have got a prefix or a suffix."""
+    """
+    What is changed in the objects of a kind and a name; "" is any.
+
+    `kind` is a regular expression for all of a kind.  A name may have got a prefix or a suffix.
+    """
 
     touched: PatchedFields
     kind: str = ""
     name: str = ""
 
     def concerns(self, kind: str, name: str) -> bool:
-        return self.kind in ("", kind) and name in (self.name or name)
+        return (not self.kind or _may_match(self.kind, kind)) and name in (self.name or name)
+
+
+def _may_match(expression: str, kind: str) -> bool:
+    """Return whether an expression matches a kind; each does that is no simple one, which never takes long."""
+    simple = _SIMPLE.fullmatch(expression.replace(".*", "", MOST_WILDCARDS)) is not None
+    return not simple or re.fullmatch(expression, kind) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Kustomized:
-    """What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not."""
+    """
+    What kustomizations change in the objects of a file, and the namespace that they give them, "" if they do not.
+
+    `of_charts` is what a kustomization itself changes in what its charts make.
+    """
 
     changes: tuple[BuildChange, ...] = ()
     namespace: str = ""
+    of_charts: tuple[BuildChange, ...] = ()
 
     def touched(self, kind: str, name: str) -> PatchedFields:
         """Return the fields that any of the changes changes in an object; in any object for the kind ""."""
         return union(change.touched for change in self.changes if not kind or change.concerns(kind, name))
+
+    @property
+    def touched_of_charts(self) -> PatchedFields:
+        """The fields that any of the changes changes in what the charts of a kustomization make."""
+        return union(change.touched for change in (*self.changes, *self.of_charts))
 
 
 NOT_KUSTOMIZED = Kustomized()
@@ -144,13 +167,18 @@ def _written_at(place: Mapping[str, object]) -> PatchedFields:
 
 
 def _parts(place: Mapping[str, object]) -> list[str]:
-    """
-    Split the path of a place at its slashes; an escaped one stands in a name.
+    return _names_in(texts_at(place, "path")[0].removeprefix("/"), "/")
 
-    upstream: kustomize kyaml/utils/pathsplitter.go:PathSplitter (v0.21.1)
+
+def _names_in(path: str, separator: str) -> list[str]:
     """
-    escaped = texts_at(place, "path")[0].removeprefix("/").replace("\\/", "\0")
-    return [part.replace("\0", "/").removesuffix("[]") for part in escaped.split("/")]
+    Split a path at a separator; an escaped one stands in a name, and so does one in brackets.
+
+    upstream: kustomize kyaml/utils/pathsplitter.go:SmarterPathSplitter (v0.21.1)
+    """
+    escaped = path.replace(f"\\{separator}", "\0")
+    names = re.findall(rf"(?:^|{re.escape(separator)})(\[[^\[\]]*\]|[^{separator}]*)", escaped)
+    return [name.replace("\0", separator).removesuffix("[]").strip("[]") for name in names]
 
 
 def _configured(path: object, read_file: ReadFile) -> Iterator[BuildChange]:
@@ -201,8 +229,17 @@ def _changes_by(patch: _Patch, read_file: ReadFile) -> Iterator[BuildChange]:
             touched = ALL_PATCHED if patch.any_kind else by_patch(obj)
             if patch.target is None:
                 yield BuildChange(touched, *texts_at(obj, "kind", "metadata.name"))
-            else:  # kind and name are regular expressions
-                yield BuildChange(touched, *("" if _MAGIC & set(each) else each for each in (kind, name)))
+            else:
+                yield _selected(touched, kind, name)
+
+
+def _selected(touched: PatchedFields, kind: str, name: str) -> BuildChange:
+    """
+    Return what is changed in what a target selects by regular expressions; by one for names, any name.
+
+    upstream: kustomize api/types/selector.go:SelectorRegex (v0.21.1)
+    """
+    return BuildChange(touched, kind, "" if _MAGIC & set(name) else name)
 
 
 def _replaced(replacement: object, read_file: ReadFile) -> Iterator[BuildChange]:
@@ -218,12 +255,8 @@ def _replaced(replacement: object, read_file: ReadFile) -> Iterator[BuildChange]
         written = [replacement]
     for target in (target for replacement in written for target in as_list(as_mapping(replacement).get("targets"))):
         kind, name = texts_at(target, "select.kind", "select.name")
-        paths = as_list(as_mapping(target).get("fieldPaths"))
-        yield BuildChange(union(_at_path(path, ".") for path in paths if isinstance(path, str)), kind, name)
-
-
-def _at_path(path: str, separator: str) -> PatchedFields:
-    return by_path(path.split(separator))
+        paths = as_list(as_mapping(target).get("fieldPaths")) or ["metadata.name"]
+        yield _selected(union(by_path(_names_in(path, ".")) for path in paths if isinstance(path, str)), kind, name)
 
 
 def _texts(*lists: object) -> Iterable[str]:

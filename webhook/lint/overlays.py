@@ -142,12 +142,13 @@ class Overlays:
         """
         Return what becomes of the objects in the file at an absolute path; no namespace if builds give them several.
 
-        Of a patch, also of those in a kustomization: what is changed after its own kustomization.
+        Of a patch, also of those in a kustomization: what is changed after its own kustomization.  Of charts, all is.
         """
         changes, namespaces = dict[BuildChange, None](), set[str]()
-        begin = [os.path.dirname(path)] if os.path.basename(path) in KUSTOMIZATIONS else self._patch_of.get(path, ())
+        own = [os.path.dirname(path)] if os.path.basename(path) in KUSTOMIZATIONS else []
+        begin = own or self._patch_of.get(path, [])
         changes |= dict.fromkeys(change for at in self._with_parts(begin) for change in self._labels(at))
-        seen, left = set[tuple[str, str]](), [(at, "") for at in begin or [path]]
+        seen, left = set[tuple[str, str]](), [(at, self._namespace(at)) for at in begin] or [(path, "")]
         while left:
             at, namespace = left.pop()
             above = self._built_by.get(at, ())
@@ -157,7 +158,8 @@ class Overlays:
                 state = (folder, self._namespace(folder) or namespace)
                 left += [] if state in seen else [state]
                 seen.add(state)
-        return Kustomized(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "")
+        of_charts = dict.fromkeys(change for at in own for change in self._changes(at))
+        return Kustomized(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "", tuple(of_charts))
 
     def _namespace(self, folder: str) -> str:
         kustomization = self._read.get(folder)

@@ -71,7 +71,12 @@ def advice_for_template(text: str) -> str:
 
 def advice_for_kind(kind: str) -> str:
     """Return what to do about an object that has constraints in a place that the policy does not describe."""
-    return "lint what is rendered from it" if kind in _RENDERED else "describe the kind under workloads in a policy"
+    return "lint what is rendered from it" if has_values(kind) else "describe the kind under workloads in a policy"
+
+
+def has_values(kind: str) -> bool:
+    """Return whether an object of the kind has values of Helm in it, from which others are rendered."""
+    return kind in _RENDERED
 
 
 def carries_texts(kind: str) -> bool:
