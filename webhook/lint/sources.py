@@ -33,7 +33,7 @@ _What = tuple[str, str]  # the rule, and what was found
 Agree = Callable[[object, object], bool]  # whether the value in a source may become the one that is built
 
 
-class _Item(NamedTuple):
+class _SourceValue(NamedTuple):
     """An object of a source, or its only value, such as that of a file of values."""
 
     file: str
@@ -50,7 +50,7 @@ class OwnFindings(NamedTuple):
     suppressed: Sequence[Located] = ()
 
 
-class _Place(NamedTuple):
+class _SourceLine(NamedTuple):
     """A line from which a finding may come, and whether a comment suppresses the finding there."""
 
     located: Located
@@ -87,7 +87,7 @@ class _Sources:
         self._documents = cache(lambda start, end: read_documents(build.text[start:end], []))
         self._commented = cache(_commented)
 
-    def place_of(self, located: Located) -> _Place | None:
+    def place_of(self, located: Located) -> _SourceLine | None:
         """Return the one place of the sources with the same value, or else the one to which the build adds."""
         for agree in (eq, _is_within):
             places = {(place.located.file, place.located.line): place for place in self._places(located, agree)}
@@ -95,14 +95,14 @@ class _Sources:
                 return next(iter(places.values())) if len(places) == 1 else None
         return None
 
-    def of_patch(self, located: Located, own: OwnFindings, alike: Mapping[_What, int]) -> _Place | None:
+    def of_patch(self, located: Located, own: OwnFindings, alike: Mapping[_What, int]) -> _SourceLine | None:
         """
         Return the one place of a patch in the kustomization on which a finding says the same.
 
         Of a JSON patch nobody knows here for which objects it is: then nothing else that is built must say the same.
         """
         places = [
-            _Place(patched, suppressed)
+            _SourceLine(patched, suppressed)
             for of_text, suppressed in ((own.kept, False), (own.suppressed, True))
             for patched in of_text
             if _what(patched) == _what(located) and _is_of(patched.object, located.object, alike[_what(located)])
@@ -111,9 +111,9 @@ class _Sources:
             return None
         ((patched, suppressed),) = places
         moved = patched._replace(finding=located.finding, object=located.object, identity=located.identity)
-        return _Place(moved._replace(address=None, source=self._command), suppressed)
+        return _SourceLine(moved._replace(address=None, source=self._command), suppressed)
 
-    def beginning(self, located: Located) -> _Place:
+    def beginning(self, located: Located) -> _SourceLine:
         """Return the first line of the template or of the kustomization."""
         file = self._template(located) or self._build.file
         text = self._read_file(file) or ""
@@ -122,9 +122,9 @@ class _Sources:
         first = located._replace(
             file=file, line=1, column=1, end_column=end, quoted=quoted, address=None, source=source
         )
-        return _Place(first, self._is_suppressed(first, text))
+        return _SourceLine(first, self._is_suppressed(first, text))
 
-    def _places(self, located: Located, agree: Agree) -> Iterator[_Place]:
+    def _places(self, located: Located, agree: Agree) -> Iterator[_SourceLine]:
         """Yield each place from which the finding may come."""
         yield from self._in_template(located)
         if located.address is None:
@@ -140,9 +140,9 @@ class _Sources:
                 what = located.finding._replace(path=there), located.object, located.identity
                 moved = placed(item.file, item.lines, item.chunk, root, item.address, *what)
                 moved = moved._replace(source=self._command)
-                yield _Place(moved, self._is_suppressed(moved, item.lines.text))
+                yield _SourceLine(moved, self._is_suppressed(moved, item.lines.text))
 
-    def _in_template(self, located: Located) -> Iterator[_Place]:
+    def _in_template(self, located: Located) -> Iterator[_SourceLine]:
         """Yield each line of the template that is the line that was rendered, if the template makes one object."""
         file = self._template(located)
         if not file or self._build.text.count(f"# Source: {located.source}\n") > 1:
@@ -151,7 +151,7 @@ class _Sources:
             if line.strip() == located.quoted.strip():
                 column, end = len(line) - len(line.lstrip()) + 1, len(line.rstrip()) + 1
                 there = located._replace(file=file, line=number, column=column, end_column=end, quoted=line)
-                yield _Place(there._replace(address=None, source=self._command))  # Helm keeps comments.
+                yield _SourceLine(there._replace(address=None, source=self._command))  # Helm keeps comments.
 
     def _template(self, located: Located) -> str:
         """Return the file of the template, which helm names below the chart's name; "" if there is none."""
@@ -159,9 +159,9 @@ class _Sources:
         return file if self._build.is_chart and file in self._build.sources else ""
 
     @cached_property
-    def _items(self) -> Sequence[_Item]:
+    def _items(self) -> Sequence[_SourceValue]:
         """The values of the sources that can be read; a template often cannot."""
-        items = list[_Item]()
+        items = list[_SourceValue]()
         for file in self._build.sources:
             text = self._read_file(file) or ""
             lines = NumberedLines(text)
@@ -171,7 +171,7 @@ class _Sources:
                 except DocumentError:
                     continue
                 items += (
-                    _Item(file, lines, chunk, Address(chunk.start, chunk.end, number, path), value)
+                    _SourceValue(file, lines, chunk, Address(chunk.start, chunk.end, number, path), value)
                     for number, document in enumerate(documents)
                     for path, value in items_of(document)
                 )
@@ -296,7 +296,7 @@ def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterato
             if finding.severity.rank < of_file.setdefault(key, located).finding.severity.rank:
                 of_file[key] = located
     for judged in results:
-        found = [
+        kept = [
             located for key, located in by_file[judged.file].items() if unused[key] in (0, built_from[located.file])
         ]
-        yield replace(judged, found=sorted(found, key=lambda located: (located.line, located.column)))
+        yield replace(judged, found=sorted(kept, key=lambda located: (located.line, located.column)))
