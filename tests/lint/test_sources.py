@@ -227,9 +227,10 @@ def test_a_comment_in_a_template_that_cannot_be_read_changes_nothing():
     assert [f"{TEMPLATE}:3:1 selector-misses-own-pod {HELM}"] == rendered(web(WRONG), {"templates/web.yaml": template})
 
 
-def test_what_suppresses_on_one_build_is_of_use():
+@pytest.mark.parametrize("idle", [{"rule": "unused-suppression"}, {"idle": "too few Pods"}])
+def test_what_does_something_on_one_build_is_of_use(idle):
     (top,) = placed(web(ZERO), {})[0].found
-    idle = top._replace(file="web.yaml", line=3, finding=top.finding._replace(rule="unused-suppression"))
+    idle = top._replace(file="web.yaml", line=3, finding=top.finding._replace(**idle))
     builds = [Build(f"{name}/kustomization.yaml", ("web.yaml",), (), "text") for name in ("dev", "prod")]
     of_both = [JudgedFile("web.yaml"), *(JudgedFile(build.file, found=[idle]) for build in builds)]
 

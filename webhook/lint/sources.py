@@ -279,11 +279,11 @@ def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterato
     """
     Yield the results with each finding in that of its file; once, and the gravest, where several builds have it.
 
-    What suppresses a finding on one build is of use, and so is reported only if it suppresses nothing on any.
+    What does something on one build is of use: that it does nothing is reported only where all builds agree.
     """
     by_file: dict[str, dict[tuple[object, ...], Located]] = {judged.file: {} for judged in results}
     built_from = Counter(file for build in builds if build.text for file in build.sources)
-    unused = Counter[object]()
+    idle = Counter[object]()
     for judged in results:
         times = Counter[tuple[object, ...]]()
         for located in judged.found:
@@ -292,11 +292,10 @@ def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterato
             place = (located.file, located.line, located.column, *what)
             times[place] += 1
             key, of_file = (*place, times[place]), by_file[located.file if located.file in by_file else judged.file]
-            unused[key] += finding.rule == UNUSED_SUPPRESSION and bool(built_from[located.file])
+            says_idle = bool(finding.idle) or finding.rule == UNUSED_SUPPRESSION
+            idle[key] += says_idle and bool(built_from[located.file])
             if finding.severity.rank < of_file.setdefault(key, located).finding.severity.rank:
                 of_file[key] = located
     for judged in results:
-        kept = [
-            located for key, located in by_file[judged.file].items() if unused[key] in (0, built_from[located.file])
-        ]
+        kept = [located for key, located in by_file[judged.file].items() if idle[key] in (0, built_from[located.file])]
         yield replace(judged, found=sorted(kept, key=lambda located: (located.line, located.column)))
