@@ -50,7 +50,7 @@ def test_row_21_a_match_label_key_that_the_pod_lacks_is_ignored_and_warned_of():
 
     assert decision.allowed
     (warning,) = decision.warnings
-    assert warning.startswith("Pod shop/web-1: topologySpreadConstraints[0].matchLabelKeys[0]: ignored")
+    assert warning.startswith("Pod shop/web-1: topologySpreadConstraints[0].matchLabelKeys[0]: is ignored")
     assert "absent-match-label-key" == rule_in(warning)
 
 
