@@ -170,5 +170,15 @@ def test_without_a_program_nothing_is_built(programs):
 def test_a_program_asks_for_nothing(programs):
     """Neither on standard input nor, as git does for a base, on the terminal."""
     programs(kustomize='read line; echo "read: $line, asks: $GIT_TERMINAL_PROMPT"')
+    reader, writer = os.pipe()
+    os.write(writer, b"what lint is given\n")
+    before = os.dup(0)
+    os.dup2(reader, 0)
+    try:
+        built = build_one("kustomization.yaml")
+    finally:
+        os.dup2(before, 0)
+        for each in (before, reader, writer):
+            os.close(each)
 
-    assert "read: , asks: 0\n" == build_one("kustomization.yaml").text
+    assert "read: , asks: 0\n" == built.text

@@ -138,6 +138,17 @@ def test_kustomizations_are_read_from_the_folders_of_the_files(tree):
     assert ({"x/a.yaml"}, ["x/b.yaml"]) == (overlays.patches, [*overlays.kustomized])
 
 
+def test_a_repository_is_searched_for_kustomizations_where_a_part_of_it_is_named(tree, monkeypatch):
+    path, searched = tree("x/kustomization.yaml", "x/a.yaml", ".git/config"), []
+    monkeypatch.setattr(lint_files, "folders_with_kustomizations", lambda top: searched.append(top) or ())
+    (path / "x" / "kustomization.yaml").write_text("resources: [a.yaml]")
+    files = ["x/a.yaml", "x/kustomization.yaml"]
+    for paths in (["."], ["-"], ["x"]):
+        read_overlays(files, FileReader(), paths)
+
+    assert [str(path)] == searched
+
+
 @pytest.mark.parametrize("most", [1 << 21, 1])
 def test_files_are_judged_in_the_order_given(tree, monkeypatch, most):
     """In one process and in several."""

@@ -141,6 +141,16 @@ def test_a_comment_at_the_beginning_or_in_a_patch_suppresses():
     assert 1 == in_sources(found, build, OwnFindings((), (patched,)), {}.get).suppressed
 
 
+def test_a_comment_in_the_source_does_not_suppress_what_is_enforced():
+    built, commented = web(WRONG), web(f"{WRONG}  # evenkeel: ignore[selector-misses-own-pod]")
+    build = Build("prod/kustomization.yaml", ("web.yaml",), ("kustomize", "build", "prod"), built)
+    found = judged(built, file=build.file)
+    found.found = [one._replace(finding=one.finding._replace(enforced=True)) for one in found.found]
+    result = in_sources(found, build, OwnFindings(), {"web.yaml": commented}.get)
+
+    assert (0, ["web.yaml"]) == (result.suppressed, [one.file for one in result.found])
+
+
 def test_where_constraints_are_missing_is_the_object_that_lacks_them():
     """Whatever else kustomize changes in it."""
     lacks = web().replace("      topologySpreadConstraints:\n\n", "")
