@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import ROOT
 from webhook.lint import building
 from webhook.lint.builds import Build
 
@@ -182,3 +183,7 @@ def test_a_program_asks_for_nothing(programs):
             os.close(each)
 
     assert "read: , asks: 0\n" == built.text
+
+
+def test_how_long_a_build_may_take_is_documented():
+    assert f"takes more than {building.BUILD_SECONDS} seconds" in (ROOT / "docs" / "lint.md").read_text()

@@ -319,6 +319,26 @@ def test_templates_of_which_nothing_is_rendered_are_noted(tree):
     ]
 
 
+def test_values_and_crds_of_a_chart_are_no_templates(tree):
+    sources = ("web/values.yaml", "web/crds/a.yaml", "web/charts/db/values.yaml")
+    tree("web/Chart.yaml", *sources)
+    for source in sources:
+        Path(source).write_text("topologySpreadConstraints: {}")
+    build = Build("web/Chart.yaml", sources, ("helm", "template", "web"), "apiVersion: v1\nkind: ConfigMap")
+    (judged,) = judge_files(["web/Chart.yaml"], terms(builds={build.file: build}), FileReader(), OtherFiles())
+
+    assert [] == judged.notes
+
+
+def test_no_more_is_told_to_be_done_than_there_is(tree):
+    """A build of which only a source is named is judged as well."""
+    tree(f"prod/{BUILT}", base=WRONG)
+    told = []
+    [*judge_files(["base"], builds(prod=WRONG), FileReader(), OtherFiles(), told.append)]
+
+    assert [1, 1] == told
+
+
 def test_a_build_that_cannot_be_judged_is_a_problem_of_its_kustomization(tree, monkeypatch):
     tree(f"prod/{BUILT}")
     monkeypatch.setattr(lint_files, "in_sources", fails)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from webhook.lint.notes import KIND_NOT_JUDGED, UNRENDERED_TEMPLATE, Note, alike, many, together
+from tests.support import ROOT
+from webhook.lint.notes import _NOTED, KIND_NOT_JUDGED, UNRENDERED_TEMPLATE, Note, alike, many, together
 
 
 def note(file, why=UNRENDERED_TEMPLATE, what="template", advice="do this"):
@@ -30,3 +31,10 @@ def test_few_files_are_named_each_once_and_of_many_the_first():
 def test_a_count_has_its_singular_and_its_plural():
     assert ["0 files", "1 file", "2 files"] == [many(count, "file") for count in range(3)]
     assert "2 patches" == many(2, "patch", "patches")
+
+
+def test_each_reason_is_documented():
+    page = " ".join((ROOT / "docs" / "lint.md").read_text().split())
+    written = page.partition("the `reason` (")[2].partition(")")[0]
+
+    assert {*_NOTED, KIND_NOT_JUDGED} == {reason.strip("`") for reason in written.split(", ")}

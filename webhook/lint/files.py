@@ -191,9 +191,9 @@ def _own_findings(build: Build, terms: LintTerms, reader: FileReader) -> OwnFind
 
 def _not_rendered(build: Build, reader: FileReader) -> Iterator[Note]:
     """Yield a note on each template with constraints of which the chart makes nothing by its own values."""
-    for file in build.sources if build.is_chart else ():
-        text = "" if file == build.values else reader.text_of_file(file) or ""
-        if FIELD in text and not build.renders(file):
+    templates = (file for file in build.sources if build.is_chart and "templates" in file.split("/"))
+    for file in templates:
+        if FIELD in (reader.text_of_file(file) or "") and not build.renders(file):
             done, advice = "not rendered by the chart's own values", RENDER
             yield Note(file, 1, 1, UNRENDERED_TEMPLATE, "template", done, advice)
 
@@ -228,8 +228,8 @@ def judge_files(
     """
     if not terms.builds:
         return _judge_each(files, terms, reader, surroundings, done, cpus)
-    builds = [file for file in terms.builds if file not in {*files}]
-    results = _judge_each([*files, *builds], terms, reader, surroundings, done, cpus)
+    every = [*dict.fromkeys((*files, *terms.builds))]
+    results = _judge_each(every, terms, reader, surroundings, lambda number: done(min(number, len(files))), cpus)
     return by_source([*results], terms.builds.values())
 
 

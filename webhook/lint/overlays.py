@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from webhook.lint.kustomization import (
     KUSTOMIZATIONS,
@@ -66,7 +66,7 @@ class Overlays:
         kustomized = {file: self._kustomized(path) for file, path in self._paths.items()}
         return {file: of_file for file, of_file in kustomized.items() if of_file != NOT_KUSTOMIZED}
 
-    @property
+    @cached_property
     def roots(self) -> Mapping[str, tuple[str, ...]]:
         """
         The files of the kustomizations from which no other builds, if any of the files goes into them, each with all
