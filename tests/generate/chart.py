@@ -164,7 +164,7 @@ def program() -> str:
         "toDefault": [dict(one) for one in conditions.TO_DEFAULT],
         "notByController": dict(conditions.NOT_BY_CONTROLLER),
         "notOwned": dict(conditions.NOT_OWNED),
-        "celKeywords": sorted(conditions.KEYWORDS),
+        "celKeywords": sorted(cel.KEYWORDS),
         "long": conditions.MOST_ITEMS_READ,
         "kinds": [_sent(kind) for kind in KINDS],
         "clusterRole": {

@@ -1,7 +1,12 @@
 """
-Print the webhook configurations that a policy needs; pipe them into kubectl apply -f -
+Print what judges objects in a cluster by a policy; pipe it into kubectl apply -f -
 
-They send only what the policy needs.  The CA is that of a file, or is written in later: by evenkeel, by cert-manager.
+By default that is the webhook configurations, which send only what the policy needs.  With --engine policy, the rules
+that CEL can express are printed as ValidatingAdmissionPolicies: the API server evaluates them by itself, and nothing of
+evenkeel runs.  With --engine both, these deny while no webhook answers, and the webhook does all the rest; without
+--service and --url, only the policies are printed then.
+
+The CA is that of a file, or is written in later: by evenkeel, by cert-manager.
 With --rbac, a ServiceAccount and RBAC come first, named like the Service in its namespace, or else evenkeel/evenkeel.
 With --rbac-viewer, which may stand alone, the ClusterRole for people who run commands on the cluster comes first.
 With --skip-label-user, --skip-label-group or --ca-bundle-user, a ValidatingAdmissionPolicy and its binding come last.
@@ -23,7 +28,10 @@ from certs.files import CertificateError, read
 from certs.pem import ca_bundle
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
+from webhook.manifests.acting import Export
+from webhook.manifests.admission_policies import admission_policies
 from webhook.manifests.ca_bundle import ca_bundle_policy
+from webhook.manifests.carrying import differences, not_carried
 from webhook.manifests.configurations import (
     CONDITIONS_SINCE,
     FAIL,
@@ -43,11 +51,23 @@ from webhook.policy.policy import Policy
 
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"
 WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_OPTION}"
+ENGINE = "--engine"
+ENGINES = WEBHOOK, POLICY, BOTH = "webhook", "policy", "both"
 EXCLUDE_NAMESPACE = "--exclude-namespace"
+_OF_WEBHOOK = (
+    *("service", "url", "ca_bundle", "tls_secret", "inject_ca_from", "failure_policy", "failure_policy_enforced"),
+    *("rbac", "ca_bundle_user"),
+)
 SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip-label-group", "--ca-bundle-user"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        ENGINE,
+        choices=ENGINES,
+        default=WEBHOOK,
+        help="who judges: the webhook, the API server by ValidatingAdmissionPolicies, or both (default: %(default)s)",
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--service", metavar="NS/NAME", help="the webhook's Service, on port 443")
     where.add_argument("--url", metavar="URL", help="https://HOST[:PORT], if there is no Service")
@@ -115,7 +135,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     people = (viewer(inputs.policy(args.policy)),) if args.rbac_viewer else ()
     ca = args.ca_bundle or args.tls_secret or args.inject_ca_from
-    if people and not (args.service or args.url or ca or args.rbac):
+    alone = not (args.service or args.url or ca or args.rbac)
+    if args.engine == POLICY or (args.engine == BOTH and alone):
+        _check_unused(args)
+        minor = inputs.features(args.kubernetes_version).minor
+        _print((*people, *_policies(args), *_skip_label(args, minor)))
+        return 0
+    if people and alone:
         _print(people)
         return 0
     for given, options in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
@@ -136,8 +162,41 @@ def run(args: argparse.Namespace) -> int:
     )
     secret = _namespaced(TLS_SECRET, args.tls_secret)
     rights = rbac(policy, *(service or (NAME, NAME)), secret) if args.rbac else ()
-    _print((*people, *rights, *configurations(policy, target), *_skip_label(args, minor), *_ca_bundle(args, minor)))
+    policies = _policies(args) if args.engine == BOTH else ()
+    judging = (*configurations(policy, target), *policies)
+    _print((*people, *rights, *judging, *_skip_label(args, minor), *_ca_bundle(args, minor)))
     return 0
+
+
+def _check_unused(args: argparse.Namespace) -> None:
+    """Raise UsageError if an option is about a webhook, of which nothing is printed."""
+    given = {name: getattr(args, name) for name in _OF_WEBHOOK}
+    given |= {name: None for name in ("failure_policy", "failure_policy_enforced") if given[name] == IGNORE}
+    for name, value in given.items():
+        if value:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option}: found it with {ENGINE} {args.engine}, which needs no webhook; leave it out")
+
+
+def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
+    """Return the ValidatingAdmissionPolicies; UsageError names all that CEL cannot do, unless a webhook does it."""
+    features = inputs.features(args.kubernetes_version)
+    if features.minor < POLICIES_SINCE:
+        raise UsageError(
+            f"{ENGINE} {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{POLICIES_SINCE} or newer, "
+            f"which has ValidatingAdmissionPolicies; use {ENGINE} {WEBHOOK}"
+        )
+    own = _namespaced("--service", args.service)
+    excluded = (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))
+    policy = inputs.policy(args.policy, features).on(inputs.today())
+    export = Export(policy, features, excluded, beside_webhook=args.engine == BOTH)
+    lost = () if export.beside_webhook else not_carried(export)
+    if lost:
+        where = args.policy or "the built-in policy"
+        raise UsageError("\n".join(f"{where}: {line}; or use {ENGINE} {BOTH}" for line in lost))
+    for line in differences(export):
+        print(f"note: {line}", file=sys.stderr)
+    return admission_policies(export)
 
 
 def _namespaced(option: str, text: str | None) -> tuple[str, str] | None:

@@ -229,7 +229,7 @@ def one_per_field(findings: Sequence[Finding], field_length: int, denying: Colle
             invalid.setdefault(path[:end], gravity[i])
     shown: dict[tuple[FieldPath, bool], str] = {}
     kept: list[int] = []
-    ranked = [(gravity[i], not findings[i].enforced, _depth(findings[i].rule), findings[i].rule, i) for i in left]
+    ranked = [(gravity[i], not findings[i].enforced, depth(findings[i].rule), findings[i].rule, i) for i in left]
     for *_, i in sorted(ranked):
         finding = findings[i]
         at, above = (finding.path, finding.enforced), shown.get((finding.path, True), finding.rule)
@@ -241,5 +241,6 @@ def one_per_field(findings: Sequence[Finding], field_length: int, denying: Colle
 
 
 @cache
-def _depth(rule_id: str) -> int:
-    return max((1 + _depth(above) for above in RULES[rule_id].yields_to), default=0)
+def depth(rule_id: str) -> int:
+    """Return how many rules, one above the other, this one yields to."""
+    return max((1 + depth(above) for above in RULES[rule_id].yields_to), default=0)

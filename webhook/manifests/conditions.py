@@ -12,20 +12,16 @@ longer than MOST_ITEMS_READ is sent without looking into the list.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 
 from webhook.admission.ownership import CONTROLLERS
+from webhook.manifests.cel import at
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH_KEY, WILDCARDS, Kind
 from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import MOST_TEMPLATES
 
 Condition = Mapping[str, str]
-IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-# The keywords of CEL, and the names that it reserves for other languages.
-KEYWORDS = frozenset({"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"})
-KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
 MOST_ITEMS_READ = MOST_TEMPLATES
 
 
@@ -82,7 +78,7 @@ def changed(kinds: Iterable[Kind]) -> Condition:
     """Return the condition that an UPDATE changes what is judged, and not only replicas, labels or status."""
     judged = dict.fromkeys(place for kind in kinds for place in (kind.anchor, kind.labels) if place)
     parts = dict.fromkeys(_up_to_list(place) for place in judged)
-    differs = " || ".join(f"{_at('object', part)} != {_at('oldObject', part)}" for part in parts)
+    differs = " || ".join(f"{at('object', part)} != {at('oldObject', part)}" for part in parts)
     return {"name": "changed", "expression": f"oldObject == null || {differs}"}
 
 
@@ -94,20 +90,11 @@ def _some(root: str, path: FieldPath, depth: int = 0) -> str:
     up_to, item = _up_to_list(path), f"e{depth}"
     i = len(up_to)
     if up_to == path:
-        return f"{_at(root, path)}.orValue([]).size() > 0"
+        return f"{at(root, path)}.orValue([]).size() > 0"
     if path[i] == EACH_KEY:  # `exists` of an object goes through its keys
-        items = f"{_at(root, up_to)}.orValue({{}})"
+        items = f"{at(root, up_to)}.orValue({{}})"
         return _any(items, item, _some(f"{items}[{item}]", path[i + 1 :], depth + 1))
-    return _any(f"{_at(root, up_to)}.orValue([])", item, _some(item, path[i + 1 :], depth + 1))
-
-
-def _at(root: str, path: FieldPath) -> str:
-    return root + "".join(map(_step, map(str, path))) if path else f"optional.of({root})"
-
-
-def _step(name: str) -> str:
-    plain = IDENTIFIER.fullmatch(name) and name not in KEYWORDS
-    return f".?{name}" if plain else f"[?{json.dumps(name)}]"
+    return _any(f"{at(root, up_to)}.orValue([])", item, _some(item, path[i + 1 :], depth + 1))
 
 
 def _up_to_list(path: FieldPath) -> FieldPath:

@@ -236,7 +236,7 @@ def _webhook(
     return {
         "name": name,
         "clientConfig": target.client_config(phase),
-        "rules": [_rule(group, version, of, operations) for (group, version), of in _by_version(kinds).items()],
+        "rules": resource_rules(kinds, operations),
         "matchPolicy": "Equivalent",
         "namespaceSelector": {
             "matchExpressions": [
@@ -250,6 +250,11 @@ def _webhook(
         "timeoutSeconds": TIMEOUT_SECONDS[phase],
         "admissionReviewVersions": ["v1"],
     }
+
+
+def resource_rules(kinds: Iterable[Kind], operations: Sequence[str]) -> list[Mapping[str, object]]:
+    """Return the rules for operations on kinds, one for each version of an API group."""
+    return [_rule(group, version, of, operations) for (group, version), of in _by_version(kinds).items()]
 
 
 _RULE = ("apiGroups", "apiVersions", "resources", "operations", "scope")

@@ -58,26 +58,26 @@ def annotation_bytes(annotations: Mapping[str, object]) -> int:
     return sum(_bytes(key) + _bytes(value) for key, value in annotations.items() if isinstance(value, str))
 
 
-_QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+QUALIFIED_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _DNS_LABEL_PATTERN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_DNS_LABEL_PATTERN}(\.{_DNS_LABEL_PATTERN})*"
+SUBDOMAIN = rf"{_DNS_LABEL_PATTERN}(\.{_DNS_LABEL_PATTERN})*"
 _ALPHANUMERIC = (
     "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 )
 _NAME_ERROR = (
     f"must {_ALPHANUMERIC} "
-    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_QUALIFIED_NAME}')"
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{QUALIFIED_NAME}')"
 )
 _VALUE_ERROR = (
     f"a valid label must be an empty string or {_ALPHANUMERIC} "
-    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({_QUALIFIED_NAME})?')"
+    f"(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '({QUALIFIED_NAME})?')"
 )
 _SUBDOMAIN_ERROR = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
-    f"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+    f"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{SUBDOMAIN}')"
 )
-_name = re.compile(_QUALIFIED_NAME)
-_subdomain = re.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?")  # with what follows the same as _SUBDOMAIN, and linear
+_name = re.compile(QUALIFIED_NAME)
+_subdomain = re.compile("[a-z0-9]([-.a-z0-9]*[a-z0-9])?")  # with what follows the same as SUBDOMAIN, and linear
 _NOT_IN_SUBDOMAIN = ("..", ".-", "-.")
 
 

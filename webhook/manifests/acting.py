@@ -1,0 +1,139 @@
+"""Which checks act in which part of a policy: the policy itself is part 0, its overrides are those from 1 on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from webhook.findings.evaluation import depth
+from webhook.findings.finding import Severity
+from webhook.manifests.cel import literal
+from webhook.manifests.check import Check, Seen
+from webhook.manifests.kinds import judged_kinds
+from webhook.manifests.policies import CHECKS
+from webhook.objects.kinds import Kind
+from webhook.policy.policy import AUDIT, DENY, WARN, InForce, Policy, is_enforced
+from webhook.scheduler.features import Features
+
+BEFORE = "_before"  # ends the names of the variables of the old object
+_FIELDS = (  # Of a constraint, in the order in which findings are told.
+    *("", "labelSelector", "matchLabelKeys", "maxSkew", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy"),
+    *("topologyKey", "whenUnsatisfiable"),
+)
+Parts = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Export:
+    """
+    A policy that is to be written in CEL, and for which Kubernetes; nothing is judged in the namespaces `excluded`.
+
+    `beside_webhook`: only what denies is written.  The webhook warns, gives defaults, and knows what day it is.
+    """
+
+    policy: Policy
+    features: Features
+    excluded: Sequence[str] = ()
+    beside_webhook: bool = False
+
+    @cached_property
+    def kinds(self) -> Sequence[Kind]:
+        """The kinds whose objects are judged."""
+        return judged_kinds(self.policy)
+
+    @property
+    def parts(self) -> Sequence[InForce]:
+        return self.policy.in_force_by_part
+
+    def parts_where(self, holds: Callable[[InForce], bool]) -> Parts:
+        """Return the parts of the policy of which this holds."""
+        return Parts(number for number, part in enumerate(self.parts) if holds(part))
+
+    def enforcing(self, rule: str) -> Parts:
+        """Return the parts in which a rule is enforced, and an error."""
+        return self.parts_where(lambda part: is_enforced(part.settings[rule]))
+
+    def acting_in(self, rule: str, action: str) -> Parts:
+        """
+        Return the parts in which an action comes of what a rule finds in a new object.
+
+        Beside a webhook, none of the overrides that end: CEL has no clock.
+        """
+        ending = Parts(number for number, override in enumerate(self.policy.overrides, 1) if override.until)
+        parts = self.parts_where(lambda part: _action(part, rule) == action)
+        return parts - ending if self.beside_webhook else parts
+
+    def within(self, parts: Parts, suffix: str = "") -> str:
+        """Return CEL for: one of these parts is in force for the object."""
+        if len(parts) == len(self.parts):
+            return "true"
+        return f"variables.part{suffix} in {literal(sorted(parts))}" if parts else "false"
+
+
+class Acting(NamedTuple):
+    """
+    A check that acts in `parts`; `variable` is the name of that of its items, and `before` CEL for those of the old
+    object.
+
+    In those of the parts that are `excusing`, only what the policy that denies excuses is told.
+    """
+
+    rule: str
+    variable: str
+    check: Check
+    before: str
+    parts: Parts
+    excusing: Parts
+
+
+def acting_checks(export: Export, action: str) -> tuple[Acting, ...]:
+    """Return the checks that act in the policy for an action, in the order in which the webhook tells of them."""
+    acting: list[Acting] = []
+    for rule, checks in CHECKS.items():
+        parts = export.acting_in(rule, action)
+        excusing = export.acting_in(rule, DENY) if action == WARN else Parts()
+        if not parts | excusing:
+            continue
+        parameters = [part.settings[rule].parameters for part in export.parts]
+        now, before = (checks(Seen(rule, end, parameters, export.kinds, export.features)) for end in ("", BEFORE))
+        for number, (check, old) in enumerate(zip(now, before, strict=True)):
+            variable = rule.replace("-", "_") + (f"_{number}" if number else "")
+            acting.append(Acting(rule, variable, check, old.items, parts | excusing, excusing))
+    return tuple(sorted(acting, key=_order))
+
+
+def _order(acting: Acting) -> tuple[bool, int, int, str]:
+    return not acting.check.whole, _FIELDS.index(acting.check.field), depth(acting.rule), acting.rule
+
+
+def silencing(export: Export, acting: Acting, others: Sequence[Acting]) -> dict[str, Parts]:
+    """
+    Return the variables of the checks on the same field that silence this one, with the parts in which they do.
+
+    See findings.evaluation.one_per_field.
+    """
+    field, silenced = (acting.check.whole, acting.check.field), dict[str, Parts]()
+    for other in others:
+        parts = _graver(export, other.rule, acting.rule) & other.parts & acting.parts
+        if parts and other.rule != acting.rule and (other.check.whole, other.check.field) == field:
+            silenced[other.variable] = parts
+    return silenced
+
+
+def _graver(export: Export, rule: str, other: str) -> Parts:
+    """Return the parts in which a rule silences another one on the same field."""
+    return export.parts_where(lambda part: _gravity(part, rule) < _gravity(part, other))
+
+
+def _gravity(part: InForce, rule: str) -> tuple[bool, int, int, str]:
+    setting = part.settings[rule]
+    return not setting.enforced, setting.severity.rank, depth(rule), rule
+
+
+def _action(part: InForce, rule: str) -> str:
+    severity = part.settings[rule].severity
+    if severity not in (Severity.ERROR, Severity.WARNING):
+        return ""
+    return part.enforcement if severity is Severity.ERROR or part.enforcement == AUDIT else WARN

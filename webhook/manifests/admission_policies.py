@@ -1,0 +1,104 @@
+"""
+The ValidatingAdmissionPolicies that have the rules of a policy in CEL: the API server evaluates them by itself.
+
+    evenkeel         what denies, in the order of the fields, with the binding [Deny]
+    evenkeel-warn    what warns, with the binding [Warn]
+    evenkeel-audit   what only the audit log is told, with the binding [Audit]
+
+Each has a variable for the items of each check, and a validation that there are none.  Variables are evaluated when
+they are asked for, and once.  The first ones bound the size of the object, so that no expression costs too much.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from webhook.admission.request import CREATE, UPDATE
+from webhook.manifests.acting import Acting, Export, acting_checks
+from webhook.manifests.conditions import NOT_OWNED, changed, has_constraints
+from webhook.manifests.configurations import NAME, OWN_LABELS, Manifest, resource_rules
+from webhook.manifests.rule_variables import validations, variables
+from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
+from webhook.policy.policy import AUDIT, DENY, WARN
+from webhook.rules import RULES
+
+NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
+
+_API_VERSION = "admissionregistration.k8s.io/v1"
+_CEL_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+_VARIABLE = re.compile(r"variables\.(\w+)")
+
+
+def admission_policies(export: Export) -> tuple[Manifest, ...]:
+    """Return the policies, each followed by its binding; none for what no rule does."""
+    checks = {action: acting_checks(export, action) for action in ((DENY,) if export.beside_webhook else NAMES)}
+    return tuple(
+        manifest
+        for action, acting in checks.items()
+        if acting
+        for manifest in (_policy(export, action, acting), _binding(export, action))
+    )
+
+
+def _policy(export: Export, action: str, acting: Sequence[Acting]) -> Manifest:
+    every = dict(variables(export, action, acting))
+    asked = [*validations(export, action, acting)]
+    used = _used(every, (str(text) for validation in asked for text in validation.values()))
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": _CEL_POLICY,
+        "metadata": {"name": NAMES[action], "labels": OWN_LABELS},
+        "spec": {
+            "failurePolicy": "Fail" if action == DENY and _refuses(export, acting) else "Ignore",
+            "matchConstraints": {"resourceRules": _resource_rules(export)},
+            "matchConditions": _conditions(export, acting),
+            "variables": [{"name": name, "expression": every[name]} for name in every if name in used],
+            "validations": asked,
+        },
+    }
+
+
+def _refuses(export: Export, acting: Sequence[Acting]) -> bool:
+    """Return whether an object is refused that cannot be evaluated: where a rule is enforced, or onError is Deny."""
+    return export.policy.on_error == DENY or any(each.parts & export.enforcing(each.rule) for each in acting)
+
+
+def _conditions(export: Export, acting: Sequence[Acting]) -> list[Manifest]:
+    """Return the matchConditions; they cannot ask about the namespace, which they do not know."""
+    needs = all(RULES[each.rule].needs_constraints for each in acting)
+    audits = all(part.owned_objects != DENY for part in export.parts)
+    only_audited = audits and not any(each.parts & export.enforcing(each.rule) for each in acting)
+    conditions = [*([has_constraints(export.kinds)] if needs else []), changed(export.kinds)]
+    return [dict(condition) for condition in (*conditions, *([NOT_OWNED] if only_audited else []))]
+
+
+def _resource_rules(export: Export) -> list[Mapping[str, object]]:
+    """Return which requests are judged: the constraints of a Pod do not change after it is created."""
+    pods = [kind for kind in export.kinds if kind.template == ()]
+    others = [kind for kind in export.kinds if kind.template != ()]
+    return [*resource_rules(pods, [CREATE]), *resource_rules(others, [CREATE, UPDATE])]
+
+
+def _binding(export: Export, action: str) -> Manifest:
+    judged = [
+        {"key": NAMESPACE_NAME, "operator": "NotIn", "values": [*dict.fromkeys(export.excluded)]},
+        {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
+    ]
+    spec = {
+        "policyName": NAMES[action],
+        "validationActions": [action],
+        "matchResources": {"namespaceSelector": {"matchExpressions": judged}},
+    }
+    metadata = {"name": NAMES[action], "labels": OWN_LABELS}
+    return {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": spec}
+
+
+def _used(every: Mapping[str, str], expressions: Iterable[str]) -> set[str]:
+    """Return the names of the variables that expressions ask for, and those that these ask for in turn."""
+    used: set[str] = set()
+    left = {name for text in expressions for name in _VARIABLE.findall(text)}
+    while left:
+        used.add(name := left.pop())
+        left |= {*_VARIABLE.findall(every[name])} - used
+    return used

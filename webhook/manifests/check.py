@@ -1,0 +1,116 @@
+"""
+What a rule is in CEL: a list of what is wrong in an object, and what is said of an item of it.
+
+    policies/<rule>.py: checks(Seen) ──> Check(items, message, found, fix) ──rule_variables──> variables, validations
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from webhook.manifests.cel import bound
+from webhook.objects.kinds import Kind
+from webhook.scheduler.constraint import HARD
+from webhook.scheduler.features import Features
+
+IS_HARD = f"c.whenUnsatisfiable == '{HARD}' ? 1 : 0"  # the extent of what is worse in a hard constraint
+
+
+class Check(NamedTuple):
+    """
+    One field on which a rule reports, all in CEL.
+
+    `items` is the list of what is wrong: constraints, or texts where `whole` says that it is all constraints together.
+    The other expressions are about one item, by the name `c`.  `place` is the end of the path where it is not `field`
+    alone.  `named`: the message names the value that was found, which is not told again then.
+    Of items with `said_by_api_server` nobody is warned a second time.
+    """
+
+    field: str
+    items: str
+    message: str
+    found: str
+    fix: str
+    extent: str = "0"
+    place: str = ""
+    whole: bool = False
+    named: bool = False
+    said_by_api_server: str = ""
+
+
+class Seen(NamedTuple):
+    """
+    The names of what a check looks at, in the object or in the old one; the names of variables end in `suffix`.
+
+    `parameters` are those of the rule, by the parts of the policy: the policy itself, then its overrides.
+    """
+
+    rule: str
+    suffix: str
+    parameters: Sequence[Mapping[str, object]]
+    kinds: Sequence[Kind]
+    features: Features
+
+    @property
+    def obj(self) -> str:
+        return "dyn(oldObject)" if self.suffix else "dyn(object)"
+
+    def variable(self, name: str) -> str:
+        """Return CEL for a variable of the object."""
+        return f"variables.{name}{self.suffix}"
+
+    @property
+    def labels(self) -> str:
+        """CEL for the labels of its Pods, a map."""
+        return self.variable("labels")
+
+    @property
+    def added(self) -> str:
+        """CEL for the keys of labels that its controller adds, or may add, a list."""
+        return self.variable("added")
+
+    @property
+    def constraints(self) -> str:
+        return self.variable("constraints")
+
+    def constraints_where(self, condition: str) -> str:
+        """Return CEL for the constraints, by the name `c`, of which the condition holds."""
+        return f"{self.constraints}.filter(c, {condition})"
+
+    def parameter(self, name: str) -> str:
+        """Return CEL for a parameter of the rule."""
+        return self.in_part(parameter_variable(self.rule, name))
+
+    def in_part(self, name: str) -> str:
+        """Return CEL for a value of the policy, in the part that is in force."""
+        return f"variables.{name}" if len(self.parameters) == 1 else f"variables.{name}[{self.variable('part')}]"
+
+
+def parameter_variable(rule: str, name: str) -> str:
+    """Return the name of the variable that holds a parameter of a rule, or its values by the parts of the policy."""
+    return f"{rule.replace('-', '_')}_{name}"
+
+
+def concerns(seen: Seen) -> str:
+    """Return CEL for: the rule applies to the topology key of `c`, because it is listed or none is."""
+    keys = seen.parameter("topologyKeys")
+    return f"({keys}.size() == 0 || c.topologyKey in {keys})"
+
+
+def pair_is_there(seen: Seen, key: str) -> str:
+    """Return CEL for: another constraint has this key, and the whenUnsatisfiable of `c`."""
+    return f"{seen.constraints}.exists(d, d.topologyKey == {key} && d.whenUnsatisfiable == c.whenUnsatisfiable)"
+
+
+def copying_own_selector(rule_fix: str) -> str:
+    """Return CEL for the fix that writes the workload's own selector into `c`; see Subject.copy_own_selector."""
+    usable = "variables.own_selector.size() > 0"
+    disjoint = "!c.?matchLabelKeys.orValue([]).exists(k, k in variables.own_selector)"
+    written = "'write labelSelector: {matchLabels: ' + variables.own_selector_in_yaml + '}'"
+    return f"{usable} && {disjoint} ? {written} : '{rule_fix}'"
+
+
+def first_where(items: str, condition: str) -> str:
+    """Return CEL for the first item, by the name `k`, of which the condition holds."""
+    return bound(f"{items}.filter(k, {condition})", "f", "f[0]")

@@ -1,0 +1,27 @@
+"""empty-selector in CEL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.manifests.check import IS_HARD, Check, Seen, copying_own_selector
+from webhook.rules import RULES
+
+_NULL = "!c.?labelSelector.hasValue()"
+_LABELS, _EXPRESSIONS = "c.?labelSelector.?matchLabels.orValue({})", "c.?labelSelector.?matchExpressions.orValue([])"
+EMPTY = f"{_LABELS}.size() == 0 && {_EXPRESSIONS}.size() == 0"  # without what matchLabelKeys add
+
+
+def checks(seen: Seen) -> Iterator[Check]:
+    """Yield the check of labelSelector; where the scheduler counts with `{}`, only null is wrong."""
+    filled = f"c.?matchLabelKeys.orValue([]).exists(k, k in {seen.labels} || k in {seen.added})"
+    empty = f"{EMPTY} && !{filled}"
+    yield Check(
+        field="labelSelector",
+        items=seen.constraints_where(_NULL if seen.features.empty_selector_counts else f"{_NULL} || ({empty})"),
+        message="'must select Pods, or nothing is spread'",
+        found=f"{_NULL} ? 'null' : '{{}}'",
+        fix=copying_own_selector(RULES["empty-selector"].fix),
+        extent=IS_HARD,
+        said_by_api_server=f"{_NULL} && variables.built_in" if seen.features.null_selector_warning else "",
+    )

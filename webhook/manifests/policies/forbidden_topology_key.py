@@ -1,0 +1,25 @@
+"""forbidden-topology-key in CEL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.manifests.cel import in_order, shown
+from webhook.manifests.check import Check, Seen
+
+
+def checks(seen: Seen) -> Iterator[Check]:
+    """Yield the check of topologyKey."""
+    forbidden, allowed = seen.parameter("topologyKeys"), seen.parameter("allowedTopologyKeys")
+    among_allowed = f"'use one of ' + {in_order(allowed)}.join(', ')"
+    other = f"'use a key other than ' + {in_order(forbidden)}.join(', ')"
+    yield Check(
+        field="topologyKey",
+        items=seen.constraints_where(
+            f"c.topologyKey in {forbidden} || ({allowed}.size() > 0 && !(c.topologyKey in {allowed}))"
+        ),
+        message=f"'the policy does not allow ' + {shown('c.topologyKey')}",
+        found="''",
+        fix=f"{allowed}.size() > 0 ? {among_allowed} : {other}",
+        named=True,
+    )

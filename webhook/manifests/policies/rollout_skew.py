@@ -1,0 +1,44 @@
+"""rollout-skew in CEL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webhook.manifests.cel import bound, literal
+from webhook.manifests.check import Check, Seen
+from webhook.manifests.policies.empty_selector import EMPTY
+from webhook.manifests.policies.selector_misses_own_pod import misses
+from webhook.objects.names import TEMPLATE_HASH
+from webhook.rules import RULES
+from webhook.rules.rollout_skew import REVISION_KEYS
+from webhook.scheduler.constraint import HARD
+
+_KEYS = "c.?matchLabelKeys.orValue([])"
+
+
+def checks(seen: Seen) -> Iterator[Check]:
+    """Yield the check of matchLabelKeys; its item is the first of the constraints that count old Pods."""
+    strategy = f"{seen.obj}.?spec.?strategy"
+    several = f"{seen.variable('replicas')} > 1 && {strategy}.?type.orValue('') != 'Recreate'"
+    surge = f"{strategy}.?rollingUpdate.?maxSurge"
+    surges = f"!({surge}.hasValue() && string({surge}.value()) in ['0', '0%'])"
+    by_revision = f"{literal(sorted(REVISION_KEYS))}.exists(r, r in {_KEYS} || {_selects('r')})"
+    selects = f"c.?labelSelector.hasValue() && !({EMPTY}) && !{by_revision} && !({misses(seen)})"
+    counted = f"(c.whenUnsatisfiable == '{HARD}' ? {surges} : {seen.parameter('soft')})"
+    counting = seen.constraints_where(f"{selects} && {counted}")
+    first = bound(counting, "f", "f.size() > 0 ? [f[0]] : []")
+    number = f"{counting}.size()"
+    several_fix = f"'add {TEMPLATE_HASH} to the matchLabelKeys of ' + string({number}) + ' constraints'"
+    yield Check(
+        field="matchLabelKeys",
+        items=f"variables.kind == 'apps/Deployment' && {several} ? {first} : []",
+        message=f"'must name {TEMPLATE_HASH}, or rollouts count old Pods too'",
+        found=f"{_KEYS}.size() == 0 ? 'none' : {_KEYS}.join(', ')",
+        fix=f"{number} > 1 ? {several_fix} : {literal(RULES['rollout-skew'].fix)}",
+    )
+
+
+def _selects(key: str) -> str:
+    """Return CEL for: the selector of `c` asks about a label key."""
+    labels = f"{key} in c.?labelSelector.?matchLabels.orValue({{}})"
+    return f"{labels} || c.?labelSelector.?matchExpressions.orValue([]).exists(e, e.key == {key})"

@@ -1,0 +1,240 @@
+"""
+The variables and validations of the checks that act in a policy.
+
+    empty_selector          the items that the check finds, none where it is not in force
+    empty_selector_before   those that the old object had
+    empty_selector_denied   those that deny: none if the old object had as many, and as grave ones
+    denied                  the constraints that any check denies; each message is about the first of them
+    empty_selector_text     what is said of an item
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
+from webhook.findings.evaluation import find_all
+from webhook.findings.finding import Severity
+from webhook.manifests.acting import BEFORE, Acting, Export, silencing
+from webhook.manifests.cel import all_of, any_of, bound, literal
+from webhook.manifests.check import parameter_variable
+from webhook.manifests.configurations import Manifest
+from webhook.manifests.object_variables import Variables, ignored, of_messages, of_object, of_request
+from webhook.objects.fields import Raw, as_list
+from webhook.objects.names import ZONE
+from webhook.objects.workload import parse_workloads
+from webhook.policy.policy import AUDIT, DENY, WARN, InForce, is_enforced
+from webhook.rules import RULES
+from webhook.rules.missing_constraints import MISSING
+
+PINNED = "pinned-pod"
+_FIELD = "topologySpreadConstraints"
+
+
+def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variables:
+    """Yield name and expression of every variable, each after those that it asks for; not all of them are needed."""
+    yield from of_request(export.kinds)
+    for suffix in ("", BEFORE):
+        yield from of_object(export.kinds, export.policy.overrides, suffix)
+    yield from ignored()
+    yield from of_messages(export.kinds)
+    audited = export.within(export.parts_where(lambda part: part.owned_objects != DENY))
+    yield "audited", all_of("variables.has_owner", audited)
+    yield "sent_by_controller", all_of("variables.by_controller", audited)
+    yield "pinned", _pinned(export)
+    yield "offered", by_part([_offered(export, part) for part in export.parts])
+    for rule in dict.fromkeys(each.rule for each in acting):
+        for name in RULES[rule].parameters:
+            values = [_parameter(part, rule, name) for part in export.parts]
+            yield parameter_variable(rule, name), by_part(values)
+    for each in acting:
+        yield each.variable, _items(export, each)
+        yield f"{each.variable}{BEFORE}", _before(export, each)
+        yield f"{each.variable}_denied", _denied(export, each)
+    any_denied = any_of(f"c in variables.{each.variable}_denied" for each in acting if not each.check.whole)
+    yield "denied", f"variables.written.filter(c, {any_denied})"
+    for each in acting:
+        yield f"{each.variable}_told", _told(export, each, acting)
+        yield f"{each.variable}_text", _text(each, _item(action, each, acting))
+
+
+def validations(export: Export, action: str, acting: Sequence[Acting]) -> Iterator[Manifest]:
+    """Yield a validation for each check, after that of the object's size."""
+    yield from _size(export, action)
+    for each in acting:
+        items = f"variables.{each.variable}_{'denied' if action == DENY else 'told'}"
+        denied = _item(action, each, acting)
+        first = "variables.denied.size() == 0" if denied == "variables.denied[0]" else ""
+        expression = f"{first} || !({denied} in {items})" if first else f"{items}.size() == 0"
+        message = _message(export, action, each, denied)
+        yield _validation(expression, message, f"{RULES[each.rule].title} ({each.rule})")
+
+
+def _item(action: str, acting: Acting, others: Sequence[Acting]) -> str:
+    """Return CEL for the item that a message is about: of several that deny it is the first constraint."""
+    several = action == DENY and sum(not other.check.whole for other in others) > 1
+    if several and not acting.check.whole:
+        return "variables.denied[0]"
+    return f"variables.{acting.variable}_{'denied' if action == DENY else 'told'}[0]"
+
+
+def _message(export: Export, action: str, acting: Acting, item: str) -> str:
+    check, path = acting.check, "variables.path" if action == DENY else f"'{_FIELD}'"
+    if not check.whole:
+        place = check.place or (literal(check.field) if check.field else "")
+        index = f"{path} + '[' + string(variables.written.indexOf({item})) + ']'"
+        path = f"{index} + '.' + {bound(item, 'c', place)}" if place else index
+    helps = [f"; {part.settings[acting.rule].help}".removesuffix("; ") for part in export.parts]
+    suffix = f" + {_in_part(by_part(helps), export)}" if any(helps) else ""
+    return f"variables.about + ': ' + {path} + ': ' + variables.{acting.variable}_text + ' ({acting.rule})'{suffix}"
+
+
+def by_part(values: Sequence[object]) -> str:
+    """Return CEL for the values in the parts of the policy: the only one, or the list of them."""
+    return literal(values[0] if len(values) == 1 else values)
+
+
+def _in_part(values: str, export: Export) -> str:
+    """Return CEL for the value in the part that is in force."""
+    return values if len(export.parts) == 1 else f"{values}[variables.part]"
+
+
+def _text(acting: Acting, item: str) -> str:
+    """Return CEL for what is wrong with the item, what was found, and the fix; see findings.wording.in_full."""
+    check = acting.check
+    fix = f"variables.in_owner + ({check.fix})"
+    value = "''"
+    if not check.named:
+        said = f"(t[0] + ' ' + t[2] + ' \"{check.field}\"').contains(t[1])"
+        value = f"({said} ? '' : '; found ' + t[1])"
+    text = bound(f"[{check.message}, {check.found}, {fix}]", "t", f"t[0] + {value} + '; ' + t[2]")
+    return bound(item, "c", text)
+
+
+def _items(export: Export, acting: Acting) -> str:
+    """Return CEL for the items of a check, none where the rule is not in force for the object."""
+    enforced = acting.parts & export.enforcing(acting.rule)
+    spared = ["!variables.audited", *(["!variables.pinned"] if acting.rule != PINNED else [])]
+    left = all_of(*spared, f"!('{acting.rule}' in variables.ignored)")
+    conditions = [(acting.parts - enforced, left), (enforced, "!variables.sent_by_controller")]
+    in_force = [_both(export.within(parts), condition) for parts, condition in conditions if parts]
+    of_object = "variables.fits" if acting.check.whole else ""
+    of_kind = "" if _judges_pods(export, acting.rule) else "request.kind.kind != 'Pod'"
+    return f"{all_of(of_object, of_kind, f'({any_of(in_force)})')} ? ({acting.check.items}) : []"
+
+
+def _judges_pods(export: Export, rule: str) -> bool:
+    """Return whether Pods are judged, too: not where the webhook may have given them what the rule finds."""
+    return not (export.beside_webhook and export.policy.defaults) or RULES[rule].kept_by_defaults
+
+
+def _both(within: str, condition: str) -> str:
+    return condition if within == "true" else f"{within} && {condition}"
+
+
+def _before(export: Export, acting: Acting) -> str:
+    """Return CEL for the items of the old object; they are old only where the rule was an error, and as enforced."""
+    items = acting.before
+    if not any(override.pod_selector or override.scheduler_name for override in export.policy.overrides):
+        return items  # What is in force cannot have changed with the object.
+    errors = export.parts_where(lambda part: part.settings[acting.rule].severity is Severity.ERROR)
+    denying = export.parts_where(lambda part: part.enforcement == DENY and is_enforced(part.settings[acting.rule]))
+    enforced = export.within(export.enforcing(acting.rule))
+    as_enforced = any_of((f"!({enforced})", export.within(denying, BEFORE)))
+    return f"{all_of(export.within(errors, BEFORE), f'({as_enforced})')} ? ({items}) : []"
+
+
+def _denied(export: Export, acting: Acting) -> str:
+    """Return CEL for the items that deny; of several, those that the old object did not have come first."""
+    now, before = f"variables.{acting.variable}", f"variables.{acting.variable}{BEFORE}"
+    new = f"{now}.filter(c, !(c in {before}))"
+    if acting.check.whole:
+        denied = new
+    else:
+        extent = acting.check.extent
+        as_bad = f"filter(c, ({extent}) >= ({extent.replace('c.', 'd.')})).size()"
+        counted = f"{now}.all(d, {now}.{as_bad} <= {before}.{as_bad})"
+        excused = f"{now}.size() <= {before}.size()" if extent == "0" else counted
+        denied = f"{excused} ? [] : {new}.size() > 0 ? {new} : {now}"
+    enforced = export.within(export.enforcing(acting.rule))
+    known = "variables.fits_before" if enforced == "false" else f"(variables.fits_before || {enforced})"
+    denied = denied if enforced == "true" else f"!{known} ? [] : {denied}"
+    denying = export.acting_in(acting.rule, DENY)
+    within = export.within(denying)
+    return denied if within == "true" else f"!({within}) ? [] : {denied}"
+
+
+def _told(export: Export, acting: Acting, others: Sequence[Acting]) -> str:
+    """Return CEL for the items of which the policy that does not deny tells."""
+    told = f"variables.{acting.variable}"
+    if acting.check.said_by_api_server:
+        told += f".filter(c, !({acting.check.said_by_api_server}))"
+    for variable, parts in silencing(export, acting, others).items():
+        within = export.within(parts)
+        if acting.check.whole:
+            told = f"({_both(within, f'variables.{variable}.size() > 0')} ? [] : {told})"
+        else:
+            told += f".filter(c, !({_both(within, f'c in variables.{variable}')}))"
+    if not acting.excusing:
+        return told
+    denied = _both(export.within(acting.excusing), f"variables.{acting.variable}_denied.size() > 0")
+    return f"{denied} ? [] : {told}"
+
+
+def _size(export: Export, action: str) -> Iterator[Manifest]:
+    """Yield the validation that the object can be judged; see admission.review and decision.not_judged."""
+    enforcing = export.parts_where(lambda part: part.enforces)
+    refusing = export.parts_where(lambda part: part.enforcement == DENY and export.policy.on_error == DENY)
+    enforced = all_of(export.within(enforcing), "!variables.sent_by_controller")
+    denied = all_of(f"({any_of((enforced, export.within(refusing)))})", "variables.listed != variables.listed_before")
+    count = f"'found ' + string(variables.listed.size()) + ' constraints, at most {MOST_CONSTRAINTS} can be judged'"
+    values = f"'found more than {MOST_SELECTOR_VALUES} values in constraints, no more can be judged'"
+    said = f"variables.path + ': ' + (variables.listed.size() > {MOST_CONSTRAINTS} ? {count} : {values})"
+    unjudged = f"variables.about + ': evenkeel could not judge it: ' + {said}"
+    if action == DENY and enforcing | refusing:
+        wanted = "'; make it smaller, for an enforced rule must judge it'"
+        message = f"{enforced} ? variables.about + ': ' + {said} + {wanted} : {unjudged}"
+        yield _validation(f"variables.fits || !({denied})", message, "the constraints are too large to judge")
+    elif action == WARN:
+        told = export.within(export.parts_where(lambda part: part.enforcement != AUDIT))
+        expression = any_of(("variables.fits", f"!({told})", denied))
+        yield _validation(expression, unjudged, "the constraints are too large to judge")
+
+
+def _validation(expression: str, message_expression: str, message: str) -> Manifest:
+    """Return a validation; `message` is told if the other one has a line end or is too long."""
+    return {
+        "expression": expression,
+        "reason": "Forbidden",
+        "messageExpression": message_expression,
+        "message": message,
+    }
+
+
+def _pinned(export: Export) -> str:
+    """Return CEL for: pinned-pod alone is told, and what is enforced, because the object is a DaemonSet."""
+    told = export.within(export.parts_where(lambda part: part.settings[PINNED].severity is not Severity.IGNORE))
+    daemon_set = "request.kind.kind == 'DaemonSet' && variables.constraints.size() > 0"
+    return all_of(daemon_set, f"!('{PINNED}' in variables.ignored)", told)
+
+
+def _parameter(part: InForce, rule: str, name: str) -> object:
+    nothing = {"integer": 0, "boolean": False, "array": list[object]()}[str(RULES[rule].parameters[name]["type"])]
+    value = part.settings[rule].parameters.get(name, nothing)
+    return sorted(set(value)) if isinstance(value, list) else value
+
+
+def _offered(export: Export, part: InForce) -> list[str]:
+    """Return the keys for which missing-constraints offers a constraint, for no other rule would find fault with it."""
+    (workload,) = parse_workloads(_example(_parameter(part, MISSING, "minReplicas")), export.policy.kinds)
+    findings = find_all(workload, part.settings, None, export.features).findings
+    offered = {finding.wanted for finding in findings if finding.fix.startswith("add {")}
+    asked = as_list(_parameter(part, MISSING, "topologyKeys")) or [ZONE]
+    return [str(key) for key in asked if f"a constraint for {key}" in offered]
+
+
+def _example(replicas: object) -> Raw:
+    """Return a Deployment with so many replicas and no constraints."""
+    labels = {"app": "web"}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
