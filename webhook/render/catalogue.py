@@ -24,6 +24,9 @@ as skipped.
 Some rules are advice: what they find holds in the cluster as it is now, may be what was wanted, or is about evenkeel
 itself. They are at most a `warning`, a policy that sets them to `error` or enforces them is refused, and they do not
 judge what a controller creates.
+
+`evenkeel manifests --engine policy` writes ValidatingAdmissionPolicies of the rules that CEL can express, which the API
+server evaluates by itself. Each rule says which of its checks these can make, and why they cannot make the others.
 """
 
 
