@@ -9,7 +9,7 @@ import pytest
 from tests.support.build import FEATURES, constraint, node, pod, snapshot, workload
 from webhook.findings.finding import Severity
 from webhook.findings.neighbours import Neighbours
-from webhook.findings.rule import CountedPods, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, CountedPods, InCel, Subject, rule
 from webhook.objects.workload import parse_workloads
 from webhook.rules import RULES
 from webhook.scheduler.constraint import read_constraints
@@ -17,7 +17,7 @@ from webhook.scheduler.constraint import read_constraints
 
 def test_a_rule_without_a_fix_is_refused_at_import():
     with pytest.raises(TypeError):
-        rule(title="t", severity=Severity.INFO, bad="", good="")
+        rule(title="t", severity=Severity.INFO, cel=InCel(ALL_CHECKS), bad="", good="")
 
 
 def test_a_second_rule_of_one_id_is_refused_at_import():
@@ -25,7 +25,7 @@ def test_a_second_rule_of_one_id_is_refused_at_import():
         """Twice."""
 
     with pytest.raises(TypeError):
-        rule(title="t", severity=Severity.INFO, fix="f", bad="", good="")(empty_selector)
+        rule(title="t", severity=Severity.INFO, fix="f", cel=InCel(ALL_CHECKS), bad="", good="")(empty_selector)
 
 
 def test_a_rule_that_looks_for_what_nothing_provides_is_refused_at_import():
@@ -33,7 +33,24 @@ def test_a_rule_that_looks_for_what_nothing_provides_is_refused_at_import():
         """Never runs."""
 
     with pytest.raises(TypeError, match="hrad"):
-        rule(title="t", severity=Severity.INFO, fix="f", bad="", good="", where=("hrad",))(looks_for_a_typo)
+        rule(title="t", severity=Severity.INFO, fix="f", cel=InCel(ALL_CHECKS), bad="", good="", where=("hrad",))(
+            looks_for_a_typo
+        )
+
+
+def test_a_rule_that_does_not_declare_what_cel_can_express_is_refused_at_import():
+    with pytest.raises(TypeError, match="cel"):
+        rule(title="t", severity=Severity.INFO, fix="f", bad="", good="")
+
+
+@pytest.mark.parametrize("cel", [InCel(), InCel(ALL_CHECKS, "it needs nodes"), InCel("some")])
+def test_a_rule_must_say_why_cel_cannot_express_what_it_cannot_and_nothing_else(cel):
+    def undeclared(subject):
+        """Is not registered."""
+
+    with pytest.raises(TypeError, match="rule undeclared: must say which of its checks CEL can express"):
+        rule(title="t", severity=Severity.INFO, fix="f", cel=cel, bad="", good="")(undeclared)
+    assert "undeclared" not in RULES
 
 
 def test_a_setting_takes_defaults_for_what_is_not_given():

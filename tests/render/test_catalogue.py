@@ -10,7 +10,8 @@ from webhook.findings.finding import Severity
 from webhook.render.catalogue import page, section, table
 from webhook.rules import RULES
 
-ALWAYS = ["Why", "Bad", "Good", "Fix"]
+IN_POLICY = "In a policy of the API server"
+ALWAYS = ["Why", "Bad", "Good", "Fix", IN_POLICY]
 every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
 
 
@@ -23,10 +24,11 @@ def test_a_section_has_the_headings_that_the_rule_has_a_use_for(rule):
     more = {
         "Parameters": bool(rule.parameters),
         "Switch it on": rule.severity is Severity.IGNORE,
+        IN_POLICY: True,
         "Yields to": bool(rule.yields_to),
     }
 
-    why, *examples = ALWAYS
+    why, *examples, _ = ALWAYS
     beside = ["Beside"] if rule.context else []
     assert [why, *beside, *examples, *(name for name, there in more.items() if there)] == headings(rule)
 
@@ -70,6 +72,30 @@ def test_the_page_links_to_every_section():
 
     assert list(RULES) == re.findall(r"^\| \[`.+`\]\(#(.+?)\)", found, re.MULTILINE)
     assert list(RULES) == re.findall("^## (.+)$", found, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentences", "in_table"),
+    [
+        ("pinned-pod", "A ValidatingAdmissionPolicy can make all of its checks.", "in CEL"),
+        (
+            "empty-selector",
+            "Of its checks, a ValidatingAdmissionPolicy can make all but those of custom resources whose Pods an"
+            " operator makes. It cannot make the others: what an operator fills in is known to evenkeel only.",
+            "part in CEL",
+        ),
+        (
+            "tainted-domain",
+            "A ValidatingAdmissionPolicy can make none of its checks: they need the nodes of the cluster.",
+            "not in CEL",
+        ),
+    ],
+)
+def test_a_rule_says_which_of_its_checks_cel_can_express(rule, sentences, in_table):
+    (line,) = (line for line in table().splitlines() if line.startswith(f"{rule} "))
+
+    assert f"### {IN_POLICY}\n\n{sentences}\n" in "\n".join(section(RULES[rule]))
+    assert in_table == re.split("  +", line)[2]
 
 
 def test_the_table_has_a_line_for_each_rule():

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_LABELS_COPIED = 20
 NO_NODES = Nodes()
+ALL_CHECKS = "all of them"
 ADVICE_ONLY = "it is advice, and never denies"
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 LOOKS_AT_AFFINITY = "node affinity"
@@ -71,20 +72,30 @@ class Also(Enum):
     GIVEN_LABELS = "these, too, where it is known which labels the operator gives by the object's name"
 
 
-RunsWhere = Also | Need | str  # Where a rule runs; a text is something that it looks for.
-
-
 class Nature(Enum):
     """
-    What a finding means.
+    What a finding means where it is more, or less, than a fault.
 
     What the API server has REJECTED is an error, and no other rule is reported on that field but a graver one.  ADVICE
     is at most a warning, is never enforced, and is not given on what a controller creates.
     """
 
-    FAULT = "fault"
     REJECTED = "rejected by the API server"
     ADVICE = "advice"
+
+
+RunsWhere = Also | Need | Nature | str  # Where a rule runs, and as what; a text is something that it looks for.
+
+
+class InCel(NamedTuple):
+    """
+    Which checks of a rule CEL can express, so that the API server itself can make them, and why it cannot the others.
+
+    `checks` is "" if it can express none of them, and `why_not` is "" if it can express all.
+    """
+
+    checks: str = ""
+    why_not: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +402,7 @@ class Rule:
     rejected_by_api_server: bool
     kept_by_defaults: bool
     yields_to: tuple[str, ...]
+    cel: InCel
     check: Callable[[Subject], Iterable[Cause]]
 
     @property
@@ -424,11 +436,11 @@ def rule(
     title: str,
     severity: Severity,
     fix: str,
+    cel: InCel,
     bad: str,
     good: str,
     context: str = "",
     where: tuple[RunsWhere, ...] = (),
-    nature: Nature = Nature.FAULT,
     yields_to: tuple[str, ...] = (),
     parameters: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
@@ -436,8 +448,9 @@ def rule(
     Register a function as a rule: its name is the id, its docstring the rationale.
 
     `bad` and `good` are objects, or the constraints of the Pod `web`; `context` are objects with which both are judged.
-    `where` says where the rule runs.  `parameters` is a JSON schema of an object: its `properties`, which of them are
-    `required` or of which `anyOf` must be given, and of `examples` one under which the bad example is bad.
+    `where` says where the rule runs, and whether it is advice or what the API server rejects; by itself it is neither.
+    `cel` says which of its checks CEL can express.  `parameters` is a JSON schema of an object: its `properties`, which
+    of them are `required` or of which `anyOf` must be given, and of `examples` one under which the bad example is bad.
     """
 
     def register(check: Callable[[Subject], Iterable[Cause]]) -> Callable[[Subject], Iterable[Cause]]:
@@ -447,6 +460,8 @@ def rule(
         looks_for = frozenset([condition for condition in where if isinstance(condition, str)])
         if not looks_for <= LOOKED_FOR:
             raise TypeError(f"rule {rule_id}: looks for {looks_for - LOOKED_FOR}, and nothing provides it")
+        if (cel.checks == ALL_CHECKS) is bool(cel.why_not):
+            raise TypeError(f"rule {rule_id}: must say which of its checks CEL can express, or why it cannot")
         schema: Mapping[str, Any] = parameters or {}
         RULES[rule_id] = Rule(
             id=rule_id,
@@ -468,10 +483,11 @@ def rule(
             of_given_labels=Also.GIVEN_LABELS in where,
             needs=tuple([condition for condition in where if isinstance(condition, Need)]),
             looks_for=looks_for,
-            advice=nature is Nature.ADVICE,
-            rejected_by_api_server=nature is Nature.REJECTED,
+            advice=Nature.ADVICE in where,
+            rejected_by_api_server=Nature.REJECTED in where,
             kept_by_defaults=severity is Severity.ERROR,  # What is an error by default is never written.
             yields_to=yields_to,
+            cel=cel,
             check=check,
         )
         return check

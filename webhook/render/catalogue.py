@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from webhook.findings.finding import Severity
-from webhook.findings.rule import Rule
+from webhook.findings.rule import InCel, Rule
 from webhook.rules import RULES
 
 RULES_INTRODUCTION = """\
@@ -24,6 +24,9 @@ as skipped.
 Some rules are advice: what they find holds in the cluster as it is now, may be what was wanted, or is about evenkeel
 itself. They are at most a `warning`, a policy that sets them to `error` or enforces them is refused, and they do not
 judge what a controller creates.
+
+`evenkeel manifests --engine policy` writes ValidatingAdmissionPolicies of the rules that CEL can express, which the API
+server evaluates by itself. Each rule says which of its checks these can make, and why they cannot make the others.
 """
 
 
@@ -35,9 +38,18 @@ def page() -> str:
 
 
 def table() -> str:
-    """Return a line for each rule: its id, its default severity, what it finds."""
+    """Return a line for each rule: its id, its default severity, whether CEL can express it, what it finds."""
     width = max(map(len, RULES))
-    return "\n".join(f"{rule.id:<{width}}  {rule.severity:<7}  {rule.title}" for rule in RULES.values())
+    return "\n".join(
+        f"{rule.id:<{width}}  {rule.severity:<7}  {_extent_in_cel(rule.cel):<11}  {rule.title}"
+        for rule in RULES.values()
+    )
+
+
+def _extent_in_cel(cel: InCel) -> str:
+    if not cel.checks:
+        return "not in CEL"
+    return "part in CEL" if cel.why_not else "in CEL"
 
 
 def section(rule: Rule) -> Iterator[str]:
@@ -58,8 +70,20 @@ def section(rule: Rule) -> Iterator[str]:
     if rule.severity is Severity.IGNORE:
         setting = json.dumps({"severity": "error", **rule.example}).replace('"', "")
         yield from ("### Switch it on", "", "```yaml", "rules:", f"  {rule.id}: {setting}", "```", "")
+    yield from ("### In a policy of the API server", "", _in_cel(rule.cel), "")
     if rule.yields_to:
         yield from ("### Yields to", "", ", ".join(f"[`{above}`](#{above})" for above in rule.yields_to), "")
+
+
+def _in_cel(cel: InCel) -> str:
+    """Return sentences about which checks a ValidatingAdmissionPolicy can make."""
+    if not cel.why_not:
+        return "A ValidatingAdmissionPolicy can make all of its checks."
+    if not cel.checks:
+        return f"A ValidatingAdmissionPolicy can make none of its checks: {cel.why_not}."
+    return (
+        f"Of its checks, a ValidatingAdmissionPolicy can make {cel.checks}. It cannot make the others: {cel.why_not}."
+    )
 
 
 def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:

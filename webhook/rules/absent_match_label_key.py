@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import MATCH_LABEL_KEYS, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Subject, rule
 from webhook.objects.reading import brief
 
 
@@ -16,6 +16,7 @@ from webhook.objects.reading import brief
     fix="name a label that the Pod carries, or remove the key",
     where=(MATCH_LABEL_KEYS,),
     yields_to=("wrong-revision-key",),
+    cel=InCel(ALL_CHECKS),
     bad="""
     - maxSkew: 1
       topologyKey: topology.kubernetes.io/zone

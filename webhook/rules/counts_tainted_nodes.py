@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Nature, Need, Subject, rule
+from webhook.findings.rule import InCel, Nature, Need, Subject, rule
 from webhook.objects.kinds import BATCH
 from webhook.objects.names import HOSTNAME
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
@@ -23,12 +23,9 @@ _COUNTS = {
     title="a hard constraint counts nodes whose taints keep the Pod off, such as those of a lost zone",
     severity=Severity.INFO,
     fix="set nodeTaintsPolicy: Honor",
-    where=(
-        HARD,
-        Need.POD_SPEC,
-    ),
-    nature=Nature.ADVICE,
+    where=(HARD, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("tainted-domain",),
+    cel=InCel(why_not="whether the constraint counts Pods of other workloads, too, is not in the object"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

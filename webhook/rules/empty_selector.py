@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Also, Subject, rule
+from webhook.findings.rule import Also, InCel, Subject, rule
 from webhook.scheduler.constraint import Constraint
 
 
@@ -14,6 +14,10 @@ from webhook.scheduler.constraint import Constraint
     severity=Severity.ERROR,
     fix="select the labels of the Pods that are to be spread",
     where=(Also.FILLED_SELECTORS,),
+    cel=InCel(
+        "all but those of custom resources whose Pods an operator makes",
+        "what an operator fills in is known to evenkeel only",
+    ),
     bad="""
     apiVersion: apps/v1
     kind: Deployment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 
 
 @rule(
@@ -25,6 +25,7 @@ from webhook.findings.rule import Subject, rule
         "required": ["maxSkew"],
         "examples": [{"maxSkew": 5}],
     },
+    cel=InCel(ALL_CHECKS),
     bad="""
     - maxSkew: 100
       topologyKey: topology.kubernetes.io/zone

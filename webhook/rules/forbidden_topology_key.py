@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 from webhook.objects.reading import brief
 
 
@@ -32,6 +32,7 @@ from webhook.objects.reading import brief
         "anyOf": [{"required": ["topologyKeys"]}, {"required": ["allowedTopologyKeys"]}],
         "examples": [{"topologyKeys": ["rack"]}],
     },
+    cel=InCel(ALL_CHECKS),
     bad="""
     - maxSkew: 1
       topologyKey: rack

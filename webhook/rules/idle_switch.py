@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from itertools import islice
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
-from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Also, Nature, Subject, rule
+from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Also, InCel, Nature, Subject, rule
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.likeness import nearest
 from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
@@ -21,11 +21,8 @@ ON, OFF = "true", "false"
     title="a label or annotation of evenkeel does nothing",
     severity=Severity.WARNING,
     fix="move it to where it counts, or remove it",
-    where=(
-        LOOKS_AT_SWITCHES,
-        Also.UNKNOWN_LABELS,
-    ),
-    nature=Nature.ADVICE,
+    where=(LOOKS_AT_SWITCHES, Also.UNKNOWN_LABELS, Nature.ADVICE),
+    cel=InCel(why_not="CEL cannot compare how alike two names are, and the switches are evenkeel's own"),
     bad="""
     apiVersion: v1
     kind: Pod

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import Also, Nature, Subject, rule
+from webhook.findings.rule import Also, InCel, Nature, Subject, rule
 from webhook.objects.fields import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TYPE_INVALID, FieldError
 from webhook.objects.labels import label_key_errors, label_value_errors, wanted_instead
 from webhook.objects.likeness import nearest
@@ -23,8 +23,11 @@ MOST_CAUSES = 100
     title="the API server rejects the constraint, or the Pods made from it",
     severity=Severity.ERROR,
     fix="set the field to what the API server accepts",
-    where=(Also.UNKNOWN_LABELS,),
-    nature=Nature.REJECTED,
+    where=(Also.UNKNOWN_LABELS, Nature.REJECTED),
+    cel=InCel(
+        "those of the fields of a constraint in custom resources, whose Pod templates the API server does not check",
+        "the API server has refused such constraints of built-in kinds, and label selectors are left to evenkeel",
+    ),
     bad="""
     apiVersion: apps/v1
     kind: Deployment

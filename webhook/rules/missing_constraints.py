@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Also, Subject, in_yaml, rule
+from webhook.findings.rule import ALL_CHECKS, Also, InCel, Subject, in_yaml, rule
 from webhook.objects.fields import as_list
 from webhook.objects.names import ZONE
 
@@ -36,6 +36,7 @@ MISSING = "missing-constraints"
         },
         "examples": [{"minReplicas": 3, "topologyKeys": ["topology.kubernetes.io/zone"]}],
     },
+    cel=InCel(ALL_CHECKS),
     bad="""
     apiVersion: apps/v1
     kind: Deployment

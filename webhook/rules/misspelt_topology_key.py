@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import Also, Subject, rule
+from webhook.findings.rule import Also, InCel, Subject, rule
 from webhook.objects.likeness import likely_meant
 from webhook.objects.names import BETA_REGION, BETA_ZONE
 from webhook.objects.reading import brief
@@ -21,6 +21,7 @@ DEPRECATED = (BETA_ZONE, BETA_REGION)
     fix="use the well-known key, or label your nodes with this one",
     where=(Also.UNKNOWN_LABELS,),
     yields_to=("malformed-topology-key",),
+    cel=InCel(why_not="CEL cannot compare how alike two words are, and does not know which keys nodes carry"),
     bad="""
     - maxSkew: 1
       topologyKey: kubernetes.io/zone

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import LOOKS_AT_AFFINITY, Nature, Need, Subject, rule
+from webhook.findings.rule import LOOKS_AT_AFFINITY, InCel, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
@@ -17,12 +17,9 @@ from webhook.scheduler.domains import is_confined
     title="nodeSelector or node affinity leaves fewer domains than the constraint needs",
     severity=Severity.WARNING,
     fix="remove the constraint, or let nodeSelector and node affinity leave more domains",
-    where=(
-        LOOKS_AT_AFFINITY,
-        Need.POD_SPEC,
-    ),
-    nature=Nature.ADVICE,
+    where=(LOOKS_AT_AFFINITY, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("unknown-topology-key",),
+    cel=InCel(why_not="which domains count depends on the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

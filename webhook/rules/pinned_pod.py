@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Also, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, Also, InCel, Subject, rule
 from webhook.objects.reading import brief
 
 
@@ -14,6 +14,7 @@ from webhook.objects.reading import brief
     severity=Severity.WARNING,
     fix="remove the constraints",
     where=(Also.UNKNOWN_LABELS,),
+    cel=InCel(ALL_CHECKS),
     bad="""
     apiVersion: apps/v1
     kind: DaemonSet

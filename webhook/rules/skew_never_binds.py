@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Nature, Subject, rule
+from webhook.findings.rule import InCel, Nature, Subject, rule
 from webhook.findings.wording import number_of
 from webhook.scheduler.constraint import HARD
 
@@ -16,8 +16,8 @@ TOO_FEW_PODS = "there are too few Pods for the skew to exceed maxSkew"
     title="maxSkew is not smaller than the number of Pods, so the skew never refuses a node",
     severity=Severity.INFO,
     fix="lower maxSkew, or remove the constraint",
-    where=(HARD,),
-    nature=Nature.ADVICE,
+    where=(HARD, Nature.ADVICE),
+    cel=InCel(why_not="whether the constraint counts Pods of other workloads, too, is not in the object"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

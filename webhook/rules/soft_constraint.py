@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Subject, rule
+from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 
 
 @rule(
@@ -22,6 +22,7 @@ from webhook.findings.rule import Subject, rule
             },
         },
     },
+    cel=InCel(ALL_CHECKS),
     bad="""
     - maxSkew: 1
       topologyKey: topology.kubernetes.io/zone

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import CLOSED_NODES, Nature, Need, Subject, rule
+from webhook.findings.rule import CLOSED_NODES, InCel, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
@@ -17,13 +17,8 @@ from webhook.scheduler.taints import CORDONED, Taint
     title="a domain whose every node has a taint that the Pod does not tolerate bars the others",
     severity=Severity.WARNING,
     fix="set nodeTaintsPolicy: Honor",
-    where=(
-        HARD,
-        CLOSED_NODES,
-        Need.POD_SPEC,
-        Need.NODES,
-    ),
-    nature=Nature.ADVICE,
+    where=(HARD, CLOSED_NODES, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
+    cel=InCel(why_not="they need the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

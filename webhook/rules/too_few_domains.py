@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import MIN_DOMAINS, Nature, Need, Subject, rule
+from webhook.findings.rule import MIN_DOMAINS, InCel, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD
@@ -15,14 +15,9 @@ from webhook.scheduler.constraint import HARD
     title="there are fewer domains than minDomains, so some replicas wait until nodes join",
     severity=Severity.INFO,
     fix="lower minDomains, or add nodes in further domains",
-    where=(
-        HARD,
-        MIN_DOMAINS,
-        Need.POD_SPEC,
-        Need.NODES,
-    ),
-    nature=Nature.ADVICE,
+    where=(HARD, MIN_DOMAINS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("pinned-domain",),
+    cel=InCel(why_not="they need the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import UNKNOWN_FIELDS, Also, Subject, rule
+from webhook.findings.rule import UNKNOWN_FIELDS, Also, InCel, Subject, rule
 from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
@@ -25,6 +25,9 @@ OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its i
     where=(
         UNKNOWN_FIELDS,
         Also.UNKNOWN_LABELS,
+    ),
+    cel=InCel(
+        why_not="the API server drops the field before, and CEL cannot compare how alike the names of kept ones are"
     ),
     bad="""
     apiVersion: v1

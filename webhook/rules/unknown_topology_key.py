@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import UNLABELLED_NODES, Also, Nature, Need, Subject, rule
+from webhook.findings.rule import UNLABELLED_NODES, Also, InCel, Nature, Need, Subject, rule
 from webhook.objects.likeness import WELL_KNOWN
 from webhook.objects.reading import brief
 from webhook.rules.misspelt_topology_key import effect
@@ -15,13 +15,9 @@ from webhook.rules.misspelt_topology_key import effect
     title="no node carries the topologyKey",
     severity=Severity.WARNING,
     fix="label the nodes, or use a key that they carry",
-    where=(
-        UNLABELLED_NODES,
-        Need.NODES,
-        Also.UNKNOWN_LABELS,
-    ),
-    nature=Nature.ADVICE,
+    where=(UNLABELLED_NODES, Need.NODES, Also.UNKNOWN_LABELS, Nature.ADVICE),
     yields_to=("misspelt-topology-key",),
+    cel=InCel(why_not="they need the nodes of the cluster"),
     bad="""
     - maxSkew: 1
       topologyKey: rack

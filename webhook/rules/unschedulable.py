@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Nature, Need, Subject, rule
+from webhook.findings.rule import InCel, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.objects.reading import Reader, brief
@@ -26,14 +26,9 @@ MOST_REPLICAS_TRIED = 200
     title="the cluster has no place for all replicas now",
     severity=Severity.WARNING,
     fix="ask evenkeel explain what would let the next Pod in",
-    where=(
-        HARD,
-        Need.POD_SPEC,
-        Need.NODES,
-        Need.PODS,
-    ),
-    nature=Nature.ADVICE,
+    where=(HARD, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
     yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
+    cel=InCel(why_not="they need the nodes of the cluster, and all Pods on them"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import MATCH_LABEL_KEYS, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Subject, rule
 from webhook.objects.names import TEMPLATE_HASH
 
 
@@ -14,6 +14,7 @@ from webhook.objects.names import TEMPLATE_HASH
     severity=Severity.WARNING,
     fix="remove the key",
     where=(MATCH_LABEL_KEYS,),
+    cel=InCel(ALL_CHECKS),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
