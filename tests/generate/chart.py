@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import yaml
 
 from tests.support import ROOT
-from webhook.manifests import conditions
+from webhook.manifests import cel, conditions
 from webhook.manifests import configurations as made
 from webhook.manifests.ca_bundle import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle_policy
 from webhook.manifests.configurations import NEEDED_NAMESPACES, POLICIES_SINCE, entry_name

@@ -10,19 +10,30 @@ from typing import NamedTuple
 from webhook.findings.evaluation import depth
 from webhook.findings.finding import Severity
 from webhook.manifests.cel import literal
-from webhook.manifests.check import Check, Seen
+from webhook.manifests.check import KEYS, REVISION_KEY, CelCheck, CelObject
 from webhook.manifests.kinds import judged_kinds
 from webhook.manifests.policies import CHECKS
 from webhook.objects.kinds import Kind
-from webhook.policy.policy import AUDIT, DENY, WARN, InForce, Policy, is_enforced
+from webhook.policy.policy import AUDIT, DENY, WARN, InForce, Policy
+from webhook.rules import RULES
 from webhook.scheduler.features import Features
 
-BEFORE = "_before"  # ends the names of the variables of the old object
-_FIELDS = (  # Of a constraint, in the order in which findings are told.
-    *("", "labelSelector", "matchLabelKeys", "maxSkew", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy"),
+OF_OLD = "_before"  # ends the names of the variables of the old object
+_IN_ORDER_OF_FIELDS = (  # Of a constraint, in the order in which findings are told.
+    *(
+        "",
+        "labelSelector",
+        "matchLabelKeys",
+        KEYS,
+        REVISION_KEY,
+        "maxSkew",
+        "minDomains",
+        "nodeAffinityPolicy",
+        "nodeTaintsPolicy",
+    ),
     *("topologyKey", "whenUnsatisfiable"),
 )
-Parts = frozenset[int]
+PartNumbers = frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -47,25 +58,25 @@ class Export:
     def parts(self) -> Sequence[InForce]:
         return self.policy.in_force_by_part
 
-    def parts_where(self, holds: Callable[[InForce], bool]) -> Parts:
+    def parts_where(self, holds: Callable[[InForce], bool]) -> PartNumbers:
         """Return the parts of the policy of which this holds."""
-        return Parts(number for number, part in enumerate(self.parts) if holds(part))
+        return PartNumbers(number for number, part in enumerate(self.parts) if holds(part))
 
-    def enforcing(self, rule: str) -> Parts:
-        """Return the parts in which a rule is enforced, and an error."""
-        return self.parts_where(lambda part: is_enforced(part.settings[rule]))
+    def enforcing(self, rule: str) -> PartNumbers:
+        """Return the parts in which a rule is enforced, so that no annotation and no owner silences it."""
+        return self.parts_where(lambda part: part.settings[rule].enforced)
 
-    def acting_in(self, rule: str, action: str) -> Parts:
+    def acting_in(self, rule: str, action: str) -> PartNumbers:
         """
         Return the parts in which an action comes of what a rule finds in a new object.
 
         Beside a webhook, none of the overrides that end: CEL has no clock.
         """
-        ending = Parts(number for number, override in enumerate(self.policy.overrides, 1) if override.until)
+        ending = PartNumbers(number for number, override in enumerate(self.policy.overrides, 1) if override.until)
         parts = self.parts_where(lambda part: _action(part, rule) == action)
         return parts - ending if self.beside_webhook else parts
 
-    def within(self, parts: Parts, suffix: str = "") -> str:
+    def within(self, parts: PartNumbers, suffix: str = "") -> str:
         """Return CEL for: one of these parts is in force for the object."""
         if len(parts) == len(self.parts):
             return "true"
@@ -82,10 +93,10 @@ class Acting(NamedTuple):
 
     rule: str
     variable: str
-    check: Check
+    check: CelCheck
     before: str
-    parts: Parts
-    excusing: Parts
+    parts: PartNumbers
+    excusing: PartNumbers
 
 
 def acting_checks(export: Export, action: str) -> tuple[Acting, ...]:
@@ -93,11 +104,11 @@ def acting_checks(export: Export, action: str) -> tuple[Acting, ...]:
     acting: list[Acting] = []
     for rule, checks in CHECKS.items():
         parts = export.acting_in(rule, action)
-        excusing = export.acting_in(rule, DENY) if action == WARN else Parts()
+        excusing = export.acting_in(rule, DENY) if action == WARN else PartNumbers()
         if not parts | excusing:
             continue
         parameters = [part.settings[rule].parameters for part in export.parts]
-        now, before = (checks(Seen(rule, end, parameters, export.kinds, export.features)) for end in ("", BEFORE))
+        now, before = (checks(CelObject(rule, end, parameters, export.kinds, export.features)) for end in ("", OF_OLD))
         for number, (check, old) in enumerate(zip(now, before, strict=True)):
             variable = rule.replace("-", "_") + (f"_{number}" if number else "")
             acting.append(Acting(rule, variable, check, old.items, parts | excusing, excusing))
@@ -105,26 +116,43 @@ def acting_checks(export: Export, action: str) -> tuple[Acting, ...]:
 
 
 def _order(acting: Acting) -> tuple[bool, int, int, str]:
-    return not acting.check.whole, _FIELDS.index(acting.check.field), depth(acting.rule), acting.rule
+    return not acting.check.whole, _IN_ORDER_OF_FIELDS.index(acting.check.field), depth(acting.rule), acting.rule
 
 
-def silencing(export: Export, acting: Acting, others: Sequence[Acting]) -> dict[str, Parts]:
+def silencing(export: Export, acting: Acting, others: Sequence[Acting]) -> dict[str, PartNumbers]:
     """
     Return the variables of the checks on the same field that silence this one, with the parts in which they do.
 
     See findings.evaluation.one_per_field.
     """
-    field, silenced = (acting.check.whole, acting.check.field), dict[str, Parts]()
+    silenced = dict[str, PartNumbers]()
     for other in others:
         parts = _graver(export, other.rule, acting.rule) & other.parts & acting.parts
-        if parts and other.rule != acting.rule and (other.check.whole, other.check.field) == field:
+        if parts and other.rule != acting.rule and _is_on_field(other, acting.check):
             silenced[other.variable] = parts
     return silenced
 
 
-def _graver(export: Export, rule: str, other: str) -> Parts:
+def _is_on_field(other: Acting, check: CelCheck) -> bool:
+    """Return whether another check is on the same field, or the API server rejects what is deeper in it."""
+    if other.check.whole != check.whole or check.whole:
+        return other.check.whole and check.whole
+    rejected = RULES[other.rule].rejected_by_api_server and other.check.field.startswith(check.field)
+    return check.field != KEYS and (other.check.field == check.field or rejected)  # KEYS are several fields
+
+
+def _graver(export: Export, rule: str, other: str) -> PartNumbers:
     """Return the parts in which a rule silences another one on the same field."""
+    rejected, kept = (RULES[each].rejected_by_api_server for each in (rule, other))
+    if rejected or kept:
+        return PartNumbers() if kept else export.parts_where(lambda part: _rejects(part, rule, other))
     return export.parts_where(lambda part: _gravity(part, rule) < _gravity(part, other))
+
+
+def _rejects(part: InForce, rule: str, other: str) -> bool:
+    """Return whether what the API server rejects silences another finding: one that is not enforced, nor graver."""
+    rejected, silenced = part.settings[rule], part.settings[other]
+    return not silenced.enforced and rejected.severity.rank <= silenced.severity.rank
 
 
 def _gravity(part: InForce, rule: str) -> tuple[bool, int, int, str]:

@@ -23,7 +23,7 @@ from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
 from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.rules import RULES
 
-NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
+POLICY_NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _CEL_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
@@ -32,7 +32,7 @@ _VARIABLE = re.compile(r"variables\.(\w+)")
 
 def admission_policies(export: Export) -> tuple[Manifest, ...]:
     """Return the policies, each followed by its binding; none for what no rule does."""
-    checks = {action: acting_checks(export, action) for action in ((DENY,) if export.beside_webhook else NAMES)}
+    checks = {action: acting_checks(export, action) for action in ((DENY,) if export.beside_webhook else POLICY_NAMES)}
     return tuple(
         manifest
         for action, acting in checks.items()
@@ -48,7 +48,7 @@ def _policy(export: Export, action: str, acting: Sequence[Acting]) -> Manifest:
     return {
         "apiVersion": _API_VERSION,
         "kind": _CEL_POLICY,
-        "metadata": {"name": NAMES[action], "labels": OWN_LABELS},
+        "metadata": {"name": POLICY_NAMES[action], "labels": OWN_LABELS},
         "spec": {
             "failurePolicy": "Fail" if action == DENY and _refuses(export, acting) else "Ignore",
             "matchConstraints": {"resourceRules": _resource_rules(export)},
@@ -86,11 +86,11 @@ def _binding(export: Export, action: str) -> Manifest:
         {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
     ]
     spec = {
-        "policyName": NAMES[action],
+        "policyName": POLICY_NAMES[action],
         "validationActions": [action],
         "matchResources": {"namespaceSelector": {"matchExpressions": judged}},
     }
-    metadata = {"name": NAMES[action], "labels": OWN_LABELS}
+    metadata = {"name": POLICY_NAMES[action], "labels": OWN_LABELS}
     return {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": spec}
 
 

@@ -13,9 +13,10 @@ from webhook.objects.fields import path_text
 from webhook.policy.parsing import built_in
 from webhook.policy.policy import DENY
 from webhook.rules import RULES
+from webhook.rules.missing_constraints import MISSING
 from webhook.scheduler.default_constraints import LIST
 
-_NO_DEFAULTS = "a MutatingAdmissionPolicy may not write labelSelector"
+_WHY_NO_DEFAULTS = "a MutatingAdmissionPolicy may not write labelSelector"
 _TOLD = (Severity.ERROR, Severity.WARNING)
 
 
@@ -29,7 +30,7 @@ def _of_rules(export: Export) -> Iterator[str]:
         for rule, setting in part.settings.items():
             lost = rule not in CHECKS and setting.given and setting.severity in _TOLD
             if lost and (part is export.parts[0] or setting != export.parts[0].settings[rule]):
-                yield f"{where}rules.{rule}: CEL cannot check it: {RULES[rule].title}"
+                yield f"{where}rules.{rule}: CEL cannot check it: {RULES[rule].cel.why_not}"
 
 
 def _places(export: Export) -> list[str]:
@@ -56,7 +57,7 @@ def _of_fields(export: Export) -> Iterator[str]:
     policy = export.policy
     for path, defaulting in policy.defaultings():
         if defaulting.type == LIST and defaulting.constraints and defaulting != built_in().defaulting:
-            yield f"{path_text(path)}: only a webhook gives Pods constraints; {_NO_DEFAULTS}"
+            yield f"{path_text(path)}: only a webhook gives Pods constraints; {_WHY_NO_DEFAULTS}"
     if policy.early_answer:
         yield "earlyAnswer: the API server asks its policies after it has validated an object itself"
 
@@ -64,7 +65,7 @@ def _of_fields(export: Export) -> Iterator[str]:
 def differences(export: Export) -> Iterator[str]:
     """Yield a line for each thing that the policies do otherwise than the webhook."""
     if export.policy.defaults and not export.beside_webhook:
-        yield f"Pods are given no default constraints; {_NO_DEFAULTS}"
+        yield f"Pods are given no default constraints; {_WHY_NO_DEFAULTS}"
     yield "of several findings that deny, an object is told the first one only"
     if left := [rule for rule in RULES if rule not in CHECKS and _is_on(export, rule)]:
         yield f"not checked: {', '.join(left)}; evenkeel rules ID says why"
@@ -72,8 +73,11 @@ def differences(export: Export) -> Iterator[str]:
         yield "what is found in objects that a controller owns goes to no audit log, unless a rule is enforced"
     if _is_on(export, "malformed-topology-key"):
         yield "malformed-topology-key: the fix does not name the key that was probably meant"
+    if _is_on(export, MISSING):
+        yield f"{MISSING}: the fix offers a constraint only where no other rule could find fault with it anywhere"
     if any(setting.notice for part in export.parts for setting in part.settings.values()):
         yield "notice: no warning says from when on a rule denies"
+    yield "a text with a line end is not told: the message is the title of the rule then"
     yield (
         "an update of an object with several findings of one rule may be told another of them; "
         f"lines of more than {LINE_LIMIT:,} characters are not shortened"

@@ -1,7 +1,7 @@
 """
 What a rule is in CEL: a list of what is wrong in an object, and what is said of an item of it.
 
-    policies/<rule>.py: checks(Seen) ──> Check(items, message, found, fix) ──rule_variables──> variables, validations
+    policies/<rule>.py: checks(CelObject) ──> CelCheck ──rule_variables──> variables, validations
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from webhook.objects.kinds import Kind
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.features import Features
 
+KEYS, REVISION_KEY = "matchLabelKeys[]", "matchLabelKeys[pod-template-hash]"  # fields of a constraint, too
 IS_HARD = f"c.whenUnsatisfiable == '{HARD}' ? 1 : 0"  # the extent of what is worse in a hard constraint
 
 
-class Check(NamedTuple):
+class CelCheck(NamedTuple):
     """
     One field on which a rule reports, all in CEL.
 
@@ -39,7 +40,7 @@ class Check(NamedTuple):
     said_by_api_server: str = ""
 
 
-class Seen(NamedTuple):
+class CelObject(NamedTuple):
     """
     The names of what a check looks at, in the object or in the old one; the names of variables end in `suffix`.
 
@@ -53,7 +54,7 @@ class Seen(NamedTuple):
     features: Features
 
     @property
-    def obj(self) -> str:
+    def root(self) -> str:
         return "dyn(oldObject)" if self.suffix else "dyn(object)"
 
     def variable(self, name: str) -> str:
@@ -92,15 +93,10 @@ def parameter_variable(rule: str, name: str) -> str:
     return f"{rule.replace('-', '_')}_{name}"
 
 
-def concerns(seen: Seen) -> str:
+def concerns(obj: CelObject) -> str:
     """Return CEL for: the rule applies to the topology key of `c`, because it is listed or none is."""
-    keys = seen.parameter("topologyKeys")
+    keys = obj.parameter("topologyKeys")
     return f"({keys}.size() == 0 || c.topologyKey in {keys})"
-
-
-def pair_is_there(seen: Seen, key: str) -> str:
-    """Return CEL for: another constraint has this key, and the whenUnsatisfiable of `c`."""
-    return f"{seen.constraints}.exists(d, d.topologyKey == {key} && d.whenUnsatisfiable == c.whenUnsatisfiable)"
 
 
 def copying_own_selector(rule_fix: str) -> str:

@@ -9,6 +9,8 @@ from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.kinds import BATCH, CONSTRAINTS_PATH, JOB_LABELS, TEMPLATE_PATH, WILDCARDS, Kind
 from webhook.policy.policy import Policy
 
+LONGEST_VALUE = 63  # of a label
+
 
 def cel_name(kind: Kind) -> str:
     """Return group and kind as `variables.kind` has them, such as `apps/Deployment` or `/Pod`."""
@@ -26,7 +28,7 @@ def why_not(kind: Kind, policy: Policy) -> str:
     if len(places) > 1 or (kind.template is not None and not WILDCARDS.isdisjoint(kind.template)):
         return "its objects have several Pod templates"
     if kind.template is None or kind.operator is not None:
-        return "its constraints stand outside a Pod template, and its Pods have labels that only an operator knows"
+        return "its constraints stand outside a Pod template"
     return ""
 
 
@@ -85,6 +87,16 @@ def _job_labels(spec: str, possible: bool) -> str:
     index = "batch.kubernetes.io/job-completion-index"
     indexed = f"({spec}.?completionMode.orValue('NonIndexed') == 'NonIndexed' ? [] : ['{index}'])"
     return f"{own} + {indexed}" if possible else own
+
+
+def given_labels(obj: str) -> str:
+    """Return CEL for the labels that follow from the name of a CronJob; see objects.workload."""
+    uids = ", ".join(f"'{key}': 'UID'" for key in JOB_LABELS if key.endswith("-uid"))
+    names = ", ".join(f"'{key}': n" for key in JOB_LABELS if not key.endswith("-uid"))
+    given = f"n.size() <= {LONGEST_VALUE} ? {{{uids}, {names}}} : {{{uids}}}"
+    named = bound(f"{obj}.metadata.?name.orValue('') + '-TIME'", "n", given)
+    own = f"{obj}.?spec.?jobTemplate.?spec.?manualSelector.orValue(false)"
+    return f"request.kind.kind == 'CronJob' && !{own} ? {named} : {{}}"
 
 
 def own_selector(kinds: Iterable[Kind], obj: str) -> str:

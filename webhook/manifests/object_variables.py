@@ -20,7 +20,6 @@ from webhook.objects.names import DEFAULT_SCHEDULER, IGNORE_ANNOTATION
 from webhook.objects.workload import LONGEST_IGNORE
 from webhook.policy.policy import Override
 
-BEFORE = "_before"
 Variables = Iterator[tuple[str, str]]
 _OF_SELECTOR = ("c.?labelSelector.?matchLabels.orValue({})", "c.?labelSelector.?matchExpressions.orValue([])")
 
@@ -49,6 +48,7 @@ def of_object(kinds: Sequence[Kind], overrides: Sequence[Override], suffix: str)
     yield f"labels{suffix}", f"{template}.?metadata.?labels.orValue({{}})"
     yield f"added{suffix}", f"{guard.replace('{}', '[]')}{of_kinds.added_labels(kinds, obj)}"
     yield f"surely_added{suffix}", f"{guard.replace('{}', '[]')}{of_kinds.added_labels(kinds, obj, possible=False)}"
+    yield f"given{suffix}", f"{guard}{of_kinds.given_labels(obj)}"
     yield f"replicas{suffix}", f"{guard.replace('{}', '1')}{of_kinds.replicas(kinds, obj)}"
     yield f"part{suffix}", _part(overrides, suffix)
 

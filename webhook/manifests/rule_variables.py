@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
-from webhook.manifests.acting import BEFORE, Acting, Export, silencing
+from webhook.manifests.acting import OF_OLD, Acting, Export, silencing
 from webhook.manifests.cel import all_of, any_of, bound, literal
 from webhook.manifests.check import parameter_variable
 from webhook.manifests.configurations import Manifest
 from webhook.manifests.object_variables import Variables, ignored, of_messages, of_object, of_request
-from webhook.objects.fields import Raw, as_list
+from webhook.objects.fields import Raw, as_list, integer
 from webhook.objects.names import ZONE
 from webhook.objects.workload import parse_workloads
 from webhook.policy.policy import AUDIT, DENY, WARN, InForce, is_enforced
@@ -34,7 +34,7 @@ _FIELD = "topologySpreadConstraints"
 def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variables:
     """Yield name and expression of every variable, each after those that it asks for; not all of them are needed."""
     yield from of_request(export.kinds)
-    for suffix in ("", BEFORE):
+    for suffix in ("", OF_OLD):
         yield from of_object(export.kinds, export.policy.overrides, suffix)
     yield from ignored()
     yield from of_messages(export.kinds)
@@ -49,7 +49,7 @@ def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variable
             yield parameter_variable(rule, name), by_part(values)
     for each in acting:
         yield each.variable, _items(export, each)
-        yield f"{each.variable}{BEFORE}", _before(export, each)
+        yield f"{each.variable}{OF_OLD}", _before(export, each)
         yield f"{each.variable}_denied", _denied(export, each)
     any_denied = any_of(f"c in variables.{each.variable}_denied" for each in acting if not each.check.whole)
     yield "denied", f"variables.written.filter(c, {any_denied})"
@@ -114,7 +114,8 @@ def _text(acting: Acting, item: str) -> str:
 def _items(export: Export, acting: Acting) -> str:
     """Return CEL for the items of a check, none where the rule is not in force for the object."""
     enforced = acting.parts & export.enforcing(acting.rule)
-    spared = ["!variables.audited", *(["!variables.pinned"] if acting.rule != PINNED else [])]
+    alone = acting.rule != PINNED and not RULES[acting.rule].rejected_by_api_server
+    spared = ["!variables.audited", *(["!variables.pinned"] if alone else [])]
     left = all_of(*spared, f"!('{acting.rule}' in variables.ignored)")
     conditions = [(acting.parts - enforced, left), (enforced, "!variables.sent_by_controller")]
     in_force = [_both(export.within(parts), condition) for parts, condition in conditions if parts]
@@ -140,13 +141,13 @@ def _before(export: Export, acting: Acting) -> str:
     errors = export.parts_where(lambda part: part.settings[acting.rule].severity is Severity.ERROR)
     denying = export.parts_where(lambda part: part.enforcement == DENY and is_enforced(part.settings[acting.rule]))
     enforced = export.within(export.enforcing(acting.rule))
-    as_enforced = any_of((f"!({enforced})", export.within(denying, BEFORE)))
-    return f"{all_of(export.within(errors, BEFORE), f'({as_enforced})')} ? ({items}) : []"
+    as_enforced = any_of((f"!({enforced})", export.within(denying, OF_OLD)))
+    return f"{all_of(export.within(errors, OF_OLD), f'({as_enforced})')} ? ({items}) : []"
 
 
 def _denied(export: Export, acting: Acting) -> str:
     """Return CEL for the items that deny; of several, those that the old object did not have come first."""
-    now, before = f"variables.{acting.variable}", f"variables.{acting.variable}{BEFORE}"
+    now, before = f"variables.{acting.variable}", f"variables.{acting.variable}{OF_OLD}"
     new = f"{now}.filter(c, !(c in {before}))"
     if acting.check.whole:
         denied = new
@@ -155,7 +156,10 @@ def _denied(export: Export, acting: Acting) -> str:
         as_bad = f"filter(c, ({extent}) >= ({extent.replace('c.', 'd.')})).size()"
         counted = f"{now}.all(d, {now}.{as_bad} <= {before}.{as_bad})"
         excused = f"{now}.size() <= {before}.size()" if extent == "0" else counted
-        denied = f"{excused} ? [] : {new}.size() > 0 ? {new} : {now}"
+        same = "d.topologyKey == c.topologyKey && d.whenUnsatisfiable == c.whenUnsatisfiable"
+        new = f"{now}.filter(c, !{before}.exists(d, {same}))"
+        left = bound(new, "n", f"n.filter(c, n.indexOf(c) >= {before}.size() - {now}.size() + n.size())")
+        denied = f"{excused} ? [] : [{left}, {new}, {now}].filter(l, l.size() > 0)[0]"
     enforced = export.within(export.enforcing(acting.rule))
     known = "variables.fits_before" if enforced == "false" else f"(variables.fits_before || {enforced})"
     denied = denied if enforced == "true" else f"!{known} ? [] : {denied}"
@@ -213,9 +217,11 @@ def _validation(expression: str, message_expression: str, message: str) -> Manif
 
 def _pinned(export: Export) -> str:
     """Return CEL for: pinned-pod alone is told, and what is enforced, because the object is a DaemonSet."""
-    told = export.within(export.parts_where(lambda part: part.settings[PINNED].severity is not Severity.IGNORE))
+    told = export.parts_where(lambda part: part.settings[PINNED].severity is not Severity.IGNORE)
+    enforced = export.parts_where(lambda part: part.settings[PINNED].enforced)
+    unless = any_of((f"!('{PINNED}' in variables.ignored)", export.within(enforced)))
     daemon_set = "request.kind.kind == 'DaemonSet' && variables.constraints.size() > 0"
-    return all_of(daemon_set, f"!('{PINNED}' in variables.ignored)", told)
+    return all_of(daemon_set, f"({unless})", export.within(told))
 
 
 def _parameter(part: InForce, rule: str, name: str) -> object:
@@ -226,15 +232,19 @@ def _parameter(part: InForce, rule: str, name: str) -> object:
 
 def _offered(export: Export, part: InForce) -> list[str]:
     """Return the keys for which missing-constraints offers a constraint, for no other rule would find fault with it."""
-    (workload,) = parse_workloads(_example(_parameter(part, MISSING, "minReplicas")), export.policy.kinds)
+    (workload,) = parse_workloads(_example(integer(_parameter(part, MISSING, "minReplicas")) or 1), export.policy.kinds)
     findings = find_all(workload, part.settings, None, export.features).findings
     offered = {finding.wanted for finding in findings if finding.fix.startswith("add {")}
     asked = as_list(_parameter(part, MISSING, "topologyKeys")) or [ZONE]
     return [str(key) for key in asked if f"a constraint for {key}" in offered]
 
 
-def _example(replicas: object) -> Raw:
-    """Return a Deployment with so many replicas and no constraints."""
+def _example(replicas: int) -> Raw:
+    """Return a Deployment with so many replicas, several at least, and no constraints."""
     labels = {"app": "web"}
-    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}
+    spec = {
+        "replicas": max(2, replicas),
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}},
+    }
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}

@@ -25,8 +25,8 @@ MOST_CAUSES = 100
     fix="set the field to what the API server accepts",
     where=(Also.UNKNOWN_LABELS, Nature.REJECTED),
     cel=InCel(
-        "those of the fields of a constraint in custom resources, whose Pod templates the API server does not check",
-        "the API server has refused such constraints of built-in kinds, and label selectors are left to evenkeel",
+        "that a key is in both matchLabelKeys and labelSelector; in custom resources, the other fields of a constraint",
+        "in built-in kinds, the API server refuses them itself; types and label selectors would not fit on a screen",
     ),
     bad="""
     apiVersion: apps/v1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.selectors import Match
@@ -27,7 +27,7 @@ REVISION_KEYS = frozenset({TEMPLATE_HASH, REVISION_HASH, f"rollouts-{TEMPLATE_HA
             },
         },
     },
-    cel=InCel(why_not="how many Pods an autoscaler may give a workload is not in the object"),
+    cel=InCel(ALL_CHECKS),
     bad="""
     apiVersion: apps/v1
     kind: Deployment

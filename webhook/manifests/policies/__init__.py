@@ -6,9 +6,9 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
 
-from webhook.manifests.check import Check, Seen
+from webhook.manifests.check import CelCheck, CelObject
 
-Checks = Callable[[Seen], Iterable[Check]]
+Checks = Callable[[CelObject], Iterable[CelCheck]]
 CHECKS: dict[str, Checks] = {
     name.replace("_", "-"): importlib.import_module(f"{__name__}.{name}").checks
     for name in sorted(module.name for module in pkgutil.iter_modules(__path__))

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import bound, cut, in_order, shown
-from webhook.manifests.check import Check, Seen, first_where
+from webhook.manifests.check import KEYS, REVISION_KEY, CelCheck, CelObject, first_where
+from webhook.objects.names import TEMPLATE_HASH
 
 
-def checks(seen: Seen) -> Iterator[Check]:
-    """Yield the check of matchLabelKeys."""
-    absent = f"!(k in {seen.labels} || k in {seen.added})"
+def checks(obj: CelObject) -> Iterator[CelCheck]:
+    """Yield the check of matchLabelKeys, and that of the key for which another rule is made."""
+    absent = f"!(k in {obj.labels} || k in {obj.added})"
+    yield _check(obj, KEYS, f"k != '{TEMPLATE_HASH}' && {absent}")
+    yield _check(obj, REVISION_KEY, f"k == '{TEMPLATE_HASH}' && {absent}")
+
+
+def _check(obj: CelObject, field: str, absent: str) -> CelCheck:
     key = first_where("c.matchLabelKeys", absent)
-    ten_labels = bound(f"{seen.labels}.map(n, n)", "o", "o.filter(n, o.filter(m, m < n).size() < 10)")
-    carried = cut(f"'[' + {in_order(f'{ten_labels} + {seen.added}')}.map(n, strings.quote(n)).join(', ') + ']'", 100)
-    yield Check(
-        field="matchLabelKeys",
-        items=seen.constraints_where(f"c.?matchLabelKeys.orValue([]).exists(k, {absent})"),
+    ten_labels = bound(f"{obj.labels}.map(n, n)", "o", "o.filter(n, o.filter(m, m < n).size() < 10)")
+    carried = cut(f"'[' + {in_order(f'{ten_labels} + {obj.added}')}.map(n, strings.quote(n)).join(', ') + ']'", 100)
+    return CelCheck(
+        field=field,
+        items=obj.constraints_where(f"c.?matchLabelKeys.orValue([]).exists(k, {absent})"),
         message=f"'is ignored: the Pod has no label ' + {shown(key)}",
         found="''",
         fix=f"'name one of ' + {carried} + ', or remove the key'",

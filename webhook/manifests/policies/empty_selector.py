@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.check import IS_HARD, Check, Seen, copying_own_selector
+from webhook.manifests.check import IS_HARD, CelCheck, CelObject, copying_own_selector
 from webhook.rules import RULES
 
 _NULL = "!c.?labelSelector.hasValue()"
@@ -12,16 +12,16 @@ _LABELS, _EXPRESSIONS = "c.?labelSelector.?matchLabels.orValue({})", "c.?labelSe
 EMPTY = f"{_LABELS}.size() == 0 && {_EXPRESSIONS}.size() == 0"  # without what matchLabelKeys add
 
 
-def checks(seen: Seen) -> Iterator[Check]:
+def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of labelSelector; where the scheduler counts with `{}`, only null is wrong."""
-    filled = f"c.?matchLabelKeys.orValue([]).exists(k, k in {seen.labels} || k in {seen.added})"
+    filled = f"c.?matchLabelKeys.orValue([]).exists(k, k in {obj.labels} || k in {obj.added})"
     empty = f"{EMPTY} && !{filled}"
-    yield Check(
+    yield CelCheck(
         field="labelSelector",
-        items=seen.constraints_where(_NULL if seen.features.empty_selector_counts else f"{_NULL} || ({empty})"),
+        items=obj.constraints_where(_NULL if obj.features.empty_selector_counts else f"{_NULL} || ({empty})"),
         message="'must select Pods, or nothing is spread'",
         found=f"{_NULL} ? 'null' : '{{}}'",
         fix=copying_own_selector(RULES["empty-selector"].fix),
         extent=IS_HARD,
-        said_by_api_server=f"{_NULL} && variables.built_in" if seen.features.null_selector_warning else "",
+        said_by_api_server=f"{_NULL} && variables.built_in" if obj.features.null_selector_warning else "",
     )

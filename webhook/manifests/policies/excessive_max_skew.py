@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.check import Check, Seen, concerns
+from webhook.manifests.check import CelCheck, CelObject, concerns
 
 
-def checks(seen: Seen) -> Iterator[Check]:
+def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of maxSkew."""
-    most = seen.parameter("maxSkew")
-    yield Check(
+    most = obj.parameter("maxSkew")
+    yield CelCheck(
         field="maxSkew",
-        items=seen.constraints_where(f"c.maxSkew > {most} && {concerns(seen)}"),
+        items=obj.constraints_where(f"c.maxSkew > {most} && {concerns(obj)}"),
         message=f"'must be at most ' + string({most}) + ', but is ' + string(c.maxSkew)",
         found="string(c.maxSkew)",
         fix=f"'write maxSkew: ' + string({most})",

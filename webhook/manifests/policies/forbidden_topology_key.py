@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import in_order, shown
-from webhook.manifests.check import Check, Seen
+from webhook.manifests.check import CelCheck, CelObject
 
 
-def checks(seen: Seen) -> Iterator[Check]:
+def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of topologyKey."""
-    forbidden, allowed = seen.parameter("topologyKeys"), seen.parameter("allowedTopologyKeys")
+    forbidden, allowed = obj.parameter("topologyKeys"), obj.parameter("allowedTopologyKeys")
     among_allowed = f"'use one of ' + {in_order(allowed)}.join(', ')"
     other = f"'use a key other than ' + {in_order(forbidden)}.join(', ')"
-    yield Check(
+    yield CelCheck(
         field="topologyKey",
-        items=seen.constraints_where(
+        items=obj.constraints_where(
             f"c.topologyKey in {forbidden} || ({allowed}.size() > 0 && !(c.topologyKey in {allowed}))"
         ),
         message=f"'the policy does not allow ' + {shown('c.topologyKey')}",

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import in_order, yaml_text
-from webhook.manifests.check import Check, Seen
+from webhook.manifests.check import CelCheck, CelObject
 from webhook.objects.names import REQUIRED_TERMS, ZONE
 
 _MOST = 50  # terms and fields of node affinity that are looked at
 
 
-def checks(seen: Seen) -> Iterator[Check]:
+def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of all constraints together; its items are the keys that are missing."""
-    asked, least, have = seen.parameter("topologyKeys"), seen.parameter("minReplicas"), seen.variable("topology_keys")
-    spec, replicas = f"{seen.variable('template')}.?spec", seen.variable("replicas")
+    asked, least, have = obj.parameter("topologyKeys"), obj.parameter("minReplicas"), obj.variable("topology_keys")
+    spec, replicas = f"{obj.variable('template')}.?spec", obj.variable("replicas")
     bound_pod = f"request.kind.kind == 'Pod' && ({spec}.?nodeName.orValue('') != '' || {_to_one_node(spec)})"
     exempt = f"request.kind.kind == 'DaemonSet' || {replicas} < {least} && {least} > 1 || {bound_pod}"
     missing = f"{asked}.size() > 0 ? {asked}.filter(k, !(k in {have})) : {have}.size() == 0 ? ['{ZONE}'] : []"
     of_key = f"({have}.size() > 0 ? ' for ' + c : '')"
     constraint = f"{{maxSkew: 1, topologyKey: ' + {yaml_text('c')} + ', whenUnsatisfiable: ScheduleAnyway"
     offered = f"'add {constraint}, labelSelector: {{matchLabels: ' + variables.own_labels_in_yaml + '}}}}'"
-    offers = f"c in {seen.in_part('offered')} && variables.own_labels.size() > 0"
-    yield Check(
+    offers = f"c in {obj.in_part('offered')} && variables.own_labels.size() > 0"
+    offers += f" && {spec}.?nodeName.orValue('') == ''"
+    yield CelCheck(
         field="",
         whole=True,
-        items=f"{seen.variable('template')}.size() == 0 || {exempt} ? [] : {missing}",
+        items=f"{obj.variable('template')}.size() == 0 || {exempt} ? [] : {missing}",
         message=f"string({replicas}) + ({replicas} == 1 ? ' replica has' : ' replicas have')"
         f" + ' no constraint' + {of_key}",
         found=f"{have}.size() == 0 ? 'no constraint' : {in_order(have)}.join(', ')",

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import shown
-from webhook.manifests.check import Check, Seen
+from webhook.manifests.check import CelCheck, CelObject
 from webhook.rules import RULES
 from webhook.scheduler.constraint import HARD
 
-_DAEMON_SET = "request.kind.kind == 'DaemonSet'"
+_IS_DAEMON_SET = "request.kind.kind == 'DaemonSet'"
 
 
-def checks(seen: Seen) -> Iterator[Check]:
+def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of all constraints together; its items are what was wanted, one at most."""
-    node_name = f"{seen.variable('template')}.?spec.?nodeName.orValue('')"
-    hard = f"{seen.constraints}.exists(d, d.whenUnsatisfiable == '{HARD}')"
+    node_name = f"{obj.variable('template')}.?spec.?nodeName.orValue('')"
+    hard = f"{obj.constraints}.exists(d, d.whenUnsatisfiable == '{HARD}')"
     effect = f"({hard} ? 'can only keep them off nodes' : 'have no effect')"
-    yield Check(
+    yield CelCheck(
         field="",
         whole=True,
-        items=f"{seen.constraints}.size() == 0 ? [] : {_DAEMON_SET} ? ['no constraint']"
+        items=f"{obj.constraints}.size() == 0 ? [] : {_IS_DAEMON_SET} ? ['no constraint']"
         f" : {node_name} != '' ? ['constraints or nodeName, not both'] : []",
-        message=f"{_DAEMON_SET} ? 'a DaemonSet pins its Pods to nodes: constraints ' + {effect}"
+        message=f"{_IS_DAEMON_SET} ? 'a DaemonSet pins its Pods to nodes: constraints ' + {effect}"
         " : 'have no effect: nodeName binds the Pod without scheduling'",
-        found=f"{_DAEMON_SET} ? string({seen.constraints}.size()) + ' of them on a DaemonSet'"
+        found=f"{_IS_DAEMON_SET} ? string({obj.constraints}.size()) + ' of them on a DaemonSet'"
         f" : 'nodeName ' + {shown(node_name)}",
-        fix=f"{_DAEMON_SET} ? '{RULES['pinned-pod'].fix}' : 'remove the constraints, or nodeName'",
+        fix=f"{_IS_DAEMON_SET} ? '{RULES['pinned-pod'].fix}' : 'remove the constraints, or nodeName'",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import bound, literal
-from webhook.manifests.check import Check, Seen
+from webhook.manifests.check import CelCheck, CelObject
 from webhook.manifests.policies.empty_selector import EMPTY
 from webhook.manifests.policies.selector_misses_own_pod import misses
 from webhook.objects.names import TEMPLATE_HASH
@@ -13,27 +13,27 @@ from webhook.rules import RULES
 from webhook.rules.rollout_skew import REVISION_KEYS
 from webhook.scheduler.constraint import HARD
 
-_KEYS = "c.?matchLabelKeys.orValue([])"
+MATCH_LABEL_KEYS_OF_C = "c.?matchLabelKeys.orValue([])"
 
 
-def checks(seen: Seen) -> Iterator[Check]:
+def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of matchLabelKeys; its item is the first of the constraints that count old Pods."""
-    strategy = f"{seen.obj}.?spec.?strategy"
-    several = f"{seen.variable('replicas')} > 1 && {strategy}.?type.orValue('') != 'Recreate'"
+    strategy = f"{obj.root}.?spec.?strategy"
+    several = f"{obj.variable('replicas')} > 1 && {strategy}.?type.orValue('') != 'Recreate'"
     surge = f"{strategy}.?rollingUpdate.?maxSurge"
     surges = f"!({surge}.hasValue() && string({surge}.value()) in ['0', '0%'])"
-    by_revision = f"{literal(sorted(REVISION_KEYS))}.exists(r, r in {_KEYS} || {_selects('r')})"
-    selects = f"c.?labelSelector.hasValue() && !({EMPTY}) && !{by_revision} && !({misses(seen)})"
-    counted = f"(c.whenUnsatisfiable == '{HARD}' ? {surges} : {seen.parameter('soft')})"
-    counting = seen.constraints_where(f"{selects} && {counted}")
+    by_revision = f"{literal(sorted(REVISION_KEYS))}.exists(r, r in {MATCH_LABEL_KEYS_OF_C} || {_selects('r')})"
+    selects = f"c.?labelSelector.hasValue() && !({EMPTY}) && !{by_revision} && !({misses(obj)})"
+    counted = f"(c.whenUnsatisfiable == '{HARD}' ? {surges} : {obj.parameter('soft')})"
+    counting = obj.constraints_where(f"{selects} && {counted}")
     first = bound(counting, "f", "f.size() > 0 ? [f[0]] : []")
     number = f"{counting}.size()"
     several_fix = f"'add {TEMPLATE_HASH} to the matchLabelKeys of ' + string({number}) + ' constraints'"
-    yield Check(
+    yield CelCheck(
         field="matchLabelKeys",
         items=f"variables.kind == 'apps/Deployment' && {several} ? {first} : []",
         message=f"'must name {TEMPLATE_HASH}, or rollouts count old Pods too'",
-        found=f"{_KEYS}.size() == 0 ? 'none' : {_KEYS}.join(', ')",
+        found=f"{MATCH_LABEL_KEYS_OF_C}.size() == 0 ? 'none' : {MATCH_LABEL_KEYS_OF_C}.join(', ')",
         fix=f"{number} > 1 ? {several_fix} : {literal(RULES['rollout-skew'].fix)}",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import bound, cut, groups_in_order, in_order, literal, shown
-from webhook.manifests.check import IS_HARD, Check, Seen, copying_own_selector
+from webhook.manifests.check import IS_HARD, CelCheck, CelObject, copying_own_selector
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.rules import RULES
@@ -13,13 +13,13 @@ from webhook.scheduler.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN
 
 _LABELS = "c.?labelSelector.?matchLabels.orValue({})"
 _EXPRESSIONS = "c.?labelSelector.?matchExpressions.orValue([])"
-_VALUES = "e.?values.orValue([])"
+VALUES_OF_EXPRESSION = "e.?values.orValue([])"
 _JOB_FIX = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
 
 
-def checks(seen: Seen) -> Iterator[Check]:
+def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of labelSelector."""
-    label, expression = _missed_label(seen), _missed_expression(seen)
+    label, expression = _missed_label(obj), _missed_expression(obj)
     pairs = f"{_LABELS}.map(k, {label}, [string(k), k + '=' + {_LABELS}[k]])"
     pairs += f" + {_EXPRESSIONS}.map(e, {expression}, [string(e.key), string({_expression_text()})])"
     selected = cut(f"strings.quote({groups_in_order(pairs)})", 50)
@@ -27,10 +27,10 @@ def checks(seen: Seen) -> Iterator[Check]:
     job += f" || {_EXPRESSIONS}.exists(e, e.key == k))"
     own = copying_own_selector(RULES["selector-misses-own-pod"].fix)
     meant = f"{_EXPRESSIONS}.size() > 0 ? '{RULES['selector-misses-own-pod'].fix}' : {own}"
-    yield Check(
+    yield CelCheck(
         field="labelSelector",
-        items=seen.constraints_where(misses(seen)),
-        message=f"'selects ' + {selected} + ', but its Pods have ' + {_shown_labels(seen)} + ': they are not counted'",
+        items=obj.constraints_where(misses(obj)),
+        message=f"'selects ' + {selected} + ', but its Pods have ' + {_shown_labels(obj)} + ': they are not counted'",
         found="''",
         fix=f"{job} ? '{_JOB_FIX}' : {meant}",
         extent=IS_HARD,
@@ -38,46 +38,55 @@ def checks(seen: Seen) -> Iterator[Check]:
     )
 
 
-def misses(seen: Seen) -> str:
+def misses(obj: CelObject) -> str:
     """Return CEL for: the selector of `c` does not match the Pods, whatever labels a controller adds."""
-    expression = f"{_EXPRESSIONS}.exists(e, {_missed_expression(seen)})"
-    return f"{_LABELS}.exists(k, {_missed_label(seen)}) || {expression}"
+    expression = f"{_EXPRESSIONS}.exists(e, {_missed_expression(obj)})"
+    return f"{_LABELS}.exists(k, {_missed_label(obj)}) || {expression}"
 
 
-def _missed_label(seen: Seen) -> str:
+def _missed_label(obj: CelObject) -> str:
     """Return CEL for: the label `k` of the selector is not the Pods', and no controller can add it."""
-    value = f"{seen.labels}[k] != {_LABELS}[k]"
-    return f"(k in {seen.labels} ? {value} : !(k in {_addable(seen)}))"
+    return f"({_known(obj, 'k')} ? {_value(obj, 'k')} != {_LABELS}[k] : !(k in {_addable(obj)}))"
 
 
-def _missed_expression(seen: Seen) -> str:
+def _missed_expression(obj: CelObject) -> str:
     """Return CEL for: the expression `e` does not match the Pods, whatever a controller adds; see Requirement.match."""
-    value = f"{seen.labels}[e.key] in {_VALUES}"
+    value = f"{_value(obj, 'e.key')} in {VALUES_OF_EXPRESSION}"
     known = f"e.operator == '{IN}' ? !({value}) : e.operator == '{NOT_IN}' ? {value} : e.operator == '{DOES_NOT_EXIST}'"
-    added = f"e.key in {seen.variable('surely_added')} ? e.operator == '{DOES_NOT_EXIST}'"
-    absent = f"{added} : !(e.key in {_addable(seen)}) && e.operator in ['{IN}', '{EXISTS}']"
-    return f"(e.key in {seen.labels} ? ({known}) : {absent})"
+    added = f"e.key in {obj.variable('surely_added')} ? e.operator == '{DOES_NOT_EXIST}'"
+    absent = f"{added} : !(e.key in {_addable(obj)}) && e.operator in ['{IN}', '{EXISTS}']"
+    return f"({_known(obj, 'e.key')} ? ({known}) : {absent})"
 
 
-def _addable(seen: Seen) -> str:
-    at_binding = sorted(TOPOLOGY_LABELS) if seen.features.topology_labels else []
-    return f"({seen.added} + {literal(at_binding)})" if at_binding else seen.added
+def _known(obj: CelObject, key: str) -> str:
+    """Return CEL for: the Pods have the label, in their template or by the name of the object."""
+    return f"({key} in {obj.labels} || {key} in {obj.variable('given')})"
+
+
+def _value(obj: CelObject, key: str) -> str:
+    return f"({key} in {obj.labels} ? {obj.labels}[{key}] : {obj.variable('given')}[{key}])"
+
+
+def _addable(obj: CelObject) -> str:
+    at_binding = sorted(TOPOLOGY_LABELS) if obj.features.topology_labels else []
+    return f"({obj.added} + {literal(at_binding)})" if at_binding else obj.added
 
 
 def _expression_text() -> str:
     """Return CEL for the expression `e` as kubectl prints it."""
-    values = f"' (' + {in_order(_VALUES)}.join(',') + ')'"
+    values = f"' (' + {in_order(VALUES_OF_EXPRESSION)}.join(',') + ')'"
     among = f"e.key + (e.operator == '{IN}' ? ' in' : ' notin') + {values}"
     return f"e.operator == '{EXISTS}' ? e.key : e.operator == '{DOES_NOT_EXIST}' ? '!' + e.key : {among}"
 
 
-def _shown_labels(seen: Seen) -> str:
+def _shown_labels(obj: CelObject) -> str:
     """Return CEL for the labels of the Pods by which the selector misses them, or else the first of all."""
-    labels = seen.labels
-    named = f"{labels}.map(k, k in {_LABELS} && {_missed_label(seen)}"
-    named += f" || {_EXPRESSIONS}.exists(e, e.key == k && {_missed_expression(seen)}), k)"
-    value = f"(k in {literal(sorted(JOB_LABELS))} && k.endsWith('-uid') ? 'UID' : {labels}[k])"
+    labels, given = obj.labels, obj.variable("given")
+    every = f"({labels}.map(k, k) + {given}.map(k, k))"
+    named = f"{every}.filter(k, k in {_LABELS} && {_missed_label(obj)}"
+    named += f" || {_EXPRESSIONS}.exists(e, e.key == k && {_missed_expression(obj)}))"
+    value = f"(k in {literal(sorted(JOB_LABELS))} && k.endsWith('-uid') ? 'UID' : {_value(obj, 'k')})"
     ten = "o.filter(n, o.filter(m, m < n).size() < 10)"
-    keys = bound(f"{named}.size() > 0 ? {named} : {labels}.map(k, k)", "o", ten)
+    keys = bound(f"{named}.size() > 0 ? {named} : {every}", "o", ten)
     texts = f"{in_order(keys)}.map(k, k + '=' + {value}).join(',')"
-    return f"({labels}.size() == 0 ? 'no labels' : {shown(texts, 50)})"
+    return f"({labels}.size() == 0 && {given}.size() == 0 ? 'no labels' : {shown(texts, 50)})"

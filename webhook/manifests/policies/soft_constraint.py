@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.check import Check, Seen, concerns
+from webhook.manifests.check import CelCheck, CelObject, concerns
 from webhook.scheduler.constraint import HARD, SOFT
 
 
-def checks(seen: Seen) -> Iterator[Check]:
+def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of whenUnsatisfiable."""
-    yield Check(
+    yield CelCheck(
         field="whenUnsatisfiable",
-        items=seen.constraints_where(f"c.whenUnsatisfiable == '{SOFT}' && {concerns(seen)}"),
+        items=obj.constraints_where(f"c.whenUnsatisfiable == '{SOFT}' && {concerns(obj)}"),
         message=f"'must be {HARD} by this cluster\\'s policy'",
         found=f"'{SOFT}'",
         fix=f"'write whenUnsatisfiable: {HARD}'",

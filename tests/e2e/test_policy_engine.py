@@ -1,0 +1,286 @@
+"""The policies that the API server evaluates judge as the webhook does, in its words: the same objects by both."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from contextlib import closing
+from http.client import HTTPSConnection
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from tests.conformance.cases import read
+from tests.e2e import programs
+from tests.e2e.custom import define, path_of
+from tests.e2e.judged_cases import CUSTOM, JudgedCase, cases
+from tests.support import ROOT
+from tests.support.build import policy as policy_of
+from tests.support.serving import until
+from webhook.admission.request import VALIDATE, AdmissionRequest
+from webhook.admission.review import review
+from webhook.admission.terms import Terms
+from webhook.manifests.acting import Export
+from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
+from webhook.manifests.policies import CHECKS
+from webhook.objects.kinds import KINDS
+from webhook.objects.names import SYSTEM_NAMESPACES
+from webhook.rules import RULES
+from webhook.scheduler.features import features
+
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+NAMESPACES = {"team-a": {"team": "a"}, "plain": {}}
+NUMBER, SEED = 1_000, 38
+DENIED = "ValidatingAdmissionPolicy 'evenkeel' with binding 'evenkeel' denied request: "
+WARNED = "Validation failed for ValidatingAdmissionPolicy 'evenkeel-warn' with binding 'evenkeel-warn': "
+KEY, RACK = "topology.kubernetes.io/zone", "rack"
+ALL = {
+    "excessive-max-skew": {"maxSkew": 4},
+    "forbidden-topology-key": {"topologyKeys": [RACK, "example.com/rack"]},
+    "hard-constraint": {"topologyKeys": ["example.com/rack", "zone/"]},
+    "soft-constraint": {"topologyKeys": ["kubernetes.io/hostname"]},
+    "missing-constraints": {"minReplicas": 2, "topologyKeys": [KEY, "kubernetes.io/hostname"]},
+    **{rule: {} for rule in ("absent-match-label-key", "empty-selector", "malformed-topology-key", "pinned-pod")},
+    **{rule: {} for rule in ("selector-misses-own-pod", "wrong-revision-key", "invalid-constraint")},
+    "rollout-skew": {"soft": True},
+}
+
+
+def with_severity(severity, *enforced, **others):
+    """Every rule that CEL can express with this severity, some of them enforced, and with other parameters."""
+    return {
+        rule: {"severity": severity, **parameters, **others.get(rule.replace("-", "_"), {})}
+        | ({"enforced": True} if rule in enforced else {})
+        for rule, parameters in ALL.items()
+    }
+
+
+NO_DEFAULTS = {"defaulting": {"defaultingType": "System"}}
+STRICT = with_severity("error", "missing-constraints", "hard-constraint", "pinned-pod")
+HELPED = with_severity("error", missing_constraints={"topologyKeys": [], "minReplicas": 1, "help": "see the wiki"})
+ALLOWED = {"forbidden-topology-key": {"severity": "error", "allowedTopologyKeys": [KEY, "kubernetes.io/hostname"]}}
+POLICIES = {
+    "built in": {},
+    "errors": {"rules": with_severity("error"), **NO_DEFAULTS},
+    "enforced": {"rules": STRICT, "onError": "Deny", **NO_DEFAULTS},
+    "warnings": {"rules": with_severity("warning"), **NO_DEFAULTS},
+    "only some keys, owned objects too": {"rules": {**HELPED, **ALLOWED}, "ownedObjects": "Deny", **NO_DEFAULTS},
+    "overrides": {
+        **NO_DEFAULTS,
+        "rules": STRICT,
+        "overrides": [
+            {"name": "other", "schedulerName": "other", "enforcement": "Warn"},
+            {"name": "a", "podSelector": {"matchLabels": {"tier": "a"}}, "rules": with_severity("warning")},
+            {
+                "name": "team",
+                "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}]},
+                "ownedObjects": "Deny",
+                "rules": {**HELPED, "excessive-max-skew": {"severity": "error", "maxSkew": 1}},
+            },
+            {"name": "b", "podSelector": {"matchLabels": {"tier": "b"}}, "enforcement": "Audit"},
+        ],
+    },
+}
+
+
+class Judged(NamedTuple):
+    """A case as the API server admits it before there is any policy: what the webhook would be sent."""
+
+    case: JudgedCase
+    namespace: str
+    sent: dict
+    admitted: dict
+    stored: dict | None
+
+
+class Answer(NamedTuple):
+    """An answer of the API server: its status, its message if it refuses, its warnings, and the object."""
+
+    status: int
+    message: str
+    warnings: tuple[str, ...]
+    obj: dict
+
+
+def send(plane, method, path, body, user="", dry_run=True):
+    headers = {"Authorization": f"Bearer {plane.api.token}", "Content-Type": "application/json"}
+    headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"} if user else {}
+    connection = HTTPSConnection("127.0.0.1", plane.api.port, context=plane.api.context, timeout=60)
+    with closing(connection):
+        connection.request(method, f"{path}{'?dryRun=All' if dry_run else ''}", json.dumps(body), headers)
+        response = connection.getresponse()
+        obj = json.loads(response.read())
+        warnings = tuple(warning_text(header) for header in response.headers.get_all("Warning") or ())
+        return Answer(response.status, obj.get("message", "") if response.status >= 400 else "", warnings, obj)
+
+
+def warning_text(header):
+    """The text of a Warning header, `299 - "text"`, which comes as Latin-1."""
+    text = header.encode("latin-1").decode("utf-8").partition('"')[2].removesuffix('"')
+    return text.replace('\\"', '"').replace("\\\\", "\\")
+
+
+def examples():
+    """Each rule's examples, and what is recorded of the API server's own validation, as Pods and in Deployments."""
+    kinds = {(kind.api_version, kind.kind): kind for kind in KINDS}
+    for rule in RULES.values():
+        for name, text in (("bad", rule.bad), ("good", rule.good)):
+            obj = yaml.safe_load(text)
+            if kind := kinds.get((obj["apiVersion"], obj["kind"])):
+                yield JudgedCase(f"{name} example of {rule.id}", kind, obj)
+    pod, deployment = kinds["v1", "Pod"], kinds["apps/v1", "Deployment"]
+    for case in list(read(ROOT / "tests" / "data" / "1.37" / "validation.jsonl.gz"))[:300]:
+        yield JudgedCase(f"recorded {case['id']}", pod, case["pod"])
+        labels = case["pod"]["metadata"].get("labels") or {}
+        spec = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, **_spec(case)}}
+        obj = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+        yield JudgedCase(f"recorded {case['id']} in a Deployment", deployment, obj)
+
+
+def _spec(case):
+    return {"spec": case["pod"]["spec"]}
+
+
+def completed(obj, kind):
+    """The object with what the API server asks for in each Pod: a container."""
+    template = obj
+    for name in kind.template:
+        template = template[name]
+    spec = template.setdefault("spec", {})
+    spec.setdefault("containers", [{"name": "web", "image": "web"}])
+    if kind.api_version == "batch/v1":
+        spec["restartPolicy"] = "Never"
+    return obj
+
+
+@pytest.fixture(scope="module")
+def admitted(plane):
+    """The cases that the API server admits, each with the old object in the cluster; no controller changes them."""
+    for name, labels in NAMESPACES.items():
+        plane.create_namespace(name, **labels)
+    define(plane, *CUSTOM)
+    plane.controller_manager.stop()
+    plane.scheduler.stop()
+    return [*_admitted(plane, [*cases(NUMBER, SEED), *examples()])]
+
+
+def _admitted(plane, every):
+    for number, case in enumerate(every):
+        namespace = tuple(NAMESPACES)[number % 2]
+        folder, name = path_of(case.kind, namespace), f"case-{number}"
+        obj, old = (each and named(completed(each, case.kind), name, namespace) for each in (case.obj, case.old))
+        stored = None
+        if old is not None:
+            answer = send(plane, "POST", folder, old, dry_run=False)
+            if answer.status >= 300:
+                continue
+            stored = answer.obj
+            if not case.kind.built_in:
+                obj["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"]
+        answer = sent(plane, case, namespace, obj)
+        if answer.status < 300:
+            yield Judged(case, namespace, obj, answer.obj, stored)
+
+
+def named(obj, name, namespace):
+    return {**obj, "metadata": {**obj["metadata"], "name": name, "namespace": namespace}}
+
+
+def sent(plane, case, namespace, obj):
+    folder = path_of(case.kind, namespace)
+    if case.old is None:
+        return send(plane, "POST", folder, obj, case.user)
+    return send(plane, "PUT", f"{folder}/{obj['metadata']['name']}", obj, case.user)
+
+
+def decision(judged, policy, minor):
+    """What the webhook answers."""
+    request = AdmissionRequest.of(
+        judged.admitted,
+        judged.stored,
+        phase=VALIDATE,
+        kinds=policy.kinds,
+        namespace=judged.namespace,
+        user=judged.case.user or "admin",
+    )
+    return review(request, Terms(policy, None, features(minor), labels=NAMESPACES))
+
+
+@pytest.fixture(params=POLICIES)
+def in_force(plane, admitted, request):
+    """A policy, whose ValidatingAdmissionPolicies the API server evaluates."""
+    parsed = policy_of(**POLICIES[request.param])
+    export = Export(parsed, features(programs.version().minor), SYSTEM_NAMESPACES)
+    manifests = admission_policies(export)
+    for manifest in manifests[::2]:
+        manifest["spec"]["failurePolicy"] = "Fail"  # so that an expression that fails is seen
+    output = plane.apply(*manifests)
+    assert (0, "") == output[::2], output.stderr[:3000]
+    minor = export.features.minor
+    decisions = [(judged, decision(judged, parsed, minor)) for judged in admitted]
+    denied = next((judged for judged, webhook in decisions if not webhook.allowed), None)
+    warned = next(judged for judged, webhook in decisions if "(pinned-pod)" in str(webhook.warnings))
+    if denied is not None:
+        until(lambda: again(plane, denied).status == 403, "what denies to be in force")
+    until(lambda: "(pinned-pod)" in str(again(plane, warned).warnings), "what warns to be in force")
+    yield parsed
+    for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
+        for name in POLICY_NAMES.values():
+            plane.kubectl("delete", kind, name, "--ignore-not-found")
+    gone = denied or warned
+    until(lambda: again(plane, gone).status < 300 and not own(again(plane, gone)), "no policy to be in force")
+
+
+def own(answer):
+    return [warning for warning in answer.warnings if warning.startswith(WARNED)]
+
+
+def again(plane, judged):
+    return sent(plane, judged.case, judged.namespace, judged.sent)
+
+
+def test_api_server_and_webhook_agree(plane, admitted, in_force):
+    minor = programs.version().minor
+    different, seen = [], Counter()
+    for judged in admitted:
+        webhook, answer = decision(judged, in_force, minor), again(plane, judged)
+        seen["denied" if not webhook.allowed else "warned" if webhook.warnings else "allowed"] += 1
+        if difference := difference_between(judged, webhook, answer, seen):
+            different.append((judged.case.name, judged.case.kind.kind, *difference))
+    print(dict(seen))
+    assert not different, f"{len(different)} of {len(admitted)}:\n" + "\n".join(map(str, different))
+
+
+def difference_between(judged, webhook, answer, seen):
+    """What differs between both answers, None if nothing does but what `evenkeel manifests` says."""
+    if (answer.status == 403) == webhook.allowed or answer.status not in (200, 201, 403):
+        return "verdict", webhook.status, answer
+    if not webhook.allowed:
+        line, told = webhook.status["message"].split("\n")[0], answer.message.partition(DENIED)[2]
+        if line == told:
+            seen["same message"] += 1
+            return None
+        rule = told.rpartition("(")[2]
+        if "\\u" in line and told.partition(" (")[0] in {rule.title for rule in RULES.values()}:
+            seen["unprintable"] += 1
+            return None
+        if rule.startswith("missing-constraints") and "add a constraint for" in told and "add {maxSkew" in line:
+            seen["no offer"] += 1
+            return None
+        if (
+            "matchLabelKeys[" in line
+            and "matchLabelKeys[" in told
+            and line.split("matchL")[0] == told.split("matchL")[0]
+        ):
+            seen["another key"] += 1
+            return None
+        if line.endswith(f"({rule}") and (judged.stored is not None or rule.startswith("malformed-topology-key")):
+            seen["other fix or place"] += 1
+            return None
+        return "message", line, told
+    rules = {rule for rule in RULES if f"({rule})" in "".join(webhook.warnings)}
+    told = {rule for rule in RULES if f"({rule})" in "".join(answer.warnings)}
+    if rules & CHECKS.keys() == told or "more finding" in str(webhook.warnings):
+        return None
+    return "warnings", rules - told, told - rules, webhook.warnings, answer.warnings

@@ -1,0 +1,50 @@
+"""The rules in CEL: which there are, how long they are, and who imports them."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.support import ROOT
+from webhook.manifests.check import CelObject
+from webhook.manifests.policies import CHECKS
+from webhook.objects.kinds import KINDS
+from webhook.rules import RULES
+from webhook.scheduler.features import LATEST
+
+SCREEN = 50  # lines
+MODULES = {"webhook.manifests.policies", "webhook.manifests.acting", "webhook.manifests.admission_policies"}
+
+
+def test_a_rule_is_there_if_it_says_that_cel_can_express_its_checks():
+    assert {rule.id for rule in RULES.values() if rule.cel.checks} == CHECKS.keys()
+
+
+@pytest.mark.parametrize("rule", CHECKS)
+def test_what_a_rule_asks_fits_on_a_screen(rule):
+    obj = CelObject(rule, "", [RULES[rule].example], KINDS, LATEST)
+    lines = [line for check in CHECKS[rule](obj) for line in range(0, len(check.items), 120)]
+
+    assert len(lines) <= SCREEN
+
+
+@pytest.mark.parametrize("rule", CHECKS)
+def test_the_object_and_the_old_one_have_the_same_checks(rule):
+    now, before = (
+        list(CHECKS[rule](CelObject(rule, suffix, [RULES[rule].example], KINDS, LATEST))) for suffix in ("", "_before")
+    )
+
+    assert [check.field for check in now] == [check.field for check in before]
+    assert all("_before" in check.items for check in before)
+    assert not any("_before" in check.items for check in now)
+
+
+def test_the_webhook_does_not_import_them():
+    importing = set()
+    for file in (ROOT / "webhook").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module in MODULES:
+                importing.add(file.relative_to(ROOT / "webhook").parts[0])
+
+    assert {"manifests", "cli"} == importing

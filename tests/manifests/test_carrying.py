@@ -1,0 +1,84 @@
+"""What a policy file asks for and CEL cannot do, and what policies do otherwise than the webhook."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.build import policy
+from webhook.manifests.acting import Export
+from webhook.manifests.carrying import differences, not_carried
+from webhook.scheduler.features import LATEST
+
+FLEET = {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.sets[*].template"}
+LIST = {
+    "defaultingType": "List",
+    "defaultConstraints": [{"maxSkew": 2, "topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway"}],
+}
+
+
+def lost(**fields):
+    return not_carried(Export(policy(**fields), LATEST))
+
+
+@pytest.mark.parametrize(
+    ("fields", "begin"),
+    [
+        ({"rules": {"unschedulable": "warning"}}, "rules.unschedulable: CEL cannot check it: they need the nodes"),
+        ({"rules": {"unknown-field": "warning"}}, "rules.unknown-field: CEL cannot check it: "),
+        (
+            {"overrides": [{"name": "a", "podSelector": {}, "rules": {"unlabelled-nodes": "warning"}}]},
+            "overrides[0].rules.unlabelled-nodes: CEL cannot check it: ",
+        ),
+        ({"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]}, "overrides[0].until: CEL has no"),
+        (
+            {"overrides": [{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]},
+            "overrides[0].podSelector: only a controller gives Pods pod-template-hash",
+        ),
+        ({"workloads": [FLEET]}, "workloads: example.com/Fleet: its objects have several Pod templates"),
+        ({"defaulting": LIST}, "defaulting: only a webhook gives Pods constraints"),
+        (
+            {"overrides": [{"name": "a", "podSelector": {}, "defaulting": LIST}]},
+            "overrides[0].defaulting: only a webhook gives Pods constraints",
+        ),
+        ({"earlyAnswer": True}, "earlyAnswer: "),
+    ],
+)
+def test_what_would_be_lost_is_told(fields, begin):
+    (line,) = lost(**fields)
+
+    assert line.startswith(begin)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"rules": {"unschedulable": "info", "unknown-field": "ignore"}},
+        {"rules": {"missing-constraints": "error"}, "ownedObjects": "Deny", "onError": "Deny"},
+        {"defaulting": {"defaultingType": "System"}},
+        {"overrides": [{"name": "a", "schedulerName": "x", "enforcement": "Warn"}]},
+    ],
+    ids=str,
+)
+def test_what_can_be_carried_over_is_not(fields):
+    assert () == lost(**fields)
+
+
+def test_a_rule_of_the_policy_is_told_once_and_not_again_of_each_override():
+    overrides = [{"name": name, "podSelector": {"matchLabels": {"a": name}}} for name in "ab"]
+
+    assert 1 == len(lost(rules={"unschedulable": "warning"}, overrides=overrides))
+
+
+def test_differences_depend_on_the_policy():
+    built_in = [*differences(Export(policy(), LATEST))]
+    strict = policy(
+        rules={"missing-constraints": "error"}, ownedObjects="Deny", defaulting={"defaultingType": "System"}
+    )
+    of_strict = [*differences(Export(strict, LATEST))]
+
+    assert built_in[0].startswith("Pods are given no default constraints")
+    assert any(line.startswith("not checked: idle-switch, misspelt-topology-key, ") for line in built_in)
+    assert not any(line.startswith("Pods are given") for line in of_strict)
+    assert not any("owns" in line for line in of_strict)
+    assert any(line.startswith("missing-constraints: ") for line in of_strict)
