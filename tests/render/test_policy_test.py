@@ -42,7 +42,7 @@ def test_where_nothing_failed_the_text_says_so():
 def test_json_has_all_cases_and_problems():
     document = json.loads(as_json(results()))
 
-    assert {"files": 2, "cases": 2, "failed": 1, "problems": 1} == document["summary"]
+    assert {"files": 2, "cases": 2, "failed": 1, "skipped": 0, "problems": 1} == document["summary"]
     assert ("evenkeel.dev/v1alpha1", "PolicyTestResults") == (document["apiVersion"], document["kind"])
     assert [True, False] == [case["passed"] for case in document["files"][0]["cases"]]
     assert ["b: cut"] == document["files"][1]["problems"]
