@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
 
 import pytest
 
@@ -16,13 +17,19 @@ from webhook.manifests.admission_policies import admission_policies
 from webhook.policy_test.installed import BINDING, CEL_RESOURCES, difference, not_in_force, read_installed
 
 CEL_POLICY = "ValidatingAdmissionPolicy"
-STRICT = Export(policy(), FEATURES)
-LAX = Export(policy(enforcement="Warn"), FEATURES)
+STRICT, LAX = "Deny", "Warn"
 
 
-def installed(export):
+@cache
+def export(enforcement):
+    return Export(policy(enforcement=enforcement), FEATURES)
+
+
+def installed(enforcement):
     """The policies, with what the API server adds to them."""
-    made = copy.deepcopy({(each["kind"], each["metadata"]["name"]): each for each in admission_policies(export)})
+    made = copy.deepcopy(
+        {(each["kind"], each["metadata"]["name"]): each for each in admission_policies(export(enforcement))}
+    )
     for (kind, _), manifest in made.items():
         manifest["metadata"]["uid"] = "u"
         if kind == CEL_POLICY:
@@ -30,8 +37,8 @@ def installed(export):
     return made
 
 
-def said(export, there):
-    return list(not_in_force(export, there, "print"))
+def said(enforcement, there):
+    return list(not_in_force(export(enforcement), there, "print"))
 
 
 def test_what_the_api_server_adds_is_no_difference():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from tests.support.build import FEATURES, policy
@@ -19,10 +21,13 @@ RULES = {
     "soft-constraint": "error",
     "pinned-pod": "info",
 }
-EXPORT = Export(policy(rules=RULES), FEATURES)
-AUDITING = Export(policy(rules=RULES, enforcement="Audit"), FEATURES)
 EMPTY, HARD, SOFT, PINNED = "empty-selector", "hard-constraint", "soft-constraint", "pinned-pod"
 UNKNOWN = "unknown-topology-key"  # asks about nodes
+
+
+@cache
+def export(enforcement="Deny"):
+    return Export(policy(rules=RULES, enforcement=enforcement), FEATURES)
 
 
 def answer(denied="", *warned, others=()):
@@ -34,8 +39,8 @@ def said(rule, help_text=""):
     return f"Deployment shop/web: spec: wrong; mend it ({rule}){help_text}"
 
 
-def compared(expect, trial, export=EXPORT, owned=False):
-    return compare("a", expect, read_told(trial, export), export, owned)
+def compared(expect, trial, enforcement="Deny", owned=False):
+    return compare("a", expect, read_told(trial, export(enforcement)), export(enforcement), owned)
 
 
 NOTHING, DENIED, WARNED = answer(), answer(said(EMPTY, f"; {HELP}")), answer("", said(HARD))
@@ -53,7 +58,7 @@ NOTHING, DENIED, WARNED = answer(), answer(said(EMPTY, f"; {HELP}")), answer("",
     ],
 )
 def test_the_rule_stands_before_the_help_that_the_policy_has(message, rule):
-    assert rule == rule_of(message, EXPORT)
+    assert rule == rule_of(message, export())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +75,7 @@ def test_the_rule_stands_before_the_help_that_the_policy_has(message, rule):
     ],
 )
 def test_an_outcome_is_that_of_what_was_told(trial, outcome, rules):
-    read = read_told(trial, EXPORT)
+    read = read_told(trial, export())
 
     assert (outcome, rules) == (read.outcome, read.rules)
 
@@ -84,15 +89,15 @@ def test_an_outcome_is_that_of_what_was_told(trial, outcome, rules):
     ],
 )
 def test_what_another_refuses_no_policy_has_told(trial):
-    assert read_told(trial, EXPORT) is None
+    assert read_told(trial, export()) is None
 
 
 def test_the_lines_are_those_of_kubectl():
-    lines = read_told(answer(said(SOFT), said(HARD), others=("other",)), EXPORT).lines
+    lines = read_told(answer(said(SOFT), said(HARD), others=("other",)), export()).lines
 
     assert ("Warning: other", f"Warning: {WARNED_BY}{said(HARD)}") == lines[:2]
     assert f"Error from server (Forbidden): {DENIED_BY}{said(SOFT)}" == lines[2]
-    assert ("created (server dry run)",) == read_told(NOTHING, EXPORT).lines
+    assert ("created (server dry run)",) == read_told(NOTHING, export()).lines
 
 
 CASES = [
@@ -136,15 +141,15 @@ def test_what_policies_cannot_tell_is_not_compared_and_noted(expect, trial, pass
     assert (passed, notes) == (result.passed, result.notes), (result.expected, result.found)
 
 
-@pytest.mark.parametrize(("export", "owned"), [(AUDITING, False), (EXPORT, True)])
-def test_what_may_be_in_the_audit_log_alone_need_not_be_told(export, owned):
-    result = compared({"rules": [EMPTY, HARD]}, NOTHING, export, owned)
+@pytest.mark.parametrize(("enforcement", "owned"), [("Audit", False), ("Deny", True)])
+def test_what_may_be_in_the_audit_log_alone_need_not_be_told(enforcement, owned):
+    result = compared({"rules": [EMPTY, HARD]}, NOTHING, enforcement, owned)
 
     assert (True, (told.AUDITED,)) == (result.passed, result.notes)
 
 
 def test_what_would_be_denied_is_silent_under_audit():
-    assert compared({"outcome": "would-be-denied"}, NOTHING, AUDITING).passed
+    assert compared({"outcome": "would-be-denied"}, NOTHING, "Audit").passed
 
 
 @pytest.mark.parametrize(

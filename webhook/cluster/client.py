@@ -34,7 +34,7 @@ BUSY_STATUSES, LEAST_WAIT = (429, 503), 1.0  # Seconds, where the API server nam
 LONGEST_MESSAGE = 300
 JSON_TYPE = "application/json"
 NO_QUERY: Mapping[str, str] = {}
-DRY_RUN = {"dryRun": "All"}
+STORES_NOTHING = {"dryRun": "All"}
 IMPERSONATE = "Impersonate-User"
 
 
@@ -278,7 +278,10 @@ class Client:
         `user` is whom the request impersonates, "" for nobody.  ClusterError if there is no answer.
         """
         sender = {IMPERSONATE: user} if user else {}
-        with self._response(path, DRY_RUN, seconds, "POST", body, more=sender) as response, _as_cluster_error(path):
+        with (
+            self._response(path, STORES_NOTHING, seconds, "POST", body, more=sender) as response,
+            _as_cluster_error(path),
+        ):
             return DryRunAnswer(response.status, tuple(response.headers.getlist("Warning")), response.read())
 
     def _answer(

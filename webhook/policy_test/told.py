@@ -26,9 +26,9 @@ from webhook.rules import RULES
 
 WARNED_BY = f"Validation failed for ValidatingAdmissionPolicy '{NAMES[WARN]}' with binding '{NAMES[WARN]}': "
 CUT_AT = 256  # Characters of a warning, where all of them together have more than 4,096.
-GRAVITY = {Outcome.ALLOWED: 0, Outcome.WARNED: 1, Outcome.DENIED: 2}
+STRICTNESS = {Outcome.ALLOWED: 0, Outcome.WARNED: 1, Outcome.DENIED: 2}
 _DENIED_BY = re.compile(rf"ValidatingAdmissionPolicy '{NAMES[DENY]}' with binding '{NAMES[DENY]}' denied request: ")
-_NOT_JUDGED = (
+_UNJUDGED_SAYS = (
     "evenkeel could not judge it",
     "an enforced rule must judge it",
     "the constraints are too large to judge",
@@ -84,7 +84,7 @@ def read_told(trial: Trial, export: Export) -> Told | None:
 
 
 def _outcome(message: str, denies: bool, export: Export) -> Outcome:
-    if not rule_of(message, export) and any(text in message for text in _NOT_JUDGED):
+    if not rule_of(message, export) and any(text in message for text in _UNJUDGED_SAYS):
         return Outcome.NOT_JUDGED
     if denies:
         return Outcome.DENIED if rule_of(message, export) else Outcome.ERROR
@@ -155,8 +155,8 @@ class _Comparison:
         if wanted == Outcome.WOULD_BE_DENIED:
             audits = any(part.enforcement == AUDIT for part in self._export.parts)
             wanted = Outcome.ALLOWED if audits and told is Outcome.ALLOWED else Outcome.WARNED
-        rests_on_others = self._unchecked and wanted in GRAVITY and told in GRAVITY
-        return "" if rests_on_others and GRAVITY[told] < GRAVITY[wanted] else str(wanted)
+        rests_on_others = self._unchecked and wanted in STRICTNESS and told in STRICTNESS
+        return "" if rests_on_others and STRICTNESS[told] < STRICTNESS[wanted] else str(wanted)
 
     def expected(self) -> Raw:
         rules = self._wanted - self._unchecked - self._untold - self._excused.keys()
