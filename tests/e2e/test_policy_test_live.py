@@ -44,14 +44,20 @@ def kubeconfig(cluster, monkeypatch):
 
 
 def in_force(plane, policy):
-    """Apply the policies, and wait until the API server asks them."""
+    """Apply the policies, and wait until the API server asks them, and no earlier ones."""
+    client = Client(lambda: access(str(plane.kubeconfig)))
+    denied, warned = deployment("shop", EMPTY), deployment("shop", MISSES)
+    (kind,) = find_kinds(denied, KINDS)
+
+    def answers():
+        trials = [try_creation(client, kind, obj, "shop") for obj in (denied, warned)]
+        return not trials[0].admitted, trials[1].warnings != ()
+
     plane.kubectl("delete", "--ignore-not-found", *MISSING)
+    until(lambda: answers() == (False, False), "the end of earlier policies")
     applied = plane.apply(*admission_policies(Export(policy, LATEST, SYSTEM_NAMESPACES)))
     assert 0 == applied.code, applied.stderr
-    client, missing = Client(lambda: access(str(plane.kubeconfig))), deployment("shop", MISSES)
-    (kind,) = find_kinds(missing, KINDS)
-    until(lambda: not try_creation(client, kind, deployment("shop", EMPTY), "shop").admitted, "a denial")
-    until(lambda: try_creation(client, kind, missing, "shop").warnings, "a warning")
+    until(lambda: answers() == (True, True), "a denial and a warning")
 
 
 def a_test(*cases, policy=STRICT):
