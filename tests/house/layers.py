@@ -30,8 +30,9 @@ __main__
 cli.main
 {COMMANDS}
 cli
-policy_test.writing
+policy_test.live · policy_test.writing
 policy_test.running
+policy_test.installed · policy_test.told
 loading
 loading.verification_thread
 loading.observing
@@ -53,7 +54,7 @@ cluster.published_reports
 cluster.dump · cluster.informer
 cluster.dump_file
 cluster.decoding · cluster.reduction
-cluster.fields · cluster.registration · cluster.secret · cluster.store
+cluster.fields · cluster.registration · cluster.secret · cluster.store · cluster.trial
 cluster
 render
 manifests

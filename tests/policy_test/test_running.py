@@ -70,6 +70,14 @@ def test_one_file_that_cannot_be_used_does_not_keep_others_from_being_tested(run
     assert "1" == ElementTree.fromstring(run("policy test bad good -o junit").out).get("errors")
 
 
+def test_however_many_causes_there_are_against_one_file_the_others_are_shown(run):
+    files = {"bad": {"kind": "PolicyTest", "x": 1}, "good": a_test(denied())}
+
+    code, out, err = run("policy test bad good", **files)
+    assert (2, 2) == (code, err.count("\n"))
+    assert out.endswith("1 case in 1 file, all passed\n")
+
+
 @pytest.mark.parametrize(
     ("fields", "cause"),
     [

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from tests.support.build import FEATURES, constraint, policy, workload
 from webhook.admission.dry_run import dry_run
 from webhook.admission.terms import Terms
-from webhook.policy_test.form import judge, parse_policy_test
+from webhook.policy_test.form import CaseResult, judge, parse_policy_test
 from webhook.render.policy_test import FileResults, as_file, as_json, as_xml, diff, text
 
 EVIL = 'a\x1b[31m\n"<&'
@@ -39,10 +39,25 @@ def test_where_nothing_failed_the_text_says_so():
     assert "1 case in 1 file, all passed" == text([FileResults("a", (result("x", rules=["empty-selector"]),))])[-28:]
 
 
+def test_what_was_skipped_is_counted_and_equal_notes_are_one_line():
+    skipped, noted = CaseResult("a", {}, {}, skipped=EVIL), CaseResult("b", {}, {}, notes=("left out",))
+    failed = CaseResult("c", {"outcome": "denied"}, {"outcome": "warned"}, told=("Warning: x",), notes=("left out",))
+    file = FileResults("f", (skipped, noted), notes=("of all",))
+
+    assert ["  ok    b", "  note: of all", "  note: 1 case: left out"] == text([file]).splitlines()[2:5]
+    assert "2 cases in 1 file, 1 passed, 1 skipped" == text([file]).splitlines()[-1]
+    lines = text([file._replace(results=(skipped, noted, failed))]).splitlines()
+    assert ["        Warning: x", "  note: of all", "  note: 2 cases: left out"] == lines[-4:-1]
+    assert "3 cases in 1 file, 1 failed, 1 skipped" == lines[-1]
+    assert [EVIL, None] == [case["skipped"] for case in json.loads(as_json([file]))["files"][0]["cases"]]
+    root = ElementTree.fromstring(as_xml([file]))
+    assert ("1", "1") == (root.get("skipped"), root[0].get("skipped"))
+
+
 def test_json_has_all_cases_and_problems():
     document = json.loads(as_json(results()))
 
-    assert {"files": 2, "cases": 2, "failed": 1, "problems": 1} == document["summary"]
+    assert {"files": 2, "cases": 2, "failed": 1, "skipped": 0, "problems": 1} == document["summary"]
     assert ("evenkeel.dev/v1alpha1", "PolicyTestResults") == (document["apiVersion"], document["kind"])
     assert [True, False] == [case["passed"] for case in document["files"][0]["cases"]]
     assert ["b: cut"] == document["files"][1]["problems"]

@@ -46,6 +46,8 @@ class ApiServer:
         self.forbidden = set()  # Resources that nobody may list.
         self.further = {}  # What is answered at further paths, such as those of custom resources; or a status.
         self.asked = []
+        self.answers = {}  # What is answered to a POST at a path: status, warnings, body.
+        self.posted = []  # The path with the query, the headers, and the body of each POST.
         self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads, self.server.api = True, self
         if context is not None:
@@ -140,6 +142,13 @@ class Handler(BaseHTTPRequestHandler):
             else:
                 self._answer(parts.path, query)
 
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.api.posted.append((self.path, self.headers, body))
+        status, warnings, answer = self.api.answers.get(urlsplit(self.path).path, (404, [], {"message": "not found"}))
+        with suppress(OSError):
+            self._send(status, answer, warnings)
+
     def _answer(self, path, query):
         parts = path.split("/")
         namespace = parts[-2] if "namespaces" in parts[:-2] else ""
@@ -208,9 +217,11 @@ class Handler(BaseHTTPRequestHandler):
     def _refuse(self, status):
         self._send(status, {"kind": "Status", "code": status, "message": f"refused with {status}"})
 
-    def _send(self, status, body):
+    def _send(self, status, body, warnings=()):
         text = json.dumps(body).encode()
         self.send_response(status)
+        for warning in warnings:
+            self.send_header("Warning", warning.encode().decode("latin-1"))
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()

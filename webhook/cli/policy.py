@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from webhook.render import in_force, policy_test
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.nodes import Nodes
 
+WEBHOOK, POLICY = "webhook", "policy"  # engines
 CHECK = (
     "Check a policy file; print its errors, and notes on what may not do what you expect. "
     "Exit code 0: it can be used, 1: the copy that --against names differs, 2: it cannot."
@@ -42,6 +43,9 @@ Test a policy: give each object of *.evenkeel-test.yaml the webhook's answer, an
     evenkeel policy test PATH…          run the tests in files and folders
     evenkeel policy test --init NEW.evenkeel-test.yaml --policy FILE PATH…
                                         write a test of what a policy does with manifests today
+    evenkeel policy test --engine policy --cluster live PATH…
+                                        the API server's answers instead, by its ValidatingAdmissionPolicies, from a dry
+                                        run of each object; nothing is written to the cluster
 
 Exit code 0: every answer is as expected, 1: one is not, 2: a file cannot be used; the others are still tested.
 """
@@ -113,8 +117,19 @@ def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--policy", metavar="FILE", help="with --init: the policy (default: the built-in policy)")
     parser.add_argument(
-        "--cluster", metavar="FILE|DIR", help="with --init: a dump of a cluster, from evenkeel dump or kubectl get"
+        "--engine",
+        choices=(WEBHOOK, POLICY),
+        default=WEBHOOK,
+        help="who answers: evenkeel itself as the webhook does, or the ValidatingAdmissionPolicies of a live cluster, "
+        "from evenkeel manifests --engine policy (default: %(default)s)",
     )
+    parser.add_argument(
+        "--cluster",
+        metavar="live|FILE|DIR",
+        help="live: with --engine policy, the cluster that kubectl uses; "
+        "else with --init: a dump of a cluster, from evenkeel dump or kubectl get",
+    )
+    inputs.add_access_arguments(parser)
     parser.add_argument("--kubernetes-version", metavar="VERSION", help="with --init: the version of the cluster")
 
 
@@ -124,19 +139,35 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _test(args: argparse.Namespace) -> int:
+    source = inputs.source(args)
     if args.init is not None:
+        if args.engine == POLICY:
+            raise UsageError("--engine: found policy with --init, which writes evenkeel's own answers; leave it out")
         write(args.init, args.path, args.policy, args.cluster, args.kubernetes_version)
         return 0
     for option in ("policy", "cluster", "kubernetes_version"):
-        if getattr(args, option) is not None:
+        if getattr(args, option) is not None and not (option == "cluster" and source.live):
             raise UsageError(f"--{option.replace('_', '-')}: is for --init; a test names its own in the file")
-    results = [run_file(file) for file in files_of(args.path)]
+    if args.engine == POLICY and not source.live:
+        raise UsageError("--engine policy: found no --cluster live, wanted it: the API server of a cluster answers")
+    if args.engine == WEBHOOK and source.live:
+        raise UsageError("--cluster live: found --engine webhook, wanted --engine policy; evenkeel needs no cluster")
+    results = _tested(files_of(args.path), source)
     problems = [problem for each in results for problem in each.problems]
-    if args.output != "text" or len(problems) < len(results):
+    if args.output != "text" or any(each.results for each in results):
         print(OUTPUT_FORMS[args.output](results))
     if problems:
         raise UsageError("\n".join(problems))
     return 1 if any(each.failed for each in results) else 0
+
+
+def _tested(files: Sequence[str], source: inputs.Source) -> list[policy_test.FileResults]:
+    if not source.live:
+        return [run_file(file) for file in files]
+    from webhook.policy_test.live import run_file_live, tested_cluster  # with all rules in CEL
+
+    cluster = tested_cluster(source)
+    return [run_file_live(file, cluster) for file in files]
 
 
 def _check(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """
 Requests to an API server, with raw JSON as the response.
 
-    a Pod's service account ─────────────────────────────────┬──> address, credentials, urllib3's pool ──> get, stream
+    a Pod's service account ─────────────────────────────────┬──> address, credentials, urllib3's pool ──> requests
     kubeconfig, exec plugins ──> the `kubernetes` package ───┘
 
 That package takes more memory than a small cluster, and a Pod needs only two files; it is imported only here.
@@ -34,6 +34,8 @@ BUSY_STATUSES, LEAST_WAIT = (429, 503), 1.0  # Seconds, where the API server nam
 LONGEST_MESSAGE = 300
 JSON_TYPE = "application/json"
 NO_QUERY: Mapping[str, str] = {}
+STORES_NOTHING = {"dryRun": "All"}
+IMPERSONATE = "Impersonate-User"
 
 
 class ClusterError(Exception):
@@ -50,6 +52,14 @@ class ClusterError(Exception):
 
 class TooLong(ClusterError):
     """A response has more bytes than were wanted."""
+
+
+class DryRunAnswer(NamedTuple):
+    """What the API server answers to a dry run: the HTTP status, its headers `Warning`, and the body."""
+
+    status: int
+    warnings: tuple[str, ...]
+    body: bytes
 
 
 class Access(NamedTuple):
@@ -261,6 +271,19 @@ class Client:
         """
         return self._answer(path, json.loads, self._request(path, query, seconds, method, body, form))
 
+    def dry_run(self, path: str, body: object, seconds: float, user: str = "") -> DryRunAnswer:
+        """
+        Return what the API server answers to a POST within `seconds`, of which it stores nothing: dryRun=All.
+
+        `user` is whom the request impersonates, "" for nobody.  ClusterError if there is no answer.
+        """
+        sender = {IMPERSONATE: user} if user else {}
+        with (
+            self._response(path, STORES_NOTHING, seconds, "POST", body, more=sender) as response,
+            _as_cluster_error(path),
+        ):
+            return DryRunAnswer(response.status, tuple(response.headers.getlist("Warning")), response.read())
+
     def _answer(
         self, path: str, decode: Callable[[bytes], Any], request: AbstractContextManager[Any], most: int | None = None
     ) -> dict[str, Any]:
@@ -287,17 +310,33 @@ class Client:
         body: object = None,
         form: str = JSON_TYPE,
     ) -> Iterator[Any]:
+        with self._response(path, query, seconds, method, body, form) as response:
+            if response.status not in (200, 201):
+                raise _refusal(path, response)
+            yield response
+
+    @contextmanager
+    def _response(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        seconds: float,
+        method: str = "GET",
+        body: object = None,
+        form: str = JSON_TYPE,
+        more: Mapping[str, str] = NO_QUERY,
+    ) -> Iterator[Any]:
+        """Yield the response, whatever its status; `more` are further headers of the request."""
         from urllib3 import Timeout
 
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
         url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
-        sent: dict[str, Any] = {"headers": self._headers} if body is None else _with_body(self._headers, body, form)
+        headers = {**self._headers, **more}
+        sent: dict[str, Any] = {"headers": headers} if body is None else _with_body(headers, body, form)
         with _as_cluster_error(path):
             sent |= {"timeout": timeout, "preload_content": False, "retries": False}
             response = self._access.pool.request(method, url, **sent)
         try:
-            if response.status not in (200, 201):
-                raise _refusal(path, response)
             yield response
         finally:
             response.close()  # If the response was read to its end, its connection is already back in the pool.

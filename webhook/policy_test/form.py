@@ -57,12 +57,20 @@ class PolicyTest(NamedTuple):
 
 
 class CaseResult(NamedTuple):
-    """What was expected of a case and what was found, each limited to what is compared."""
+    """
+    What was expected of a case and what was found, each limited to what is compared.
+
+    `applied` is evenkeel's own answer, and `told` what the API server said where that was asked.  `skipped` says why
+    neither was, "" if one was.  `notes` say what is not compared.
+    """
 
     name: str
     expected: Raw
     found: Raw
-    applied: Applied
+    applied: Applied | None = None
+    told: tuple[str, ...] = ()
+    skipped: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -53,7 +53,7 @@ def run_file(file: str) -> FileResults:
     """Return the results of one file, or all that is wrong with it."""
     folder, read = os.path.dirname(file), cache(inputs.objects)
     try:
-        with _at(file):
+        with naming(file):
             test = parse_policy_test(Path(file).read_text("utf-8"))
             terms = _terms(test, folder)
     except UsageError as error:
@@ -71,19 +71,19 @@ def _terms(test: PolicyTest, folder: str) -> Terms:
     """Return the policy and the cluster of a test; a single review has no other objects beside it."""
     dump = inputs.NO_CLUSTER
     if isinstance(test.cluster, str):
-        with _at("cluster"):
+        with naming("cluster"):
             dump = inputs.Source(_path(folder, test.cluster))
     features = inputs.features(test.kubernetes_version or None, dump, "kubernetesVersion")
-    with _at("policy"):
-        policy = _policy(test.policy, folder, features)
+    with naming("policy"):
+        policy = policy_of_test(test.policy, folder, features)
         policy = policy.on(test.today) if test.today else policy
-    with _at("cluster"):
+    with naming("cluster"):
         if isinstance(test.cluster, str | None):
             return Terms(policy, inputs.cluster(dump, features, policy.watch_pods), features)
         return Terms(policy, _inline(test.cluster, features), features)
 
 
-def _policy(given: Given | None, folder: str, features: Features) -> Policy:
+def policy_of_test(given: Given | None, folder: str, features: Features) -> Policy:
     if given is None or isinstance(given, str):
         return inputs.policy(None if given is None else Path(_path(folder, given)), features)
     return policy_of(given, features)
@@ -98,12 +98,12 @@ def _inline(given: object, features: Features) -> Snapshot:
 
 
 def _applied(case: Case, where: str, terms: Terms, folder: str, read: Read) -> Applied:
-    with _at(f"{where}.object"):
-        obj = _object(case.obj, folder, read)
+    with naming(f"{where}.object"):
+        obj = object_of(case.obj, folder, read)
     if case.old is None:
         return answer_to(obj, None, case.user, terms)
-    with _at(f"{where}.old"):
-        old = _object(case.old, folder, read)
+    with naming(f"{where}.old"):
+        old = object_of(case.old, folder, read)
         if identity_of(old, DEFAULT_NAMESPACE) != identity_of(obj, DEFAULT_NAMESPACE):
             raise UsageError(f'found "{ObjectRef.of(old)}", wanted "{ObjectRef.of(obj)}": an update is of one object')
     return answer_to(obj, old, case.user, terms)
@@ -113,7 +113,7 @@ def answer_to(obj: Raw, old: Raw | None, user: str, terms: Terms) -> Applied:
     return dry_run(obj, old, terms, namespace=DEFAULT_NAMESPACE, user=user, never_sent=SYSTEM_NAMESPACES)
 
 
-def _object(given: Given, folder: str, read: Read) -> Raw:
+def object_of(given: Given, folder: str, read: Read) -> Raw:
     """Return the object that stands in the test, or in a file: FILE, or FILE#KIND/NAME where that has several."""
     if not isinstance(given, str):
         if not all(isinstance(given.get(field), str) and given[field] for field in ("apiVersion", "kind")):
@@ -144,7 +144,7 @@ def _path(folder: str, name: str) -> str:
 
 
 @contextmanager
-def _at(where: str) -> Iterator[None]:
+def naming(where: str) -> Iterator[None]:
     """Put `where` before each line of an error."""
     try:
         yield

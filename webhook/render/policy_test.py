@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import indent
 from typing import NamedTuple
@@ -20,15 +21,20 @@ YAML_WIDTH = 1_000  # characters of a line of YAML: a warning is not broken
 
 
 class FileResults(NamedTuple):
-    """One file: the results of its cases, or why it cannot be used."""
+    """One file: the results of its cases, and why others have none; `notes` are about all of them."""
 
     file: str
     results: tuple[CaseResult, ...] = ()
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> int:
         return sum(not result.passed for result in self.results)
+
+    @property
+    def skipped(self) -> int:
+        return sum(result.skipped != "" for result in self.results)
 
 
 def text(tested: Sequence[FileResults]) -> str:
@@ -37,20 +43,34 @@ def text(tested: Sequence[FileResults]) -> str:
 
 
 def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
-    read = [file for file in tested if not file.problems]
+    read = [file for file in tested if file.results]
     for file in read:
         yield file.file
         for result in file.results:
+            if result.skipped:
+                yield f"  skip  {result.name}: {result.skipped}"
+                continue
             yield f"  {'ok   ' if result.passed else 'FAIL '} {result.name}"
             yield from () if result.passed else _failure(result, file)
-    cases, failed = sum(len(file.results) for file in read), sum(file.failed for file in read)
-    yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {f'{failed} failed' if failed else 'all passed'}"
+        yield from (f"  note: {note}" for note in file.notes)
+        times = Counter(note for result in file.results for note in result.notes)
+        yield from (f"  note: {_count(number, 'case')}: {note}" for note, number in times.items())
+    cases = sum(len(file.results) for file in read)
+    yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {_summary(cases, read)}"
+
+
+def _summary(cases: int, read: Sequence[FileResults]) -> str:
+    failed, skipped = sum(file.failed for file in read), sum(file.skipped for file in read)
+    if not skipped:
+        return f"{failed} failed" if failed else "all passed"
+    return f"{f'{failed} failed' if failed else f'{cases - skipped} passed'}, {skipped} skipped"
 
 
 def _failure(result: CaseResult, file: FileResults) -> Iterator[str]:
     yield from indent(diff(result), 6 * " ").splitlines()
     yield "      the answer:"
-    yield from indent(render.text(result.applied, file.file), 8 * " ").splitlines()
+    answer = "\n".join(result.told) if result.applied is None else render.text(result.applied, file.file)
+    yield from indent(answer, 8 * " ").splitlines()
 
 
 def diff(result: CaseResult) -> str:
@@ -76,10 +96,16 @@ def as_json(tested: Sequence[FileResults]) -> str:
             "files": len(tested),
             "cases": sum(len(file.results) for file in tested),
             "failed": sum(file.failed for file in tested),
+            "skipped": sum(file.skipped for file in tested),
             "problems": sum(len(file.problems) for file in tested),
         },
         "files": [
-            {"file": file.file, "cases": [*map(_case, file.results)], "problems": list(file.problems)}
+            {
+                "file": file.file,
+                "cases": [*map(_case, file.results)],
+                "problems": list(file.problems),
+                "notes": list(file.notes),
+            }
             for file in tested
         ],
     }
@@ -93,6 +119,8 @@ def _case(result: CaseResult) -> dict[str, object]:
         "expected": result.expected,
         "found": result.found,
         "diff": diff(result),
+        "skipped": result.skipped or None,
+        "notes": list(result.notes),
     }
 
 
@@ -100,17 +128,21 @@ def as_xml(tested: Sequence[FileResults]) -> str:
     """Render JUnit's XML: each file is a suite, and each case a case; what is wrong with a file is an error."""
     total = sum(len(file.results) + len(file.problems) for file in tested)
     failed, problems = sum(file.failed for file in tested), sum(len(file.problems) for file in tested)
-    counts = f'tests="{total}" failures="{failed}" errors="{problems}"'
+    skipped = sum(file.skipped for file in tested)
+    counts = f'tests="{total}" failures="{failed}" errors="{problems}" skipped="{skipped}"'
     suites = (line for file in tested for line in _suite(file))
     return "\n".join((DECLARATION, f'<testsuites name="evenkeel policy test" {counts}>', *suites, "</testsuites>"))
 
 
 def _suite(file: FileResults) -> Iterator[str]:
-    counts = f'failures="{file.failed}" errors="{len(file.problems)}"'
+    counts = f'failures="{file.failed}" errors="{len(file.problems)}" skipped="{file.skipped}"'
     yield f'  <testsuite name={attribute(file.file)} tests="{len(file.results) + len(file.problems)}" {counts}>'
     for result in file.results:
         case = f"    <testcase name={attribute(result.name)} classname={attribute(file.file)}"
-        yield f"{case}/>" if result.passed else f"{case}>{_xml_failure(result)}</testcase>"
+        if result.skipped:
+            yield f"{case}><skipped message={attribute(result.skipped)}/></testcase>"
+        else:
+            yield f"{case}/>" if result.passed else f"{case}>{_xml_failure(result)}</testcase>"
     for problem in file.problems:
         error = f"<error message={attribute(problem)}/>"
         yield f'    <testcase name="problem" classname={attribute(file.file)}>{error}</testcase>'

@@ -1,0 +1,117 @@
+"""Which policies are in a cluster, and where they are not those that the policy file asks for."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+
+import pytest
+
+from tests.support.apiserver import ApiServer
+from tests.support.build import FEATURES, policy
+from tests.support.watching import configured
+from webhook.cluster.client import Client, ClusterError
+from webhook.loading.usage import UsageError
+from webhook.manifests.acting import Export
+from webhook.manifests.admission_policies import admission_policies
+from webhook.policy_test.installed import BINDING, CEL_RESOURCES, difference, not_in_force, read_installed
+
+CEL_POLICY = "ValidatingAdmissionPolicy"
+STRICT, LAX = "Deny", "Warn"
+
+
+@cache
+def export(enforcement):
+    return Export(policy(enforcement=enforcement), FEATURES)
+
+
+def installed(enforcement):
+    """The policies, with what the API server adds to them."""
+    made = copy.deepcopy(
+        {(each["kind"], each["metadata"]["name"]): each for each in admission_policies(export(enforcement))}
+    )
+    for (kind, _), manifest in made.items():
+        manifest["metadata"]["uid"] = "u"
+        if kind == CEL_POLICY:
+            manifest["spec"]["matchConstraints"] |= {"matchPolicy": "Equivalent", "objectSelector": {}}
+    return made
+
+
+def said(enforcement, there):
+    return list(not_in_force(export(enforcement), there, "print"))
+
+
+def test_what_the_api_server_adds_is_no_difference():
+    assert [] == said(STRICT, installed(STRICT))
+    assert [] == said(LAX, installed(LAX))
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value", "at"),
+    [
+        (CEL_POLICY, ("variables", 0, "expression"), "true", "spec.variables[0].expression"),
+        (CEL_POLICY, ("validations", 1, "message"), "", "spec.validations[1].message"),
+        (CEL_POLICY, ("validations",), [], "spec.validations"),
+        (CEL_POLICY, ("failurePolicy",), "Fail", "spec.failurePolicy"),
+        (BINDING, ("validationActions", 0), "Audit", "spec.validationActions[0]"),
+    ],
+)
+def test_where_a_policy_is_another_it_is_said_with_what_to_do(kind, path, value, at):
+    there = installed(STRICT)
+    place = there[kind, "evenkeel"]["spec"]
+    for part in path[:-1]:
+        place = place[part]
+    place[path[-1]] = value
+
+    line = f"{kind} evenkeel: {at} is not what evenkeel writes of the policy; print | kubectl apply -f -"
+    assert [line] == said(STRICT, there)
+
+
+def test_where_a_binding_holds_is_the_clusters_own_affair():
+    there = installed(STRICT)
+    there[BINDING, "evenkeel"]["spec"]["matchResources"] = {}
+
+    assert [] == said(STRICT, there)
+
+
+def test_what_is_not_there_is_said_and_what_is_there_without_need():
+    """kubectl apply deletes nothing."""
+    lacking = said(STRICT, {})
+    assert f"found no {CEL_POLICY} evenkeel in the cluster; print | kubectl apply -f -" == lacking[0]
+    assert 4 == len(lacking)
+    strict_there = installed(STRICT) | installed(LAX)
+    assert [
+        f"{BINDING} evenkeel: is in the cluster, and the policy needs none; "
+        "kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy evenkeel"
+    ] == said(LAX, strict_there)
+
+
+def test_what_is_empty_and_what_is_absent_are_no_difference():
+    assert () == difference({"a": [], "b": {"c": ""}}, {}, ())
+    assert ("b", "c") == difference({"b": {"c": 0}}, {"b": {"c": 1}}, ())
+    assert ("a", 1) == difference({"a": [1, 2]}, {"a": [1, 3]}, ())
+
+
+@pytest.fixture
+def api():
+    running = ApiServer()
+    yield running
+    running.stop()
+
+
+def test_policies_are_read_by_their_names(api):
+    made = installed(STRICT)
+    for (kind, name), manifest in made.items():
+        api.further[f"{CEL_RESOURCES[kind]}/{name}"] = manifest
+
+    assert made == read_installed(Client(lambda: configured(api.url)))
+
+
+def test_who_may_not_read_them_is_told_the_right(api):
+    path = f"{CEL_RESOURCES[CEL_POLICY]}/evenkeel"
+    api.further[path] = 403
+    with pytest.raises(UsageError, match=f"{path}: 403 .*; ask for the right to get validatingadmissionpolicies and"):
+        read_installed(Client(lambda: configured(api.url)))
+    api.further[path] = 500
+    with pytest.raises(ClusterError, match="500"):
+        read_installed(Client(lambda: configured(api.url)))

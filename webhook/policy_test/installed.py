@@ -1,0 +1,81 @@
+"""
+Whether the ValidatingAdmissionPolicies in a cluster are those that `evenkeel manifests --engine policy` writes.
+
+What the API server has added to them is no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+
+from webhook.cluster.client import Client, ClusterError
+from webhook.loading.usage import UsageError
+from webhook.manifests.acting import Export
+from webhook.manifests.admission_policies import NAMES, admission_policies
+from webhook.objects.fields import FieldPath, Raw, as_mapping, path_text
+from webhook.objects.references import ObjectRef
+
+CEL_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+BINDING = "ValidatingAdmissionPolicyBinding"
+CEL_RESOURCES = {
+    "ValidatingAdmissionPolicy": CEL_POLICIES,
+    BINDING: f"{CEL_POLICIES.removesuffix('ies')}ybindings",
+}
+READ_SECONDS = 10.0
+BOUND = ("policyName", "validationActions")  # of a binding: in which namespaces it holds is the cluster's own affair
+
+Names = tuple[str, str]  # kind and name
+
+
+def read_installed(client: Client) -> Mapping[Names, Raw]:
+    """Return evenkeel's policies and bindings that are in the cluster; UsageError if they may not be read."""
+    installed: dict[Names, Raw] = {}
+    for kind, path in CEL_RESOURCES.items():
+        for name in NAMES.values():
+            try:
+                installed[kind, name] = client.get(f"{path}/{name}", {}, READ_SECONDS)
+            except ClusterError as error:
+                if error.status == HTTPStatus.FORBIDDEN:
+                    asked = "get validatingadmissionpolicies and validatingadmissionpolicybindings"
+                    raise UsageError(f"--cluster live: {error}; ask for the right to {asked}") from error
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
+    return installed
+
+
+def not_in_force(export: Export, installed: Mapping[Names, Raw], command: str) -> Iterator[str]:
+    """Yield a line for each policy and binding that is not as `command` prints it, with what to do."""
+    written = {
+        (ref.kind, ref.name): manifest for manifest in admission_policies(export) if (ref := ObjectRef.of(manifest))
+    }
+    apply = f"{command} | kubectl apply -f -"
+    for (kind, name), manifest in written.items():
+        there = installed.get((kind, name))
+        if there is None:
+            yield f"found no {kind} {name} in the cluster; {apply}"
+            continue
+        spec = as_mapping(manifest["spec"])
+        asked = {key: spec[key] for key in BOUND} if kind == BINDING else spec
+        if path := difference(asked, there.get("spec"), ("spec",)):
+            yield f"{kind} {name}: {path_text(path)} is not what evenkeel writes of the policy; {apply}"
+    for kind, name in sorted(installed.keys() - written.keys()):
+        if kind == BINDING:
+            yield (
+                f"{kind} {name}: is in the cluster, and the policy needs none; "
+                f"kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy {name}"
+            )
+
+
+def difference(written: object, there: object, path: FieldPath) -> FieldPath:
+    """Return the path of the first value that is not there as it was written, () if all are."""
+    if isinstance(written, dict):
+        given = as_mapping(there)
+        pairs = [(key, value, given.get(key)) for key, value in written.items()]
+    elif isinstance(written, list) and written:
+        if not isinstance(there, list) or len(there) != len(written):
+            return path
+        pairs = [(i, value, there[i]) for i, value in enumerate(written)]
+    else:
+        return () if written == there or (not written and not there) else path
+    return next((at for key, value, other in pairs if (at := difference(value, other, (*path, key)))), ())
