@@ -18,7 +18,7 @@ IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 KEYWORDS = frozenset({"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"})
 KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
 MOST_IN_ORDER = 20
-_RANKS = json.dumps(list(range(MOST_IN_ORDER)), separators=(",", ":"))
+_MOST_SORTED = 100  # The time that it takes grows with the square of their number, and so does the cost.
 # What YAML reads as text without quotes; see findings.rule.in_yaml.
 _PLAIN_TEXT, _NO_TEXT = "^[A-Za-z][-A-Za-z0-9_./]*$", "^(?i:true|false|yes|no|on|off|null|y|n)$"
 
@@ -76,8 +76,8 @@ def bound(value: str, name: str, expression: str) -> str:
 
 
 def shown(text: str, limit: int = 60) -> str:
-    """Return CEL for a text in quotes, cut at `limit`; see objects.reading.brief."""
-    return cut(f"strings.quote({text})", limit)
+    """Return CEL for a text in quotes, cut at `limit`; see objects.reading.brief.  What is cut off is not quoted."""
+    return cut(f"strings.quote({begin(text, limit + 1)})", limit)
 
 
 def cut(text: str, limit: int) -> str:
@@ -85,16 +85,32 @@ def cut(text: str, limit: int) -> str:
     return bound(text, "q", f"q.size() > {limit} ? q.substring(0, {limit - 1}) + '…' : q")
 
 
-def in_order(texts: str) -> str:
-    """Return CEL for the texts in order, each once, and only the first MOST_IN_ORDER of them."""
-    ranked = f"{_RANKS}.map(i, l.filter(k, l.filter(j, j < k).size() == i)).filter(g, g.size() > 0).map(g, g[0])"
-    return bound(texts, "l", ranked)
+def begin(text: str, length: int) -> str:
+    """Return CEL for the first characters of a text."""
+    return bound(text, "b", f"b.size() > {length} ? b.substring(0, {length}) : b")
+
+
+def in_order(texts: str, most: int = MOST_IN_ORDER) -> str:
+    """
+    Return CEL for the texts in order, each once, and only the first ones.
+
+    Of more than can be sorted these are any, as they stand.
+    """
+    places = bound("l.map(k, l.filter(j, j < k).size())", "r", f"{_numbers(most)}.map(i, r.indexOf(i))")
+    ordered = f"{places}.filter(i, i >= 0).map(i, l[i])"
+    return bound(texts, "l", f"l.size() > {_MOST_SORTED} ? {_numbers(most)}.map(i, l[i]) : {ordered}")
 
 
 def groups_in_order(pairs: str) -> str:
     """Return CEL for the second texts of pairs in the order of the first ones, joined by commas; see `in_order`."""
-    groups = f"{_RANKS}.map(i, l.filter(p, l.filter(q, q[0] < p[0]).size() == i)).filter(g, g.size() > 0)"
-    return bound(pairs, "l", f"{groups}.map(g, g.map(p, p[1]).join(',')).join(',')")
+    ranks = "l.map(p, [dyn(l.filter(q, q[0] < p[0]).size()), dyn(p[1])])"
+    groups = f"{_numbers(MOST_IN_ORDER)}.map(i, r.filter(p, p[0] == i)).filter(g, g.size() > 0)"
+    ordered = bound(ranks, "r", f"{groups}.map(g, g.map(p, string(p[1])).join(',')).join(',')")
+    return bound(pairs, "l", f"l.size() > {_MOST_SORTED} ? l.map(p, p[1]).join(',') : {ordered}")
+
+
+def _numbers(count: int) -> str:
+    return literal([*range(count)])
 
 
 def labels_in_yaml(labels: str, keys: str = "") -> str:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.admission.ownership import ACCOUNTS, CHAIN, MANAGER
+from webhook.admission.review import LONGEST_NAME
 from webhook.findings.rule import MOST_LABELS_COPIED
 from webhook.findings.wording import OBJECT_LIMIT
 from webhook.manifests import kinds as of_kinds
-from webhook.manifests.cel import bound, labels_in_yaml, literal, matches
+from webhook.manifests.cel import bound, cut, labels_in_yaml, literal, matches
 from webhook.manifests.conditions import MOST_ITEMS_READ
 from webhook.objects.kinds import Kind
 from webhook.objects.names import DEFAULT_SCHEDULER, IGNORE_ANNOTATION
@@ -91,7 +92,8 @@ def of_messages(kinds: Sequence[Kind]) -> Variables:
     keys = "variables.own_labels.map(k, k).filter(k, !(k in variables.added))"
     yield "own_labels_in_yaml", labels_in_yaml("variables.own_labels", keys)
     owner = "variables.owner[0].kind + ' ' + variables.owner[0].name"
-    yield "in_owner", f"variables.owner.size() == 0 ? '' : 'mend ' + {owner} + ', its owner: '"
+    named = cut(owner, LONGEST_NAME)
+    yield "in_owner", f"variables.owner.size() == 0 ? '' : 'mend ' + {named} + ', its owner: '"
 
 
 def ignored() -> Variables:

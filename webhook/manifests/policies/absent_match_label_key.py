@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import bound, cut, in_order, shown
+from webhook.manifests.cel import cut, in_order, shown
 from webhook.manifests.check import Check, Seen, first_where
 
 
@@ -12,8 +12,9 @@ def checks(seen: Seen) -> Iterator[Check]:
     """Yield the check of matchLabelKeys."""
     absent = f"!(k in {seen.labels} || k in {seen.added})"
     key = first_where("c.matchLabelKeys", absent)
-    ten_labels = bound(f"{seen.labels}.map(n, n)", "o", "o.filter(n, o.filter(m, m < n).size() < 10)")
-    carried = cut(f"'[' + {in_order(f'{ten_labels} + {seen.added}')}.map(n, strings.quote(n)).join(', ') + ']'", 100)
+    carried = cut(
+        f"'[' + {in_order(f'{seen.first_label_keys} + {seen.added}')}.map(n, strings.quote(n)).join(', ') + ']'", 100
+    )
     yield Check(
         field="matchLabelKeys",
         items=seen.constraints_where(f"c.?matchLabelKeys.orValue([]).exists(k, {absent})"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import literal, shown
+from webhook.manifests.cel import begin, bound, literal, shown
 from webhook.manifests.check import IS_HARD, Check, Seen
 from webhook.objects.labels import QUALIFIED_NAME, SUBDOMAIN, wanted_instead
 from webhook.scheduler.constraint import HARD
 
-_KEY = "c.topologyKey"
+_KEY = "k"  # the beginning of c.topologyKey
+_LONGEST = 253 + 1 + 63
+_BEGIN = begin("c.topologyKey", 2 * _LONGEST)  # Nothing reads more of a key, which may be of any length.
 _PREFIX, _NAME = f"{_KEY}.split('/')[0]", f"{_KEY}.split('/')[{_KEY}.split('/').size() - 1]"
 # In the order in which label_key_errors has them.
 _ERRORS = {
@@ -27,13 +29,15 @@ def checks(seen: Seen) -> Iterator[Check]:
     """Yield the check of topologyKey; which key was probably meant is not told."""
     valid = f"^({SUBDOMAIN}/)?{QUALIFIED_NAME}$"
     lengths = f"{_NAME}.size() <= 63 && (!{_KEY}.contains('/') || {_PREFIX}.size() <= 253)"
-    wanted = "".join(f"{error} ? {literal(wanted_instead(begin))} : " for error, begin in _ERRORS.items())
+    wanted = "".join(f"{error} ? {literal(wanted_instead(words))} : " for error, words in _ERRORS.items())
+    fix = bound(_BEGIN, "k", f"'use a label key: ' + ({wanted}'')")
+    malformed = bound(_BEGIN, "k", f"{_KEY} != '' && !({_KEY}.matches({literal(valid)}) && {lengths})")
     effect = f"(c.whenUnsatisfiable == '{HARD}' ? 'no Pod can be placed' : 'it spreads nothing')"
     yield Check(
         field="topologyKey",
-        items=seen.constraints_where(f"{_KEY} != '' && !({_KEY}.matches({literal(valid)}) && {lengths})"),
+        items=seen.constraints_where(malformed),
         message=f"'no node can have such a key: ' + {effect}",
-        found=shown(_KEY),
-        fix=f"'use a label key: ' + ({wanted}'')",
+        found=shown("c.topologyKey"),
+        fix=fix,
         extent=IS_HARD,
     )

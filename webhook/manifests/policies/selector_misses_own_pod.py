@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import bound, cut, groups_in_order, in_order, literal, shown
+from webhook.manifests.cel import bound, groups_in_order, in_order, literal, shown
 from webhook.manifests.check import IS_HARD, Check, Seen, copying_own_selector
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.names import TOPOLOGY_LABELS
@@ -22,7 +22,7 @@ def checks(seen: Seen) -> Iterator[Check]:
     label, expression = _missed_label(seen), _missed_expression(seen)
     pairs = f"{_LABELS}.map(k, {label}, [string(k), k + '=' + {_LABELS}[k]])"
     pairs += f" + {_EXPRESSIONS}.map(e, {expression}, [string(e.key), string({_expression_text()})])"
-    selected = cut(f"strings.quote({groups_in_order(pairs)})", 50)
+    selected = shown(groups_in_order(pairs), 50)
     job = f"request.kind.kind == 'CronJob' && {literal(sorted(JOB_LABELS))}.exists(k, k in {_LABELS}"
     job += f" || {_EXPRESSIONS}.exists(e, e.key == k))"
     own = copying_own_selector(RULES["selector-misses-own-pod"].fix)
@@ -74,10 +74,10 @@ def _expression_text() -> str:
 def _shown_labels(seen: Seen) -> str:
     """Return CEL for the labels of the Pods by which the selector misses them, or else the first of all."""
     labels = seen.labels
-    named = f"{labels}.map(k, k in {_LABELS} && {_missed_label(seen)}"
-    named += f" || {_EXPRESSIONS}.exists(e, e.key == k && {_missed_expression(seen)}), k)"
+    named = f"{_LABELS}.map(k, k in {labels} && {_missed_label(seen)}, k)"
+    named += f" + {_EXPRESSIONS}.map(e, e.key in {labels} && {_missed_expression(seen)}, e.key)"
     value = f"(k in {literal(sorted(JOB_LABELS))} && k.endsWith('-uid') ? 'UID' : {labels}[k])"
-    ten = "o.filter(n, o.filter(m, m < n).size() < 10)"
-    keys = bound(f"{named}.size() > 0 ? {named} : {labels}.map(k, k)", "o", ten)
-    texts = f"{in_order(keys)}.map(k, k + '=' + {value}).join(',')"
-    return f"({labels}.size() == 0 ? 'no labels' : {shown(texts, 50)})"
+    keys = bound(in_order(named, 10), "o", f"o.size() > 0 ? o : {seen.first_label_keys}")
+    texts = f"{keys}.map(k, k + '=' + {value}).join(',')"
+    none = f"{labels}.size() == 0 ? 'no labels' : string({labels}.size()) + ' labels'"
+    return bound(texts, "s", f"s == '' ? ({none}) : {shown('s', 50)}")
