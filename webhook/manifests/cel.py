@@ -33,6 +33,17 @@ def at(root: str, path: FieldPath) -> str:
     return root + "".join(map(_step, map(str, path))) if path else f"optional.of({root})"
 
 
+def inside(root: str, path: FieldPath) -> str:
+    """Return CEL for the value at `path`, `{}` if there is none, in an object of which any field may have any type."""
+    steps = [f".map(o, dyn(type(o) == map ? {at('o', (name,))}.orValue({{}}) : {{}}))" for name in path]
+    return f"[dyn({root})]{''.join(steps)}[0]"
+
+
+def as_object(value: str) -> str:
+    """Return CEL for the value if it is an object, or else for `{}`."""
+    return bound(value, "m", "type(m) == map ? m : {}")
+
+
 def _step(name: str) -> str:
     plain = IDENTIFIER.fullmatch(name) and name not in KEYWORDS
     return f".?{name}" if plain else f"[?{json.dumps(name)}]"

@@ -14,7 +14,7 @@ from webhook.admission.review import LONGEST_NAME
 from webhook.findings.rule import MOST_LABELS_COPIED
 from webhook.findings.wording import OBJECT_LIMIT
 from webhook.manifests import kinds as of_kinds
-from webhook.manifests.cel import bound, cut, labels_in_yaml, literal, matches
+from webhook.manifests.cel import as_object, begin, bound, cut, inside, labels_in_yaml, literal, matches
 from webhook.manifests.conditions import MOST_ITEMS_READ
 from webhook.objects.kinds import Kind
 from webhook.objects.names import DEFAULT_SCHEDULER, IGNORE_ANNOTATION
@@ -47,7 +47,7 @@ def of_object(kinds: Sequence[Kind], overrides: Sequence[Override], suffix: str)
     yield f"written{suffix}", f"variables.fits{suffix} ? variables.listed{suffix} : []"
     yield f"constraints{suffix}", f"variables.fits{suffix} ? variables.formed{suffix} : []"
     yield f"topology_keys{suffix}", f"variables.constraints{suffix}.map(c, c.topologyKey)"
-    yield f"labels{suffix}", f"{template}.?metadata.?labels.orValue({{}})"
+    yield f"labels{suffix}", as_object(f"{template}.?metadata.?labels.orValue({{}})")
     yield f"added{suffix}", f"{guard.replace('{}', '[]')}{of_kinds.added_labels(kinds, obj)}"
     yield f"surely_added{suffix}", f"{guard.replace('{}', '[]')}{of_kinds.added_labels(kinds, obj, possible=False)}"
     yield f"replicas{suffix}", f"{guard.replace('{}', '1')}{of_kinds.replicas(kinds, obj)}"
@@ -98,12 +98,10 @@ def of_messages(kinds: Sequence[Kind]) -> Variables:
 
 def ignored() -> Variables:
     """Yield the variable of the rules that the annotation of the object, or of its Pod template, names."""
-    annotation = f"?annotations[?'{IGNORE_ANNOTATION}'].orValue('')"
-    places = (f"object.?metadata.{annotation}", f"variables.template.?metadata.{annotation}")
-    read = [
-        bound(place, "a", f"a.size() > {LONGEST_IGNORE} ? a.substring(0, {LONGEST_IGNORE}) : a") for place in places
-    ]
-    both = " + ',' + ".join(read)
+    places = (inside(root, ("metadata", "annotations", IGNORE_ANNOTATION)) for root in ("object", "variables.template"))
+    both = " + ',' + ".join(
+        begin(bound(place, "a", "type(a) == string ? string(a) : ''"), LONGEST_IGNORE) for place in places
+    )
     yield "ignored", f"({both}).split(',').map(r, r.trim())"
 
 
