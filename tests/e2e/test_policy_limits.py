@@ -181,11 +181,13 @@ def test_a_large_object_gets_the_verdict_of_the_webhook_in_time(judging, unjudge
     for name, made in large().items():
         tries: list[float] = []
         for namespace in ("default", TEAM):
+            if name == MANY_OWNERS and which in ("errors", "refusing"):
+                continue
             answer = judging.create(made, namespace)
+            tries.append(answer.seconds)
             own = answer.said.startswith(f"{made['kind']} {namespace}/")
             if not (own if denied(terms, made, None, namespace) else answer[:2] == ALLOWED):
                 wrong[name, namespace] = answer
-        tries = [answer.seconds]
         while min(tries, default=0.0) > unjudged[name] + SECONDS and len(tries) < TRIES:  # Others use the machine, too.
             tries.append(judging.create(made, TEAM).seconds)
         if min(tries, default=0.0) > unjudged[name] + SECONDS:
