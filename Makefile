@@ -76,6 +76,7 @@ fuzz: .venv/test ## give reviews, policies, dumps, manifests, certificates and H
 bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster and placing in it, beside others
 	@$(PYTHON) -m tests.bench.reviews
 	@$(PYTHON) -m tests.bench.creation
+	@$(PYTHON) -m tests.bench.policies
 	@$(PYTHON) -m tests.bench.cluster
 	@$(PYTHON) -m tests.bench.dump
 	@$(PYTHON) -m tests.bench.report

@@ -29,7 +29,7 @@ from certs.pem import ca_bundle
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
 from webhook.manifests.acting import Export
-from webhook.manifests.admission_policies import admission_policies
+from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies
 from webhook.manifests.ca_bundle import ca_bundle_policy
 from webhook.manifests.carrying import differences, not_carried
 from webhook.manifests.configurations import (
@@ -181,10 +181,10 @@ def _check_unused(args: argparse.Namespace) -> None:
 def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
     """Return the ValidatingAdmissionPolicies; UsageError names all that CEL cannot do, unless a webhook does it."""
     features = inputs.features(args.kubernetes_version)
-    if features.minor < POLICIES_SINCE:
+    if features.minor < VARIABLES_SINCE:
         raise UsageError(
-            f"{ENGINE} {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{POLICIES_SINCE} or newer, "
-            f"which has ValidatingAdmissionPolicies; use {ENGINE} {WEBHOOK}"
+            f"{ENGINE} {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{VARIABLES_SINCE} or newer: {WHY_SINCE}; "
+            f"use {ENGINE} {WEBHOOK}"
         )
     own = _namespaced("--service", args.service)
     excluded = (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from webhook.admission.request import CREATE, UPDATE
 from webhook.manifests.acting import Acting, Export, acting_checks
-from webhook.manifests.conditions import NOT_OWNED, changed, has_constraints
+from webhook.manifests.conditions import NOT_OWNED, changed, has_constraints, malformed
 from webhook.manifests.configurations import NAME, OWN_LABELS, Manifest, resource_rules
 from webhook.manifests.rule_variables import validations, variables
 from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
@@ -24,6 +24,10 @@ from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.rules import RULES
 
 POLICY_NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
+
+# Before, all policies shared the types of their variables, without a lock (kubernetes#135757).
+VARIABLES_SINCE = 36
+WHY_SINCE = "kube-apiserver before it can crash when a ValidatingAdmissionPolicy with variables changes under load"
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _CEL_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
@@ -65,12 +69,18 @@ def _refuses(export: Export, acting: Sequence[Acting]) -> bool:
 
 
 def _conditions(export: Export, acting: Sequence[Acting]) -> list[Manifest]:
-    """Return the matchConditions; they cannot ask about the namespace, which they do not know."""
+    """
+    Return the matchConditions; they cannot ask about the namespace, which they do not know.
+
+    One that fails denies the object, so a custom resource about which they cannot ask is judged.
+    """
     needs = all(RULES[each.rule].needs_constraints for each in acting)
     audits = all(part.owned_objects != DENY for part in export.parts)
     only_audited = audits and not any(each.parts & export.enforcing(each.rule) for each in acting)
-    conditions = [*([has_constraints(export.kinds)] if needs else []), changed(export.kinds)]
-    return [dict(condition) for condition in (*conditions, *([NOT_OWNED] if only_audited else []))]
+    asked = [*([has_constraints(export.kinds)] if needs else []), changed(export.kinds)]
+    if wrong := malformed(export.kinds):
+        asked = [{**each, "expression": f"{wrong} || {each['expression']}"} for each in asked]
+    return [dict(condition) for condition in (*asked, *([NOT_OWNED] if only_audited else []))]
 
 
 def _resource_rules(export: Export) -> list[Mapping[str, object]]:

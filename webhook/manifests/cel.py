@@ -1,7 +1,7 @@
 """
 Pieces of CEL, as text: literals, steps of paths, and what findings say of values.
 
-Only what Kubernetes 1.30 has is used.  The keys of a map come in no order, and CEL there cannot sort: see `in_order`.
+Only what Kubernetes 1.35 has is used.  The keys of a map come in no order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 KEYWORDS = frozenset({"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"})
 KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
 MOST_IN_ORDER = 20
-_RANKS = json.dumps(list(range(MOST_IN_ORDER)), separators=(",", ":"))
 # What YAML reads as text without quotes; see findings.rule.in_yaml.
 _PLAIN_TEXT, _NO_TEXT = "^[A-Za-z][-A-Za-z0-9_./]*$", "^(?i:true|false|yes|no|on|off|null|y|n)$"
 
@@ -31,6 +30,17 @@ def literal(value: object) -> str:
 def at(root: str, path: FieldPath) -> str:
     """Return CEL for the optional value at `path`."""
     return root + "".join(map(_step, map(str, path))) if path else f"optional.of({root})"
+
+
+def inside(root: str, path: FieldPath) -> str:
+    """Return CEL for the value at `path`, `{}` if there is none, in an object of which any field may have any type."""
+    steps = [f".map(o, dyn(type(o) == map ? {at('o', (name,))}.orValue({{}}) : {{}}))" for name in path]
+    return f"[dyn({root})]{''.join(steps)}[0]"
+
+
+def as_object(value: str) -> str:
+    """Return CEL for the value if it is an object, or else for `{}`."""
+    return bound(value, "m", "type(m) == map ? m : {}")
 
 
 def _step(name: str) -> str:
@@ -76,8 +86,8 @@ def bound(value: str, name: str, expression: str) -> str:
 
 
 def shown(text: str, limit: int = 60) -> str:
-    """Return CEL for a text in quotes, cut at `limit`; see objects.reading.brief."""
-    return cut(f"strings.quote({text})", limit)
+    """Return CEL for a text in quotes, cut at `limit`; see objects.reading.brief.  What is cut off is not quoted."""
+    return cut(f"strings.quote({begin(text, limit + 1)})", limit)
 
 
 def cut(text: str, limit: int) -> str:
@@ -85,16 +95,19 @@ def cut(text: str, limit: int) -> str:
     return bound(text, "q", f"q.size() > {limit} ? q.substring(0, {limit - 1}) + '…' : q")
 
 
-def in_order(texts: str) -> str:
-    """Return CEL for the texts in order, each once, and only the first MOST_IN_ORDER of them."""
-    ranked = f"{_RANKS}.map(i, l.filter(k, l.filter(j, j < k).size() == i)).filter(g, g.size() > 0).map(g, g[0])"
-    return bound(texts, "l", ranked)
+def begin(text: str, length: int) -> str:
+    """Return CEL for the first characters of a text."""
+    return bound(text, "b", f"b.size() > {length} ? b.substring(0, {length}) : b")
+
+
+def in_order(texts: str, most: int = MOST_IN_ORDER) -> str:
+    """Return CEL for the texts in order, each once, and only the first ones."""
+    return bound(f"({texts}).distinct().sort()", "l", f"l.size() > {most} ? l.slice(0, {most}) : l")
 
 
 def groups_in_order(pairs: str) -> str:
-    """Return CEL for the second texts of pairs in the order of the first ones, joined by commas; see `in_order`."""
-    groups = f"{_RANKS}.map(i, l.filter(p, l.filter(q, q[0] < p[0]).size() == i)).filter(g, g.size() > 0)"
-    return bound(pairs, "l", f"{groups}.map(g, g.map(p, p[1]).join(',')).join(',')")
+    """Return CEL for the second texts of pairs in the order of the first ones, joined by commas."""
+    return f"({pairs}).sortBy(p, p[0]).map(p, p[1]).join(',')"
 
 
 def labels_in_yaml(labels: str, keys: str = "") -> str:

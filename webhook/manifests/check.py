@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.manifests.cel import bound
+from webhook.manifests.cel import bound, in_order
 from webhook.objects.kinds import Kind
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.features import Features
 
 KEYS, REVISION_KEY = "matchLabelKeys[]", "matchLabelKeys[pod-template-hash]"  # fields of a constraint, too
 IS_HARD = f"c.whenUnsatisfiable == '{HARD}' ? 1 : 0"  # the extent of what is worse in a hard constraint
+_MOST_LABELS = 1_000  # The time that `map` takes of a map grows with the square of its size, to seconds for 60,000.
 
 
 class CelCheck(NamedTuple):
@@ -65,6 +66,11 @@ class CelObject(NamedTuple):
     def labels(self) -> str:
         """CEL for the labels of its Pods, a map."""
         return self.variable("labels")
+
+    @property
+    def first_label_keys(self) -> str:
+        """CEL for the keys of the first ten labels; none of a Pod that has more than anybody writes."""
+        return in_order(f"{self.labels}.size() > {_MOST_LABELS} ? [] : {self.labels}.map(n, n)", 10)
 
     @property
     def added(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from webhook.manifests.cel import at, bound, by_case, literal
+from webhook.manifests.cel import as_object, at, bound, by_case, inside, literal
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.kinds import BATCH, CONSTRAINTS_PATH, JOB_LABELS, TEMPLATE_PATH, WILDCARDS, Kind
 from webhook.policy.policy import Policy
@@ -37,9 +37,15 @@ def _in_force(policy: Policy) -> Iterator[Kind]:
 
 
 def template(kinds: Iterable[Kind], obj: str) -> str:
-    """Return CEL for the Pod template of an object, or a Pod; `{}` where there is none."""
-    chosen = _chosen(_places(kinds, "template"), lambda place: at(obj, place))
-    return bound(f"({chosen}).orValue({{}})", "t", "type(t) == map ? t : {}")
+    """
+    Return CEL for the Pod template of an object, or a Pod; `{}` where there is none.
+
+    In that of a custom resource, which may have no schema, metadata and spec are objects, too.
+    """
+    chosen = _chosen(_places(kinds, "template"), lambda place: inside(obj, place))
+    parts = ", ".join(f"'{name}': {as_object(inside('t', (name,)))}" for name in ("metadata", "spec"))
+    formed = f"variables.built_in || t.size() == 0 ? t : {{{parts}}}"
+    return bound(f"({chosen})", "t", f"type(t) == map ? ({formed}) : {{}}")
 
 
 def path(kinds: Iterable[Kind]) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.admission.ownership import ACCOUNTS, CHAIN, MANAGER
+from webhook.admission.review import LONGEST_NAME
 from webhook.findings.rule import MOST_LABELS_COPIED
 from webhook.findings.wording import OBJECT_LIMIT
 from webhook.manifests import kinds as of_kinds
-from webhook.manifests.cel import bound, labels_in_yaml, literal, matches
+from webhook.manifests.cel import as_object, begin, bound, cut, inside, labels_in_yaml, literal, matches
 from webhook.manifests.conditions import MOST_ITEMS_READ
 from webhook.objects.kinds import Kind
 from webhook.objects.names import DEFAULT_SCHEDULER, IGNORE_ANNOTATION
@@ -45,7 +46,7 @@ def of_object(kinds: Sequence[Kind], overrides: Sequence[Override], suffix: str)
     yield f"written{suffix}", f"variables.fits{suffix} ? variables.listed{suffix} : []"
     yield f"constraints{suffix}", f"variables.fits{suffix} ? variables.formed{suffix} : []"
     yield f"topology_keys{suffix}", f"variables.constraints{suffix}.map(c, c.topologyKey)"
-    yield f"labels{suffix}", f"{template}.?metadata.?labels.orValue({{}})"
+    yield f"labels{suffix}", as_object(f"{template}.?metadata.?labels.orValue({{}})")
     yield f"added{suffix}", f"{guard.replace('{}', '[]')}{of_kinds.added_labels(kinds, obj)}"
     yield f"surely_added{suffix}", f"{guard.replace('{}', '[]')}{of_kinds.added_labels(kinds, obj, possible=False)}"
     yield f"given{suffix}", f"{guard}{of_kinds.given_labels(obj)}"
@@ -91,17 +92,16 @@ def of_messages(kinds: Sequence[Kind]) -> Variables:
     keys = "variables.own_labels.map(k, k).filter(k, !(k in variables.added))"
     yield "own_labels_in_yaml", labels_in_yaml("variables.own_labels", keys)
     owner = "variables.owner[0].kind + ' ' + variables.owner[0].name"
-    yield "in_owner", f"variables.owner.size() == 0 ? '' : 'mend ' + {owner} + ', its owner: '"
+    named = cut(owner, LONGEST_NAME)
+    yield "in_owner", f"variables.owner.size() == 0 ? '' : 'mend ' + {named} + ', its owner: '"
 
 
 def ignored() -> Variables:
     """Yield the variable of the rules that the annotation of the object, or of its Pod template, names."""
-    annotation = f"?annotations[?'{IGNORE_ANNOTATION}'].orValue('')"
-    places = (f"object.?metadata.{annotation}", f"variables.template.?metadata.{annotation}")
-    read = [
-        bound(place, "a", f"a.size() > {LONGEST_IGNORE} ? a.substring(0, {LONGEST_IGNORE}) : a") for place in places
-    ]
-    both = " + ',' + ".join(read)
+    places = (inside(root, ("metadata", "annotations", IGNORE_ANNOTATION)) for root in ("object", "variables.template"))
+    both = " + ',' + ".join(
+        begin(bound(place, "a", "type(a) == string ? string(a) : ''"), LONGEST_IGNORE) for place in places
+    )
     yield "ignored", f"({both}).split(',').map(r, r.trim())"
 
 

@@ -59,14 +59,18 @@ def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variable
 
 
 def validations(export: Export, action: str, acting: Sequence[Acting]) -> Iterator[Manifest]:
-    """Yield a validation for each check, after that of the object's size."""
+    """
+    Yield a validation for each check, after that of the object's size.
+
+    The API server computes the message of each, also where nothing is denied.
+    """
     yield from _size(export, action)
     for each in acting:
         items = f"variables.{each.variable}_{'denied' if action == DENY else 'told'}"
         denied = _item(action, each, acting)
         first = "variables.denied.size() == 0" if denied == "variables.denied[0]" else ""
         expression = f"{first} || !({denied} in {items})" if first else f"{items}.size() == 0"
-        message = _message(export, action, each, denied)
+        message = f"{expression} ? '' : {_message(export, action, each, denied)}"
         yield _validation(expression, message, f"{RULES[each.rule].title} ({each.rule})")
 
 
@@ -198,11 +202,12 @@ def _size(export: Export, action: str) -> Iterator[Manifest]:
     if action == DENY and enforcing | refusing:
         wanted = "'; make it smaller, for an enforced rule must judge it'"
         message = f"{enforced} ? variables.about + ': ' + {said} + {wanted} : {unjudged}"
-        yield _validation(f"variables.fits || !({denied})", message, "the constraints are too large to judge")
+        expression = f"variables.fits || !({denied})"
+        yield _validation(expression, f"{expression} ? '' : {message}", "the constraints are too large to judge")
     elif action == WARN:
         told = export.within(export.parts_where(lambda part: part.enforcement != AUDIT))
         expression = any_of(("variables.fits", f"!({told})", denied))
-        yield _validation(expression, unjudged, "the constraints are too large to judge")
+        yield _validation(expression, f"{expression} ? '' : {unjudged}", "the constraints are too large to judge")
 
 
 def _validation(expression: str, message_expression: str, message: str) -> Manifest:

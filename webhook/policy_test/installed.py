@@ -12,7 +12,7 @@ from http import HTTPStatus
 from webhook.cluster.client import Client, ClusterError
 from webhook.loading.usage import UsageError
 from webhook.manifests.acting import Export
-from webhook.manifests.admission_policies import NAMES, admission_policies
+from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
 from webhook.objects.fields import FieldPath, Raw, as_mapping, path_text
 from webhook.objects.references import ObjectRef
 
@@ -32,7 +32,7 @@ def read_installed(client: Client) -> Mapping[Names, Raw]:
     """Return evenkeel's policies and bindings that are in the cluster; UsageError if they may not be read."""
     installed: dict[Names, Raw] = {}
     for kind, path in CEL_RESOURCES.items():
-        for name in NAMES.values():
+        for name in POLICY_NAMES.values():
             try:
                 installed[kind, name] = client.get(f"{path}/{name}", {}, READ_SECONDS)
             except ClusterError as error:

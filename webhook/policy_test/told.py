@@ -17,17 +17,21 @@ from typing import NamedTuple
 from webhook.admission.decision import Outcome
 from webhook.cluster.trial import Trial
 from webhook.manifests.acting import Export, acting_checks
-from webhook.manifests.admission_policies import NAMES
+from webhook.manifests.admission_policies import POLICY_NAMES
 from webhook.manifests.policies import CHECKS
 from webhook.objects.fields import Raw, as_list
 from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.policy_test.form import CaseResult
 from webhook.rules import RULES
 
-WARNED_BY = f"Validation failed for ValidatingAdmissionPolicy '{NAMES[WARN]}' with binding '{NAMES[WARN]}': "
+WARNED_BY = (
+    f"Validation failed for ValidatingAdmissionPolicy '{POLICY_NAMES[WARN]}' with binding '{POLICY_NAMES[WARN]}': "
+)
 CUT_AT = 256  # Characters of a warning, where all of them together have more than 4,096.
 STRICTNESS = {Outcome.ALLOWED: 0, Outcome.WARNED: 1, Outcome.DENIED: 2}
-_DENIED_BY = re.compile(rf"ValidatingAdmissionPolicy '{NAMES[DENY]}' with binding '{NAMES[DENY]}' denied request: ")
+_DENIED_BY = re.compile(
+    rf"ValidatingAdmissionPolicy '{POLICY_NAMES[DENY]}' with binding '{POLICY_NAMES[DENY]}' denied request: "
+)
 _UNJUDGED_SAYS = (
     "evenkeel could not judge it",
     "an enforced rule must judge it",
@@ -125,7 +129,7 @@ class _Comparison:
         self._audited = owned and any(part.owned_objects != DENY for part in export.parts)
         self._wanted = frozenset(map(str, as_list(expect.get("rules"))))
         self._unchecked = self._wanted - CHECKS.keys()
-        self._acts = {rule: {action for action in NAMES if export.acting_in(rule, action)} for rule in CHECKS}
+        self._acts = {rule: {action for action in POLICY_NAMES if export.acting_in(rule, action)} for rule in CHECKS}
         self._untold = frozenset(rule for rule in self._wanted & CHECKS.keys() if not self._acts[rule])
         self._excused = {rule: why for rule in self._missing() if (why := self._excuse(rule))}
 

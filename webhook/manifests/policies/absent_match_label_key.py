@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import bound, cut, in_order, shown
+from webhook.manifests.cel import cut, in_order, shown
 from webhook.manifests.check import KEYS, REVISION_KEY, CelCheck, CelObject, first_where
 from webhook.objects.names import TEMPLATE_HASH
 
@@ -18,8 +18,8 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
 
 def _check(obj: CelObject, field: str, absent: str) -> CelCheck:
     key = first_where("c.matchLabelKeys", absent)
-    ten_labels = bound(f"{obj.labels}.map(n, n)", "o", "o.filter(n, o.filter(m, m < n).size() < 10)")
-    carried = cut(f"'[' + {in_order(f'{ten_labels} + {obj.added}')}.map(n, strings.quote(n)).join(', ') + ']'", 100)
+    keys = in_order(f"{obj.first_label_keys} + {obj.added}")
+    carried = cut(f"'[' + {keys}.map(n, strings.quote(n)).join(', ') + ']'", 100)
     return CelCheck(
         field=field,
         items=obj.constraints_where(f"c.?matchLabelKeys.orValue([]).exists(k, {absent})"),

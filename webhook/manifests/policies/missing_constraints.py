@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import in_order, yaml_text
+from webhook.manifests.cel import cut, in_order, yaml_text
 from webhook.manifests.check import CelCheck, CelObject
 from webhook.objects.names import REQUIRED_TERMS, ZONE
 
@@ -29,7 +29,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
         items=f"{obj.variable('template')}.size() == 0 || {exempt} ? [] : {missing}",
         message=f"string({replicas}) + ({replicas} == 1 ? ' replica has' : ' replicas have')"
         f" + ' no constraint' + {of_key}",
-        found=f"{have}.size() == 0 ? 'no constraint' : {in_order(have)}.join(', ')",
+        found=f"{have}.size() == 0 ? 'no constraint' : {in_order(f'{have}.map(k, {cut(chr(107), 100)})')}.join(', ')",
         fix=f"{offers} ? {offered} : 'add a constraint for ' + c",
     )
 

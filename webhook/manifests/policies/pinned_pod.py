@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import shown
+from webhook.manifests.cel import bound, shown
 from webhook.manifests.check import CelCheck, CelObject
 from webhook.rules import RULES
 from webhook.scheduler.constraint import HARD
@@ -14,7 +14,8 @@ _IS_DAEMON_SET = "request.kind.kind == 'DaemonSet'"
 
 def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of all constraints together; its items are what was wanted, one at most."""
-    node_name = f"{obj.variable('template')}.?spec.?nodeName.orValue('')"
+    written = f"{obj.variable('template')}.?spec.?nodeName.orValue('')"
+    node_name = bound(written, "n", "type(n) == string ? n : ''")
     hard = f"{obj.constraints}.exists(d, d.whenUnsatisfiable == '{HARD}')"
     effect = f"({hard} ? 'can only keep them off nodes' : 'have no effect')"
     yield CelCheck(

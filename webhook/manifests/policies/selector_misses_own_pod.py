@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import bound, cut, groups_in_order, in_order, literal, shown
+from webhook.manifests.cel import bound, groups_in_order, in_order, literal, shown
 from webhook.manifests.check import IS_HARD, CelCheck, CelObject, copying_own_selector
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.names import TOPOLOGY_LABELS
@@ -22,7 +22,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     label, expression = _missed_label(obj), _missed_expression(obj)
     pairs = f"{_LABELS}.map(k, {label}, [string(k), k + '=' + {_LABELS}[k]])"
     pairs += f" + {_EXPRESSIONS}.map(e, {expression}, [string(e.key), string({_expression_text()})])"
-    selected = cut(f"strings.quote({groups_in_order(pairs)})", 50)
+    selected = shown(groups_in_order(pairs), 50)
     job = f"request.kind.kind == 'CronJob' && {literal(sorted(JOB_LABELS))}.exists(k, k in {_LABELS}"
     job += f" || {_EXPRESSIONS}.exists(e, e.key == k))"
     own = copying_own_selector(RULES["selector-misses-own-pod"].fix)
@@ -81,12 +81,10 @@ def _expression_text() -> str:
 
 def _shown_labels(obj: CelObject) -> str:
     """Return CEL for the labels of the Pods by which the selector misses them, or else the first of all."""
-    labels, given = obj.labels, obj.variable("given")
-    every = f"({labels}.map(k, k) + {given}.map(k, k))"
-    named = f"{every}.filter(k, k in {_LABELS} && {_missed_label(obj)}"
-    named += f" || {_EXPRESSIONS}.exists(e, e.key == k && {_missed_expression(obj)}))"
+    named = f"{_LABELS}.map(k, {_known(obj, 'k')} && {_missed_label(obj)}, k)"
+    named += f" + {_EXPRESSIONS}.map(e, {_known(obj, 'e.key')} && {_missed_expression(obj)}, e.key)"
     value = f"(k in {literal(sorted(JOB_LABELS))} && k.endsWith('-uid') ? 'UID' : {_value(obj, 'k')})"
-    ten = "o.filter(n, o.filter(m, m < n).size() < 10)"
-    keys = bound(f"{named}.size() > 0 ? {named} : {every}", "o", ten)
-    texts = f"{in_order(keys)}.map(k, k + '=' + {value}).join(',')"
-    return f"({labels}.size() == 0 && {given}.size() == 0 ? 'no labels' : {shown(texts, 50)})"
+    first = in_order(f"{obj.first_label_keys} + {obj.variable('given')}.map(n, n)", 10)
+    keys = bound(in_order(named, 10), "o", f"o.size() > 0 ? o : {first}")
+    none = f"{obj.labels}.size() == 0 ? 'no labels' : string({obj.labels}.size()) + ' labels'"
+    return bound(f"{keys}.map(k, k + '=' + {value}).join(',')", "s", f"s == '' ? ({none}) : {shown('s', 50)}")

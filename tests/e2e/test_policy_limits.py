@@ -1,0 +1,257 @@
+"""Policies of the API server judge objects of any size and type: no expression errs, costs too much, or takes long."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from tests.e2e import programs
+from tests.e2e.api import ApiError
+from tests.e2e.custom import define, path_of
+from tests.e2e.large_objects import bound_pods, deployment, deployments, many, rollouts, selecting, topology_key
+from tests.e2e.webhook import manifests
+from tests.support.build import HOSTNAME, ZONE, constraint, policy, term
+from tests.support.serving import until
+from webhook.admission.terms import Terms
+from webhook.manifests.policies import CHECKS
+from webhook.objects.kinds import KINDS
+from webhook.policy_test.running import answer_to
+from webhook.scheduler.features import features
+
+DEPLOYMENTS, PODS = "/apis/apps/v1/namespaces/{}/deployments", "/api/v1/namespaces/{}/pods"
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+ROLLOUT = next(kind for kind in KINDS if kind.kind == "Rollout")
+TEAM = "of-the-team"
+ALLOWED, SECONDS, TRIES = (201, ""), 2.0, 4
+MANY_OWNERS = "20,000 owners"  # Too many to look for a controller: they count as owned, and only the enforced denies.
+TITLE = r"[a-zA-Z][^:]+ \([a-z-]+\)$"  # of a rule, where the message about an object is too long
+PARAMETERS = {
+    "excessive-max-skew": {"maxSkew": 3},
+    "forbidden-topology-key": {
+        "topologyKeys": ["example.com/forbidden"],
+        "allowedTopologyKeys": [ZONE, HOSTNAME, *map(topology_key, range(20))],
+    },
+    "missing-constraints": {"topologyKeys": [ZONE, HOSTNAME], "minReplicas": 2},
+    "rollout-skew": {"soft": True},
+}
+RULES = {rule: {"severity": "error", "help": "ask us", **PARAMETERS.get(rule, {})} for rule in CHECKS}
+IGNORED = dict.fromkeys(RULES, "ignore")
+OVERRIDES = [
+    {"name": "team", "namespaceSelector": {"matchLabels": {"team": "a"}}, "enforcement": "Warn"},
+    {"name": "front", "podSelector": selecting(term("app", "NotIn", "api"), tier="front")["labelSelector"]},
+    {"name": "scheduler", "schedulerName": "other", "enforcement": "Audit", "ownedObjects": "Deny"},
+    {"name": "mild", "podSelector": {"matchLabels": {"tier": "mild"}}, "rules": dict.fromkeys(RULES, "warning")},
+]
+
+
+def enforced(*rules: str) -> dict:
+    """The fields of a policy that enforces these rules, with overrides, and has no others."""
+    settings = {rule: RULES[rule] | {"enforced": True} for rule in rules}
+    return {"rules": IGNORED | settings, "overrides": OVERRIDES[:3]}
+
+
+FIELDS = {
+    "errors": {"rules": RULES, "overrides": OVERRIDES},
+    "refusing": {"rules": RULES, "overrides": OVERRIDES, "onError": "Deny", "ownedObjects": "Deny"},
+    "enforced": enforced(*RULES) | {"overrides": OVERRIDES},
+    **{rule: enforced(rule) for rule in ("missing-constraints", "malformed-topology-key", "selector-misses-own-pod")},
+    "absent-match-label-key": enforced("absent-match-label-key"),
+}
+
+
+class Answer(NamedTuple):
+    """What the API server answers, and after how long."""
+
+    status: int
+    message: str
+    seconds: float
+
+    @property
+    def said(self) -> str:
+        return self.message.partition("denied request: ")[2]
+
+
+class Judging:
+    """A control plane, without and with the policies that `evenkeel manifests` prints."""
+
+    def __init__(self, plane, folder):
+        self.plane, self.file = plane, folder / "policy.json"
+        self.features = features(programs.version().minor)
+
+    def install(self, **fields: object) -> None:
+        """Put the policies of a policy of these fields in place of what is there, and wait until they deny."""
+        self.remove()
+        self.file.write_text(json.dumps({**policy_head(), **fields}), "utf-8")
+        version = f"1.{programs.version().minor}"
+        printed = yaml.safe_load_all(manifests(self.file, "--engine", "policy", "--kubernetes-version", version))
+        canary = {"path": "spec.x", "name": "canary"}
+        for manifest in printed:
+            bindings = manifest["kind"].endswith("Binding")
+            if not bindings:  # Of a name that nothing else has, so that it is known when all are in force.
+                said = f"the policy {manifest['metadata']['name']} is in force"
+                wrong = {"expression": "object.metadata.name != 'canary'", "message": said}
+                manifest["spec"]["validations"].insert(0, wrong)
+                manifest["spec"]["matchConditions"] = [
+                    {**each, "expression": f"object.metadata.name == '{canary['name']}' || ({each['expression']})"}
+                    for each in manifest["spec"]["matchConditions"]
+                ]
+            self.plane.api.call("POST", f"{POLICIES}{'ybindings' if bindings else 'ies'}", manifest)
+        until(self._denies, "the policies to be in force")
+
+    def _denies(self) -> bool:
+        made = deployment(many(1))
+        made["metadata"]["name"] = "canary"
+        return "is in force" in self.create(made, "default").message
+
+    def remove(self) -> None:
+        for resource in ("ybindings", "ies"):
+            for made in self.plane.api.call("GET", f"{POLICIES}{resource}")["items"]:
+                self.plane.api.call("DELETE", f"{POLICIES}{resource}/{made['metadata']['name']}")
+
+    def create(self, made: dict, namespace: str, dry: bool = True) -> Answer:
+        return self._asked("POST", path(made, namespace), made, namespace, dry)
+
+    def update(self, made: dict, namespace: str) -> Answer:
+        return self._asked("PUT", f"{path(made, namespace)}/{made['metadata']['name']}", made, namespace)
+
+    def _asked(self, method: str, where: str, made: dict, namespace: str, dry: bool = True) -> Answer:
+        made = {**made, "metadata": {**made["metadata"], "namespace": namespace}}
+        begin = time.perf_counter()
+        try:
+            self.plane.api.call(method, f"{where}{'?dryRun=All' if dry else ''}", made)
+        except ApiError as error:
+            return Answer(error.status, error.message, time.perf_counter() - begin)
+        return Answer(*ALLOWED, time.perf_counter() - begin)
+
+    def terms(self, **fields: object) -> Terms:
+        """What the webhook would judge by, in a namespace without labels but that of the team."""
+        return Terms(policy(**fields), None, self.features, {"": {}, TEAM: {"team": "a"}})
+
+
+def policy_head() -> dict:
+    return {"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy"}
+
+
+def path(made: dict, namespace: str) -> str:
+    if made["kind"] == "Rollout":
+        return path_of(ROLLOUT, namespace)
+    return (PODS if made["kind"] == "Pod" else DEPLOYMENTS).format(namespace)
+
+
+def denied(terms: Terms, made: dict, old: dict | None, namespace: str) -> bool:
+    """Whether the webhook would deny the object."""
+    made, old = (each and {**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in (made, old))
+    return answer_to(made, old, "", terms).denied_by is not None
+
+
+@pytest.fixture(scope="module")
+def judging(plane, tmp_path_factory) -> Iterator[Judging]:
+    plane.create_namespace(TEAM, team="a")
+    plane.scheduler.stop()
+    define(plane, ROLLOUT)
+    judging = Judging(plane, tmp_path_factory.mktemp("policies"))
+    yield judging
+    judging.remove()
+
+
+@pytest.fixture(scope="module")
+def unjudged(judging) -> Mapping[str, float]:
+    """How long the API server takes for each of the large objects without policies: all are accepted."""
+    judging.remove()
+    time.sleep(1)
+    answers = {name: judging.create(made, "default") for name, made in large().items()}
+    assert dict.fromkeys(answers, ALLOWED) == {name: answer[:2] for name, answer in answers.items()}
+    return {name: answer.seconds for name, answer in answers.items()}
+
+
+def large() -> Mapping[str, dict]:
+    return {**deployments(), **bound_pods()}
+
+
+@pytest.mark.parametrize("which", FIELDS)
+def test_a_large_object_gets_the_verdict_of_the_webhook_in_time(judging, unjudged, which):
+    judging.install(**FIELDS[which])
+    terms, wrong, slow = judging.terms(**FIELDS[which]), {}, {}
+    for name, made in large().items():
+        tries: list[float] = []
+        for namespace in ("default", TEAM):
+            if name == MANY_OWNERS and which in ("errors", "refusing"):
+                continue
+            answer = judging.create(made, namespace)
+            tries.append(answer.seconds)
+            own = answer.said.startswith(f"{made['kind']} {namespace}/")
+            if not (own if denied(terms, made, None, namespace) else answer[:2] == ALLOWED):
+                wrong[name, namespace] = answer
+        while min(tries, default=0.0) > unjudged[name] + SECONDS and len(tries) < TRIES:  # Others use the machine, too.
+            tries.append(judging.create(made, TEAM).seconds)
+        if min(tries, default=0.0) > unjudged[name] + SECONDS:
+            slow[name] = (unjudged[name], tries)
+
+    assert ({}, {}) == (wrong, slow)
+
+
+def test_an_object_that_was_at_the_limits_before_is_judged_as_an_update(judging):
+    judging.remove()
+    time.sleep(1)
+    labels = {"app": "web", **{f"label-{i}": "v" for i in range(20_000)}}
+    old = {
+        "constraints": deployment(many(100, maxSkew=9, **selecting(app="other"))),
+        "values": deployment([constraint(**selecting(term("app", "In", *(f"v{i}" for i in range(680)))))]),
+        "more": deployment(many(200)),
+        "labels": deployment(many(100), labels=labels),
+    }
+    for name, made in old.items():
+        made["metadata"]["name"] = name
+        assert ALLOWED == judging.create(made, "default", dry=False)[:2]
+
+    wrong = {}
+    for which in ("errors", "enforced"):
+        judging.install(**FIELDS[which])
+        terms = judging.terms(**FIELDS[which])
+        for name, made in old.items():
+            for change, new in changes(made).items():
+                answer = judging.update(new, "default")
+                own = answer.said.startswith(f"Deployment default/{name}: ")
+                if not (own if denied(terms, new, made, "default") else answer.status == 201):
+                    wrong[which, name, change] = answer
+
+    assert {} == wrong
+
+
+def changes(old: dict) -> Mapping[str, dict]:
+    """What may become of a Deployment: the same again, with another label, and with other constraints."""
+    listed = old["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    return {
+        "none": old,
+        "annotated": {**old, "metadata": {**old["metadata"], "annotations": {"a": "b"}}},
+        "one less": with_constraints(old, listed[1:]),
+        "one more": with_constraints(old, [*listed, constraint(topologyKey="example.com/another", maxSkew=99)]),
+        "worse": with_constraints(old, [{**each, "maxSkew": 99} for each in listed]),
+    }
+
+
+def with_constraints(old: dict, listed: list[dict]) -> dict:
+    new = json.loads(json.dumps(old))
+    new["spec"]["template"]["spec"]["topologySpreadConstraints"] = listed
+    return new
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("which", [*RULES, "errors"])
+def test_a_custom_resource_without_a_schema_may_have_any_types(judging, which, seed):
+    """One rule alone, for of all errors and denials the API server tells only the first."""
+    judging.install(**(FIELDS[which] if which == "errors" else enforced(which)))
+    wrong = []
+    for made in rollouts(seed, 60):
+        answer = judging.create(made, "default")
+        own = answer.said.startswith("Rollout default/web: ") or re.match(TITLE, answer.said)
+        if answer[:2] != ALLOWED and not (answer.status == 403 and own):
+            wrong.append((answer, made["spec"]))
+
+    assert [] == wrong[:3]
