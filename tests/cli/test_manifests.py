@@ -227,3 +227,79 @@ def test_what_cannot_be_used_is_named(folder, capsys, monkeypatch, options, comp
     shown = capsys.readouterr()
     assert complaint in shown.err
     assert ("", 1) == (shown.out, shown.err.count("\n"))
+
+
+def kinds_printed(capsys, *options):
+    """The kinds and names of what is printed, and the lines on standard error."""
+    capsys.readouterr()
+    assert 0 == main(["manifests", *options])
+    said = capsys.readouterr()
+    names = [(each["kind"], each["metadata"]["name"]) for each in yaml.safe_load_all(said.out)]
+    return names, said.err.splitlines()
+
+
+def cel(*names):
+    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    return [(kind, name) for name in names for kind in kinds]
+
+
+def test_policies_are_printed_with_what_they_do_otherwise(capsys):
+    names, notes = kinds_printed(capsys, "--engine", "policy", "--exclude-namespace", "own")
+
+    assert cel("evenkeel", "evenkeel-warn") == names
+    assert all(note.startswith("note: ") for note in notes)
+    assert "note: of several findings that deny, an object is told the first one only" in notes
+
+
+def test_policies_come_after_the_webhook_beside_which_they_deny(folder, capsys):
+    options = ["--service", "guard/keel", "--ca-bundle", str(folder / "ca.crt")]
+    names, _ = kinds_printed(capsys, "--engine", "both", *options)
+
+    assert names[-2:] == cel("evenkeel") and ("ValidatingWebhookConfiguration", "evenkeel") in names
+    assert (cel("evenkeel"), names[-2:]) == (kinds_printed(capsys, "--engine", "both")[0], cel("evenkeel"))
+
+
+def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
+    capsys.readouterr()
+    main(["manifests", "--engine", "both", "--service", "guard/keel", "--ca-bundle", str(folder / "ca.crt")])
+    *_, binding = yaml.safe_load_all(capsys.readouterr().out)
+
+    by_name = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"][0]
+    assert [*SYSTEM_NAMESPACES, "guard"] == by_name["values"]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--service", "a/b"], "--service: found it with --engine policy, which needs no webhook; leave it out"),
+        (["--url", "https://a"], "--url: found it with --engine policy, which needs no webhook; leave it out"),
+        (["--ca-bundle", "x"], "--ca-bundle: found it with --engine policy, which needs no webhook; leave it out"),
+        (["--failure-policy", "Fail"], "--failure-policy: found it with --engine policy, which needs no webhook"),
+        (["--kubernetes-version", "1.29"], "--engine policy: found Kubernetes 1.29, wanted 1.36 or newer: kube-apis"),
+        (["--kubernetes-version", "1.35"], "--engine policy: found Kubernetes 1.35, wanted 1.36 or newer: kube-apis"),
+        (["--policy", "{}/lost.yaml"], "{}/lost.yaml: rules.unschedulable: CEL cannot check it: they need the nodes"),
+    ],
+)
+def test_what_policies_cannot_do_stops_the_command(folder, capsys, options, reason):
+    (folder / "lost.yaml").write_text(
+        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nrules: {unschedulable: warning}\n", "utf-8"
+    )
+    capsys.readouterr()
+
+    assert 2 == main(["manifests", "--engine", "policy", *(option.format(folder) for option in options)])
+    said = capsys.readouterr()
+    assert ("", 1) == (said.out, said.err.count("\n"))
+    assert said.err.startswith(f"evenkeel: {reason.format(folder)}")
+
+
+def test_an_override_that_has_ended_is_not_carried_over(folder, capsys):
+    (folder / "ended.yaml").write_text(
+        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\n"
+        "overrides: [{name: a, podSelector: {matchLabels: {a: b}}, until: 2020-01-31, enforcement: Warn}]\n",
+        "utf-8",
+    )
+
+    assert (
+        cel("evenkeel", "evenkeel-warn")
+        == kinds_printed(capsys, "--engine", "policy", "--policy", str(folder / "ended.yaml"))[0]
+    )

@@ -49,7 +49,7 @@ def test_most_kinds_have_their_template_in_the_last_place():
         '("spec.jobTemplate.spec.template.spec.topologySpreadConstraints") : '
         '"spec.template.spec.topologySpreadConstraints"'
     ) == path(kinds)
-    assert "optional.of(dyn(object))" in template(kinds, "dyn(object)")
+    assert "dyn(object)" in template(kinds, "dyn(object)") and "dyn(oldObject)" in template(kinds, "dyn(oldObject)")
 
 
 def test_absent_replicas_count_as_one_and_those_of_a_job_are_limited_by_its_completions():

@@ -183,8 +183,8 @@ def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
     features = inputs.features(args.kubernetes_version)
     if features.minor < VARIABLES_SINCE:
         raise UsageError(
-            f"{ENGINE} {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{VARIABLES_SINCE} or newer: {WHY_SINCE}; "
-            f"use {ENGINE} {WEBHOOK}"
+            f"{ENGINE} {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{VARIABLES_SINCE} or newer: "
+            f"{WHY_SINCE}; use {ENGINE} {WEBHOOK}"
         )
     own = _namespaced("--service", args.service)
     excluded = (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))

@@ -102,7 +102,7 @@ def begin(text: str, length: int) -> str:
 
 def in_order(texts: str, most: int = MOST_IN_ORDER) -> str:
     """Return CEL for the texts in order, each once, and only the first ones."""
-    return bound(f"({texts}).distinct().sort()", "l", f"l.size() > {most} ? l.slice(0, {most}) : l")
+    return bound(f"({texts}).map(w, string(w)).distinct().sort()", "l", f"l.size() > {most} ? l.slice(0, {most}) : l")
 
 
 def groups_in_order(pairs: str) -> str:
