@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from contextlib import closing
+from copy import deepcopy
 from http.client import HTTPSConnection
 from typing import NamedTuple
 
@@ -129,17 +130,21 @@ def examples():
             obj = yaml.safe_load(text)
             if kind := kinds.get((obj["apiVersion"], obj["kind"])):
                 yield JudgedCase(f"{name} example of {rule.id}", kind, obj)
-    pod, deployment = kinds["v1", "Pod"], kinds["apps/v1", "Deployment"]
-    for case in list(read(ROOT / "tests" / "data" / "1.37" / "validation.jsonl.gz"))[:300]:
+    pod, deployment, cron_job = kinds["v1", "Pod"], kinds["apps/v1", "Deployment"], kinds["batch/v1", "CronJob"]
+    stateful_set = kinds["apps/v1", "StatefulSet"]
+    for case in list(read(ROOT / "tests" / "data" / "1.37" / "validation.jsonl.gz"))[:150]:
         yield JudgedCase(f"recorded {case['id']}", pod, case["pod"])
         labels = case["pod"]["metadata"].get("labels") or {}
-        spec = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, **_spec(case)}}
-        obj = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
-        yield JudgedCase(f"recorded {case['id']} in a Deployment", deployment, obj)
+        template = {"metadata": {"labels": labels}, "spec": case["pod"]["spec"]}
+        spec = {"selector": {"matchLabels": labels}, "template": template}
+        yield JudgedCase(f"recorded {case['id']} in a Deployment", deployment, made("apps/v1", "Deployment", spec))
+        yield JudgedCase(f"recorded {case['id']} in a StatefulSet", stateful_set, made("apps/v1", "StatefulSet", spec))
+        job = {"schedule": "0 0 * * *", "jobTemplate": {"spec": {"template": deepcopy(template)}}}
+        yield JudgedCase(f"recorded {case['id']} in a CronJob", cron_job, made("batch/v1", "CronJob", job))
 
 
-def _spec(case):
-    return {"spec": case["pod"]["spec"]}
+def made(api_version, kind, spec):
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "web"}, "spec": deepcopy(spec)}
 
 
 def completed(obj, kind):

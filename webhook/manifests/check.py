@@ -16,6 +16,7 @@ from webhook.scheduler.features import Features
 
 KEYS, REVISION_KEY = "matchLabelKeys[]", "matchLabelKeys[pod-template-hash]"  # fields of a constraint, too
 IS_HARD = f"c.whenUnsatisfiable == '{HARD}' ? 1 : 0"  # the extent of what is worse in a hard constraint
+LONGEST_KEY = 253 + 1 + 63  # of a label; more of a key is not told
 _MOST_LABELS = 1_000  # The time that `map` takes of a map grows with the square of its size, to seconds for 60,000.
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import begin, bound, literal, shown
-from webhook.manifests.check import IS_HARD, CelCheck, CelObject
+from webhook.manifests.check import IS_HARD, LONGEST_KEY, CelCheck, CelObject
 from webhook.objects.labels import QUALIFIED_NAME, SUBDOMAIN, wanted_instead
 from webhook.scheduler.constraint import HARD
 
-_LONGEST_KEY = 253 + 1 + 63
-_BEGIN = begin("c.topologyKey", 2 * _LONGEST_KEY)  # Nothing reads more of a key, which may be of any length.
+_BEGIN = begin("c.topologyKey", 2 * LONGEST_KEY)  # Nothing reads more of a key, which may be of any length.
 PREFIX_OF_KEY, NAME_OF_KEY = "k.split('/')[0]", "k.split('/')[k.split('/').size() - 1]"
 # In the order in which label_key_errors has them.
 _ERRORS = {

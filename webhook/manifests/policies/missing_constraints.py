@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import cut, in_order, yaml_text
-from webhook.manifests.check import CelCheck, CelObject
+from webhook.manifests.check import LONGEST_KEY, CelCheck, CelObject
 from webhook.objects.names import REQUIRED_TERMS, ZONE
 
 _MOST = 50  # terms and fields of node affinity that are looked at
@@ -23,13 +23,14 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     offered = f"'add {constraint}, labelSelector: {{matchLabels: ' + variables.own_labels_in_yaml + '}}}}'"
     offers = f"c in {obj.in_part('offered')} && variables.own_labels.size() > 0"
     offers += f" && {spec}.?nodeName.orValue('') == ''"
+    kept = cut("k", LONGEST_KEY)
     yield CelCheck(
         field="",
         whole=True,
         items=f"{obj.variable('template')}.size() == 0 || {exempt} ? [] : {missing}",
         message=f"string({replicas}) + ({replicas} == 1 ? ' replica has' : ' replicas have')"
         f" + ' no constraint' + {of_key}",
-        found=f"{have}.size() == 0 ? 'no constraint' : {in_order(f'{have}.map(k, {cut(chr(107), 100)})')}.join(', ')",
+        found=f"{have}.size() == 0 ? 'no constraint' : {in_order(f'{have}.map(k, {kept})')}.join(', ')",
         fix=f"{offers} ? {offered} : 'add a constraint for ' + c",
     )
 
