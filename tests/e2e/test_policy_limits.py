@@ -82,6 +82,7 @@ class Judging:
 
     def __init__(self, plane, folder):
         self.plane, self.file = plane, folder / "policy.json"
+        self.number = 0
         self.features = features(programs.version().minor)
 
     def install(self, **fields: object) -> None:
@@ -90,15 +91,15 @@ class Judging:
         self.file.write_text(json.dumps({**policy_head(), **fields}), "utf-8")
         version = f"1.{programs.version().minor}"
         printed = yaml.safe_load_all(manifests(self.file, "--engine", "policy", "--kubernetes-version", version))
-        canary = {"path": "spec.x", "name": "canary"}
+        self.number += 1
         for manifest in printed:
             bindings = manifest["kind"].endswith("Binding")
-            if not bindings:  # Of a name that nothing else has, so that it is known when all are in force.
-                said = f"the policy {manifest['metadata']['name']} is in force"
+            if not bindings:  # It denies the canary, so that it is known when these policies are in force.
+                said = f"policy {self.number} is in force"
                 wrong = {"expression": "object.metadata.name != 'canary'", "message": said}
                 manifest["spec"]["validations"].insert(0, wrong)
                 manifest["spec"]["matchConditions"] = [
-                    {**each, "expression": f"object.metadata.name == '{canary['name']}' || ({each['expression']})"}
+                    {**each, "expression": f"object.metadata.name == 'canary' || ({each['expression']})"}
                     for each in manifest["spec"]["matchConditions"]
                 ]
             self.plane.api.call("POST", f"{POLICIES}{'ybindings' if bindings else 'ies'}", manifest)
@@ -107,7 +108,7 @@ class Judging:
     def _denies(self) -> bool:
         made = deployment(many(1))
         made["metadata"]["name"] = "canary"
-        return "is in force" in self.create(made, "default").message
+        return f"policy {self.number} is in force" in self.create(made, "default").message
 
     def remove(self) -> None:
         for resource in ("ybindings", "ies"):
