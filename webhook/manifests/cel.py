@@ -18,6 +18,7 @@ IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 KEYWORDS = frozenset({"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"})
 KEYWORDS |= {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
 MOST_IN_ORDER = 20
+_MOST_SORTED = 100  # To compare more texts with each other costs too much.
 # What YAML reads as text without quotes; see findings.rule.in_yaml.
 _PLAIN_TEXT, _NO_TEXT = "^[A-Za-z][-A-Za-z0-9_./]*$", "^(?i:true|false|yes|no|on|off|null|y|n)$"
 
@@ -101,13 +102,15 @@ def begin(text: str, length: int) -> str:
 
 
 def in_order(texts: str, most: int = MOST_IN_ORDER) -> str:
-    """Return CEL for the texts in order, each once, and only the first ones."""
-    return bound(f"({texts}).map(w, string(w)).distinct().sort()", "l", f"l.size() > {most} ? l.slice(0, {most}) : l")
+    """Return CEL for the texts in order, each once, and only the first ones; of very many some may be there twice."""
+    ordered = bound(f"({texts}).map(w, string(w))", "l", f"l.size() > {_MOST_SORTED} ? l.sort() : l.distinct().sort()")
+    return bound(ordered, "s", f"s.size() > {most} ? s.slice(0, {most}) : s")
 
 
 def groups_in_order(pairs: str) -> str:
-    """Return CEL for the second texts of pairs in the order of the first ones, joined by commas."""
-    return f"({pairs}).sortBy(p, p[0]).map(p, p[1]).join(',')"
+    """Return CEL for the second texts of pairs in the order of the first ones, joined by commas, or many as is."""
+    ordered = f"l.size() > {_MOST_SORTED} ? l.slice(0, {MOST_IN_ORDER}) : l.sortBy(p, p[0])"
+    return bound(pairs, "l", f"({ordered}).map(p, p[1]).join(',')")
 
 
 def labels_in_yaml(labels: str, keys: str = "") -> str:

@@ -16,8 +16,8 @@ from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
 from webhook.manifests.acting import OF_OLD, Acting, Export, silencing
-from webhook.manifests.cel import all_of, any_of, bound, literal
-from webhook.manifests.check import parameter_variable
+from webhook.manifests.cel import all_of, any_of, begin, bound, literal
+from webhook.manifests.check import LONGEST_KEY, parameter_variable
 from webhook.manifests.configurations import Manifest
 from webhook.manifests.object_variables import Variables, ignored, of_messages, of_object, of_request
 from webhook.objects.fields import Raw, as_list, integer
@@ -160,9 +160,10 @@ def _denied(export: Export, acting: Acting) -> str:
         as_bad = f"filter(c, ({extent}) >= ({extent.replace('c.', 'd.')})).size()"
         counted = f"{now}.all(d, {now}.{as_bad} <= {before}.{as_bad})"
         excused = f"{now}.size() <= {before}.size()" if extent == "0" else counted
-        same = "d.topologyKey == c.topologyKey && d.whenUnsatisfiable == c.whenUnsatisfiable"
-        new = f"{now}.filter(c, !{before}.exists(d, {same}))"
-        left = bound(new, "n", f"n.filter(c, n.indexOf(c) >= {before}.size() - {now}.size() + n.size())")
+        pair = f"[{begin('c.topologyKey', LONGEST_KEY)}, c.whenUnsatisfiable]"  # It costs little to compare.
+        new = bound(f"{before}.map(c, {pair})", "p", f"{now}.filter(c, !({pair} in p))")
+        excused_new = f"[0, {before}.size() - {now}.size() + n.size()].max()"
+        left = bound(new, "n", f"n.slice([{excused_new}, n.size()].min(), n.size())")
         denied = f"{excused} ? [] : [{left}, {new}, {now}].filter(l, l.size() > 0)[0]"
     enforced = export.within(export.enforcing(acting.rule))
     known = "variables.fits_before" if enforced == "false" else f"(variables.fits_before || {enforced})"

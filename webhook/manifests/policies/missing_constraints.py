@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from webhook.findings.wording import LINE_LIMIT
 from webhook.manifests.cel import cut, in_order, yaml_text
 from webhook.manifests.check import LONGEST_KEY, CelCheck, CelObject
 from webhook.objects.names import REQUIRED_TERMS, ZONE
@@ -24,13 +25,14 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     offers = f"c in {obj.in_part('offered')} && variables.own_labels.size() > 0"
     offers += f" && {spec}.?nodeName.orValue('') == ''"
     kept = cut("k", LONGEST_KEY)
+    keys = cut(f"{in_order(f'{have}.map(k, {kept})')}.join(', ')", LINE_LIMIT)
     yield CelCheck(
         field="",
         whole=True,
         items=f"{obj.variable('template')}.size() == 0 || {exempt} ? [] : {missing}",
         message=f"string({replicas}) + ({replicas} == 1 ? ' replica has' : ' replicas have')"
         f" + ' no constraint' + {of_key}",
-        found=f"{have}.size() == 0 ? 'no constraint' : {in_order(f'{have}.map(k, {kept})')}.join(', ')",
+        found=f"{have}.size() == 0 ? 'no constraint' : {keys}",
         fix=f"{offers} ? {offered} : 'add a constraint for ' + c",
     )
 
