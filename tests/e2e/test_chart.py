@@ -532,7 +532,8 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
     may = {
         (obj["kind"], group, resource, tuple(rule.get("resourceNames", ())), verb)
         for obj in objects
-        if obj["kind"] in ("Role", "ClusterRole") and not obj["metadata"]["name"].endswith(("-detach", "-viewer"))
+        if obj["kind"] in ("Role", "ClusterRole")
+        and not obj["metadata"]["name"].endswith(("-detach", "-probe", "-viewer"))
         for rule in obj["rules"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
@@ -899,7 +900,7 @@ def judging(objects):
 
 
 @pytest.mark.parametrize("excluded", [[], ["a", "kube-system"]], ids=["nothing", "some"])
-@pytest.mark.parametrize("policy", [{}, STRICTER, {"enforcement": "Audit"}], ids=["built in", "stricter", "audited"])
+@pytest.mark.parametrize("policy", [{}, STRICTER], ids=["built in", "stricter"])
 @pytest.mark.parametrize("engine", ["policy", "both"])
 def test_the_chart_has_the_policies_that_the_program_prints(engine, policy, excluded, tmp_path, capsys):
     service = ["--service", "/".join(SERVICE), "--tls-secret", f"{NAMESPACE}/evenkeel-tls"] if engine == "both" else []
@@ -916,6 +917,17 @@ def test_the_built_in_policy_needs_no_file(engine, tmp_path, capsys):
     text = printed(tmp_path, capsys, {}, "--engine", engine)
 
     assert judging(render({"engine": engine})) == judging(render({"engine": engine, "policies": text}))
+
+
+def test_where_nothing_denies_there_is_nothing_to_probe(tmp_path, capsys):
+    audited = {"enforcement": "Audit"}
+    text = printed(tmp_path, capsys, audited, "--engine", "policy")
+    made = render({"engine": "policy", "policy": audited, "policies": text, "viewerRole": {"create": False}})
+
+    assert "" == printed(tmp_path, capsys, audited, "--engine", "both")
+    assert [(kind, "evenkeel-audit") for kind in KINDS_OF_POLICIES] == [
+        (obj["kind"], obj["metadata"]["name"]) for obj in made
+    ]
 
 
 def test_with_the_policies_of_the_api_server_alone_nothing_runs():
@@ -955,7 +967,8 @@ def test_the_webhook_is_the_same_with_policies_beside_it():
                 {"engine": engine, "policy": {"earlyAnswer": True}},
                 "",
                 f"policies: found none with engine {engine} and a policy, wanted what evenkeel manifests "
-                f"--engine {engine} --policy FILE prints: --set-file policies=policies.yaml\n",
+                f"--engine {engine} --policy FILE prints: --set-file policies=policies.yaml; "
+                "if it prints nothing, use webhook\n",
             )
             for engine in ("policy", "both")
         ),
@@ -998,8 +1011,8 @@ def test_an_upgrade_is_probed_where_only_one_judges_afterwards():
     url = f"http://evenkeel.{NAMESPACE}.svc:8080/readyz"
 
     assert {"webhook": [["to-webhook", url]], "policy": [["to-policy", "default"]], "both": []} == asked
-    assert "evenkeel-probe" not in json.dumps(render({"engine": "webhook"}, "1.35.9"))
-    assert "evenkeel-probe" not in json.dumps(render({"engine": "policy", "probe": {"enabled": False}}))
+    for unprobed in (render(version="1.35.9"), render({"engine": "policy", "probe": {"enabled": False}})):
+        assert "evenkeel-probe" not in {obj["metadata"]["name"] for obj in unprobed}
     creating = {
         engine: "create" in str(one("ClusterRole", render({"engine": engine}), "-probe")) for engine in ENGINES[:2]
     }
