@@ -28,9 +28,9 @@ NEEDS_AN_OPERATOR = ("cert-manager.io", "monitoring.coreos.com")  # whose kinds 
 DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/evenkeel"
 
 
-def release(plane, action, *options, **values):
+def release(plane, action, *options, chart=FOLDER, **values):
     """A helm command on the release, with these values."""
-    chart = [] if action in ("uninstall", "rollback") else [FOLDER, "--values", "-"]
+    chart = [] if action in ("uninstall", "rollback", "test") else [chart, "--values", "-"]
     where = ["--namespace", NAMESPACE, "--kubeconfig", plane.kubeconfig]
     return helm(action, NAME, *chart, *where, *options, given=json.dumps(values))
 
@@ -159,18 +159,33 @@ def played(plane, folder, program=ROOT):
         process.wait(PATIENCE)
 
 
+def going(pod):
+    return "deletionTimestamp" in pod["metadata"]
+
+
 @contextmanager
-def played_hook(plane, folder):
-    """Runs what the container of the hook's Pod runs, and lets the Pod end as that ends; yields what it found."""
+def played_hook(plane, folder, selector="labelSelector=app.kubernetes.io/component=detach", here=("", "")):
+    """
+    Runs what the container of the hook's Pod runs, and lets the Pod end as that ends; yields what it found.
+
+    `here` is an argument of the container, and what it is on this machine.
+    """
     found = {}
 
     def play():
         path = f"/api/v1/namespaces/{NAMESPACE}/pods"
-        selected = f"{path}?labelSelector=app.kubernetes.io/component=detach"
-        until(lambda: plane.api.call("GET", selected)["items"], "the hook's Pod")
-        pod = plane.api.call("GET", selected)["items"][0]
+        pods = []
+
+        def waits():
+            items = plane.api.call("GET", f"{path}?{selector}")["items"]
+            pods[:] = [pod for pod in items if pod["status"]["phase"] in ("Pending", "Running") and not going(pod)]
+            return pods
+
+        until(waits, "the hook's Pod")
+        (pod,) = pods
         (container,) = pod["spec"]["containers"]
         _, *arguments = container["command"]
+        arguments = [here[1] if argument == here[0] else argument for argument in arguments]
         environment = {**os.environ, **as_account(plane, pod["spec"]["serviceAccountName"], folder)}
         done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True)
         found["printed"] = done.stdout + done.stderr

@@ -28,6 +28,8 @@ from tests.support.serving import certificate, ready, until
 from webhook.manifests.configurations import MUTATING_NAME, NAME, NEEDED_NAMESPACES
 from webhook.objects.names import SYSTEM_NAMESPACES
 
+NO_HOOKS = {"uninstallHook": {"enabled": False}, "probe": {"enabled": False}}
+
 
 @pytest.fixture(scope="module", autouse=True)
 def guard(plane):
@@ -84,7 +86,7 @@ def test_the_notes_tell_what_is_never_refused(plane, failure_policy):
 
 def test_what_evenkeel_writes_is_left_alone_by_upgrade_and_rollback(plane):
     """Its CA and key in the Secret that the chart makes without data, and caBundle in the configurations."""
-    release(plane, "install", "--wait", uninstallHook={"enabled": False})
+    release(plane, "install", "--wait", **NO_HOOKS)
     plane.api.call("PATCH", SECRET, {"data": {"ca.key": "a2V5"}}, MERGE)
     bundle = b64encode(b"PEM").decode()
     for path in (MUTATING, VALIDATING):
@@ -95,7 +97,7 @@ def test_what_evenkeel_writes_is_left_alone_by_upgrade_and_rollback(plane):
     before = bundles(plane, MUTATING) | bundles(plane, VALIDATING)
     assert {bundle} == {*before.values()}
 
-    release(plane, "upgrade", "--wait", policy={"earlyAnswer": True}, uninstallHook={"enabled": False})
+    release(plane, "upgrade", "--wait", policy={"earlyAnswer": True}, **NO_HOOKS)
     assert {"ca.key": "a2V5"} == plane.api.call("GET", SECRET)["data"]
     assert before == bundles(plane, VALIDATING) | {"defaults.evenkeel.dev": bundle}
     assert bundle == bundles(plane, MUTATING)["defaults.evenkeel.dev"]
@@ -115,6 +117,7 @@ def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
     pair = {name: b64encode((tmp_path / name).read_bytes()).decode() for name in ("tls.crt", "tls.key")}
     plane.api.call("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": "own-tls"}, "data": pair})
     values = OWN_FILES | {"certificate": {**OWN_FILES["certificate"], "caBundle": ca}, "policy": {"watchPods": True}}
+    values |= {"probe": {"enabled": False}}
     release(plane, "install", "--wait", **values)
 
     with played(plane, tmp_path) as running:
@@ -145,13 +148,13 @@ def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
 
 def test_a_release_whose_certificate_is_its_own_affair(plane, tmp_path):
     """It fills the Secret that the chart made, puts both back that somebody took away, and trusts new entries, too."""
-    release(plane, "install", "--wait", uninstallHook={"enabled": False})
+    release(plane, "install", "--wait", **NO_HOOKS)
 
     with played(plane, tmp_path) as running:
         plane.api.call("DELETE", SECRET)
         until(lambda: plane.api.exists(SECRET), "a Secret in the place of the one that was deleted")
         policy = {"earlyAnswer": True, "rules": {"missing-constraints": "warning"}}
-        release(plane, "upgrade", "--wait", policy=policy, uninstallHook={"enabled": False})
+        release(plane, "upgrade", "--wait", policy=policy, **NO_HOOKS)
         until(lambda: trusted(plane), "a CA in the new entries")
         assert 5 < len(bundles(plane, MUTATING))
         running.context.load_verify_locations(cadata=trusted(plane))

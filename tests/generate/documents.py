@@ -56,6 +56,7 @@ GENERATED = {
     "charts/evenkeel/README.md": lambda: filled("charts/evenkeel/README.md"),
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
+    "charts/evenkeel/files/policies.yaml": chart.admission_policies,
     "charts/evenkeel/files/operators.yaml": chart.operators,
     **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
 }

@@ -10,6 +10,7 @@ from tests.manifests.exports import POLICIES, export
 from tests.support.build import policy
 from webhook.manifests.acting import Export, acting_checks
 from webhook.manifests.rule_variables import validations, variables
+from webhook.objects.names import PROBE_LABEL
 from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.scheduler.features import LATEST
 
@@ -104,6 +105,15 @@ def test_beside_a_webhook_that_gives_defaults_pods_are_not_judged_by_what_defaul
 )
 def test_an_object_that_is_too_large_is_denied_where_something_asks_for_it(name, action, sizes):
     assert sizes == sum("could not judge it" in each["messageExpression"] for each in written(name, action)[1])
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_only_what_denies_has_a_denial_for_whoever_asks_for_one_and_it_comes_first(name):
+    first, *others = written(name, DENY)[1]
+
+    assert PROBE_LABEL in first["expression"]
+    assert f"the label {PROBE_LABEL} asks for a denial; leave it out" in first["messageExpression"]
+    assert PROBE_LABEL not in str([*others, *written(name, WARN)[1], *written(name, AUDIT)[1]])
 
 
 def test_a_message_ends_with_the_rule_and_the_help_of_the_part():

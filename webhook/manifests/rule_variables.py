@@ -21,7 +21,7 @@ from webhook.manifests.check import LONGEST_KEY, parameter_variable
 from webhook.manifests.configurations import Manifest
 from webhook.manifests.object_variables import Variables, ignored, of_messages, of_object, of_request
 from webhook.objects.fields import Raw, as_list, integer
-from webhook.objects.names import ZONE
+from webhook.objects.names import PROBE_LABEL, ZONE
 from webhook.objects.workload import parse_workloads
 from webhook.policy.policy import AUDIT, DENY, WARN, InForce, is_enforced
 from webhook.rules import RULES
@@ -60,10 +60,12 @@ def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variable
 
 def validations(export: Export, action: str, acting: Sequence[Acting]) -> Iterator[Manifest]:
     """
-    Yield a validation for each check, after that of the object's size.
+    Yield a validation for each check, after that of the object's size, and in what denies first that of a probe.
 
     The API server computes the message of each, also where nothing is denied.
     """
+    if action == DENY:
+        yield _probe()
     yield from _size(export, action)
     for each in acting:
         items = f"variables.{each.variable}_{'denied' if action == DENY else 'told'}"
@@ -188,6 +190,14 @@ def _told(export: Export, acting: Acting, others: Sequence[Acting]) -> str:
         return told
     denied = _both(export.within(acting.excusing), f"variables.{acting.variable}_denied.size() > 0")
     return f"{denied} ? [] : {told}"
+
+
+def _probe() -> Manifest:
+    """Return the validation that no Pod asks for a denial: whoever sends one in a dry run learns what is in force."""
+    asked = f"request.kind.kind == 'Pod' && object.?metadata.?labels[?'{PROBE_LABEL}'].orValue('') == 'true'"
+    asks = f"the label {PROBE_LABEL} asks for a denial"
+    expression = f"!({asked})"
+    return _validation(expression, f"{expression} ? '' : variables.about + ': {asks}; leave it out'", asks)
 
 
 def _size(export: Export, action: str) -> Iterator[Manifest]:
