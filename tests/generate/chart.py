@@ -18,7 +18,7 @@ from webhook.manifests.admission_policies import POLICY_NAMES, VARIABLES_SINCE, 
 from webhook.manifests.ca_bundle import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle_policy
 from webhook.manifests.configurations import NEEDED_NAMESPACES, POLICIES_SINCE, entry_name
 from webhook.manifests.rbac import rules, viewer_rules
-from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
+from webhook.manifests.skip_label import EXPRESSION, MESSAGE_EXPRESSION, SKIP_LABEL_NAME, VALIDATION, skip_label_policy
 from webhook.objects.kinds import KINDS, Kind
 from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.objects.operators import kinds_named, places
@@ -182,7 +182,10 @@ def program() -> str:
         "policiesSince": f"1.{POLICIES_SINCE}",
         "skipLabelPolicy": {
             "name": SKIP_LABEL_NAME,
-            "policy": {field: value for field, value in guard.items() if field != "variables"},
+            "policy": {field: value for field, value in guard.items() if field != "validations"},
+            "validation": dict(VALIDATION),
+            "expression": EXPRESSION,
+            "messageExpression": MESSAGE_EXPRESSION,
             "binding": bound,
         },
         "caBundlePolicy": {
