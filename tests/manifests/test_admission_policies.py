@@ -8,8 +8,11 @@ import re
 import pytest
 
 from tests.manifests.exports import POLICIES, export
+from tests.support.build import policy
+from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
 from webhook.objects.names import SYSTEM_NAMESPACES
+from webhook.scheduler.features import LATEST
 
 
 def made(name="built in", **fields):
@@ -105,3 +108,10 @@ def test_pods_are_judged_when_they_are_created_and_others_when_they_change():
 )
 def test_what_no_rule_judges_is_left_out_early(name, conditions):
     assert conditions == [each["name"] for each in made(name)[0]["evenkeel"]["matchConditions"]]
+
+
+def test_a_help_may_look_like_a_variable():
+    rules = {"hard-constraint": {"severity": "error", "help": "see variables.wiki"}}
+    manifests = admission_policies(Export(policy(rules=rules), LATEST))
+
+    assert "; see variables.wiki" in json.dumps(manifests)

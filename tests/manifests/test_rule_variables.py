@@ -130,3 +130,11 @@ def test_a_message_ends_with_the_rule_and_the_help_of_the_part():
     )
 
     assert message.endswith("""_text + ' (hard-constraint)' + ["; see the wiki","; ask"][variables.part]""")
+
+
+def test_an_old_object_that_was_too_large_had_no_constraints_missing():
+    assert variable("missing_constraints_before", "every rule").startswith("variables.fits_before ? (")
+
+
+def test_each_absent_key_counts_also_of_one_constraint():
+    assert ".map(k, c)).flatten()" in variable("absent_match_label_key")

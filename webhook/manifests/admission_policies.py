@@ -105,10 +105,14 @@ def _binding(export: Export, action: str) -> Manifest:
 
 
 def _used(every: Mapping[str, str], expressions: Iterable[str]) -> set[str]:
-    """Return the names of the variables that expressions ask for, and those that these ask for in turn."""
+    """
+    Return the names of the variables that expressions ask for, and those that these ask for in turn.
+
+    Texts of the policy file, such as `help`, may have what looks like a variable.
+    """
     used: set[str] = set()
-    left = {name for text in expressions for name in _VARIABLE.findall(text)}
+    left = {name for text in expressions for name in _VARIABLE.findall(text)} & {*every}
     while left:
         used.add(name := left.pop())
-        left |= {*_VARIABLE.findall(every[name])} - used
+        left |= ({*_VARIABLE.findall(every[name])} & {*every}) - used
     return used

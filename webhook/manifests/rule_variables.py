@@ -141,7 +141,8 @@ def _both(within: str, condition: str) -> str:
 
 def _before(export: Export, acting: Acting) -> str:
     """Return CEL for the items of the old object; they are old only where the rule was an error, and as enforced."""
-    items = acting.before
+    # What is wrong with all constraints together is not known of an object that was too large to judge.
+    items = f"variables.fits{OF_OLD} ? ({acting.before}) : []" if acting.check.whole else acting.before
     if not any(override.pod_selector or override.scheduler_name for override in export.policy.overrides):
         return items  # What is in force cannot have changed with the object.
     errors = export.parts_where(lambda part: part.settings[acting.rule].severity is Severity.ERROR)
