@@ -21,14 +21,16 @@ from tests.support.serving import until
 from webhook.admission.terms import Terms
 from webhook.manifests.policies import CHECKS
 from webhook.objects.kinds import KINDS
+from webhook.objects.names import SKIP_LABEL
 from webhook.policy_test.running import answer_to
 from webhook.scheduler.features import features
 
 DEPLOYMENTS, PODS = "/apis/apps/v1/namespaces/{}/deployments", "/api/v1/namespaces/{}/pods"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
 ROLLOUT = next(kind for kind in KINDS if kind.kind == "Rollout")
-TEAM = "of-the-team"
-ALLOWED, SECONDS, TRIES = (201, ""), 2.0, 4
+TEAM, SKIPPED = "of-the-team", "left-alone"
+ALLOWED, SECONDS, TRIES = (201, ""), 1.0, 4
+COMPILED_SECONDS = 5.0
 MANY_OWNERS = "20,000 owners"  # Too many to look for a controller: they count as owned, and only the enforced denies.
 TITLE = r"[a-zA-Z][^:]+ \([a-z-]+\)$"  # of a rule, where the message about an object is too long
 PARAMETERS = {
@@ -103,6 +105,8 @@ class Judging:
                     for each in manifest["spec"]["matchConditions"]
                 ]
             self.plane.api.call("POST", f"{POLICIES}{'ybindings' if bindings else 'ies'}", manifest)
+        if self.features.minor < 36:  # kubernetes#135757: one that is asked while it compiles policies may crash.
+            time.sleep(COMPILED_SECONDS)
         until(self._denies, "the policies to be in force")
 
     def _denies(self) -> bool:
@@ -154,6 +158,7 @@ def denied(terms: Terms, made: dict, old: dict | None, namespace: str) -> bool:
 @pytest.fixture(scope="module")
 def judging(plane, tmp_path_factory) -> Iterator[Judging]:
     plane.create_namespace(TEAM, team="a")
+    plane.create_namespace(SKIPPED, **{SKIP_LABEL: "true"})
     plane.scheduler.stop()
     define(plane, ROLLOUT)
     judging = Judging(plane, tmp_path_factory.mktemp("policies"))
@@ -161,40 +166,33 @@ def judging(plane, tmp_path_factory) -> Iterator[Judging]:
     judging.remove()
 
 
-@pytest.fixture(scope="module")
-def unjudged(judging) -> Mapping[str, float]:
-    """How long the API server takes for each of the large objects without policies: all are accepted."""
-    judging.remove()
-    time.sleep(1)
-    answers = {name: judging.create(made, "default") for name, made in large().items()}
-    assert dict.fromkeys(answers, ALLOWED) == {name: answer[:2] for name, answer in answers.items()}
-    return {name: answer.seconds for name, answer in answers.items()}
-
-
 def large() -> Mapping[str, dict]:
     return {**deployments(), **bound_pods()}
 
 
 @pytest.mark.parametrize("which", FIELDS)
-def test_a_large_object_gets_the_verdict_of_the_webhook_in_time(judging, unjudged, which):
+def test_a_large_object_gets_the_verdict_of_the_webhook_in_time(judging, which):
     judging.install(**FIELDS[which])
     terms, wrong, slow = judging.terms(**FIELDS[which]), {}, {}
     for name, made in large().items():
-        tries: list[float] = []
         for namespace in ("default", TEAM):
             if name == MANY_OWNERS and which in ("errors", "refusing"):
                 continue
             answer = judging.create(made, namespace)
-            tries.append(answer.seconds)
             own = answer.said.startswith(f"{made['kind']} {namespace}/")
             if not (own if denied(terms, made, None, namespace) else answer[:2] == ALLOWED):
                 wrong[name, namespace] = answer
-        while min(tries, default=0.0) > unjudged[name] + SECONDS and len(tries) < TRIES:  # Others use the machine, too.
-            tries.append(judging.create(made, TEAM).seconds)
-        if min(tries, default=0.0) > unjudged[name] + SECONDS:
-            slow[name] = (unjudged[name], tries)
+        if not any(in_time(judging, made) for _ in range(TRIES)):  # Others use the machine, too.
+            slow[name] = judging.create(made, TEAM)
 
     assert ({}, {}) == (wrong, slow)
+
+
+def in_time(judging: Judging, made: dict) -> bool:
+    """Whether an object takes little more time than where no policy applies; any three policies double that time."""
+    unjudged, judged = (judging.create(made, namespace) for namespace in (SKIPPED, TEAM))
+    assert ALLOWED == unjudged[:2]
+    return judged.seconds < 2 * unjudged.seconds + SECONDS
 
 
 def test_an_object_that_was_at_the_limits_before_is_judged_as_an_update(judging):
