@@ -241,6 +241,17 @@ def test_only_what_is_enforced_is_new_where_the_old_object_was_too_large_to_judg
     assert found.allowed and ("empty-selector",) == tuple(map(rule_in, found.warnings))
 
 
+@pytest.mark.parametrize(("enforcement", "allowed"), [("Warn", False), ("Deny", True)])
+def test_an_object_too_large_to_judge_is_not_brought_under_an_enforced_rule_as_it_is(enforcement, allowed):
+    """Its constraints are the same, but where they come from no rule denied them."""
+    large, lax = (deployment(*[constraint()] * 101) for _ in range(2))
+    lax["spec"]["template"]["spec"]["schedulerName"] = "lax"
+    overrides = f"[{{name: lax, schedulerName: lax, enforcement: {enforcement}}}]"
+
+    found = validate(large, lax, rules=f"{{rules: {{empty-selector: {{enforced: true}}}}, overrides: {overrides}}}")
+    assert allowed == found.allowed
+
+
 @pytest.mark.parametrize("levels", [5, 5_000])
 def test_constraints_too_deep_to_compare_are_not_known_to_be_kept(levels):
     obj, old = (deployment(nested(levels), *[constraint()] * 100) for _ in range(2))

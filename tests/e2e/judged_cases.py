@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from tests.support.build import HOSTNAME, ZONE
 from webhook.objects.kinds import KINDS, Kind
-from webhook.objects.names import SKIP_LABEL
 
 CUSTOM = tuple(kind for kind in KINDS if kind.kind in ("Rollout", "CloneSet"))
 REPLICA_SET_CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
@@ -41,7 +40,8 @@ IGNORED = (
     "",
     " , ",
 )
-NAMES = {"name": "web"}
+FIELDS = ("maxSkew", "topologyKey", "whenUnsatisfiable", "labelSelector", "matchLabelKeys", "minDomains")
+ODD = (None, None, "", "text", 0, -1, True, [], ["a", None, 1], {}, {"matchLabels": None}, {"matchExpressions": [None]})
 
 
 class JudgedCase(NamedTuple):
@@ -80,6 +80,9 @@ def drawn(random: Random, kind: Kind, name: str) -> dict:
     else:
         _place(obj, kind, template)
         _finish(random, obj, kind, labels)
+    for constraint in template["spec"].get("topologySpreadConstraints", ()):
+        if not kind.built_in and random.random() < 0.3:
+            constraint[random.choice(FIELDS)] = random.choice(ODD)
     if random.random() < 0.15:
         obj["metadata"]["annotations"] = {"evenkeel.dev/ignore": random.choice(IGNORED)}
     if random.random() < 0.25:
@@ -93,7 +96,7 @@ def changed(random: Random, obj: dict, kind: Kind) -> dict:
     template = _template(new, kind)
     constraints = template["spec"].setdefault("topologySpreadConstraints", [])
     for _ in range(random.randint(1, 2)):
-        what = random.choice(("add", "drop", "replace", "move", "field", "beside", "annotation"))
+        what = random.choice(("add", "drop", "replace", "move", "field", "key", "beside", "annotation"))
         at = random.randrange(len(constraints)) if constraints else 0
         if what == "add":
             constraints.insert(at, _constraint(random, template["metadata"]["labels"]))
@@ -101,6 +104,8 @@ def changed(random: Random, obj: dict, kind: Kind) -> dict:
             template["spec"]["terminationGracePeriodSeconds"] = random.randint(1, 99)
         elif what == "annotation":
             new["metadata"]["annotations"] = {"evenkeel.dev/ignore": random.choice(IGNORED)}
+        elif constraints and what == "key" and constraints[at].get("labelSelector"):
+            constraints[at]["matchLabelKeys"] = [*constraints[at].get("matchLabelKeys", ()), "another", "app"]
         elif constraints and what == "drop":
             del constraints[at]
         elif constraints and what == "replace":
@@ -198,7 +203,7 @@ def _constraint(random: Random, labels: dict) -> dict:
 
 def _distinct(constraints: list[dict]) -> list[dict]:
     """Return the constraints without those that repeat a pair, which the API server refuses."""
-    by_pair = {(each["topologyKey"], each["whenUnsatisfiable"]): each for each in constraints}
+    by_pair = {str((each["topologyKey"], each["whenUnsatisfiable"])): each for each in constraints}
     return list(by_pair.values())
 
 
@@ -207,6 +212,3 @@ def _owner(random: Random) -> dict:
     version, kind = random.choice(kinds)
     owner = {"apiVersion": version, "kind": kind, "name": "owner", "uid": "u"}
     return {**owner, "controller": random.choice((True, True, False))}
-
-
-OPTED_OUT = {SKIP_LABEL: "true"}

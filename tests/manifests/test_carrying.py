@@ -27,18 +27,18 @@ def lost(**fields):
         ({"rules": {"unknown-field": "warning"}}, "rules.unknown-field: CEL cannot check it: "),
         (
             {"overrides": [{"name": "a", "podSelector": {}, "rules": {"unlabelled-nodes": "warning"}}]},
-            "overrides[0].rules.unlabelled-nodes: CEL cannot check it: ",
+            "override a: rules.unlabelled-nodes: CEL cannot check it: ",
         ),
-        ({"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]}, "overrides[0].until: CEL has no"),
+        ({"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]}, "override a: until: CEL has no"),
         (
             {"overrides": [{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]},
-            "overrides[0].podSelector: only a controller gives Pods pod-template-hash",
+            "override a: podSelector: only a controller gives Pods pod-template-hash",
         ),
         ({"workloads": [FLEET]}, "workloads: example.com/Fleet: its objects have several Pod templates"),
         ({"defaulting": LIST}, "defaulting: only a webhook gives Pods constraints"),
         (
             {"overrides": [{"name": "a", "podSelector": {}, "defaulting": LIST}]},
-            "overrides[0].defaulting: only a webhook gives Pods constraints",
+            "override a: defaulting: only a webhook gives Pods constraints",
         ),
         ({"earlyAnswer": True}, "earlyAnswer: "),
     ],
@@ -82,3 +82,22 @@ def test_differences_depend_on_the_policy():
     assert not any(line.startswith("Pods are given") for line in of_strict)
     assert not any("owns" in line for line in of_strict)
     assert any(line.startswith("missing-constraints: ") for line in of_strict)
+
+
+def test_beside_a_webhook_only_what_cannot_be_known_stops_it():
+    lost_alone = {"rules": {"unschedulable": "warning"}, "earlyAnswer": True, "workloads": [FLEET]}
+    unknown = {"overrides": [{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]}
+
+    assert () == not_carried(Export(policy(**lost_alone), LATEST, beside_webhook=True))
+    assert 1 == len(not_carried(Export(policy(**unknown), LATEST, beside_webhook=True)))
+
+
+def test_an_override_that_comes_after_one_that_has_ended_keeps_its_name():
+    overrides = [
+        {"name": name, "podSelector": {"matchLabels": {"a": name}}, "until": f"{year}-01-31"}
+        for name, year in (("old", 2020), ("new", 2030))
+    ]
+
+    assert ("override new: until: CEL has no clock",) == not_carried(
+        Export(policy(overrides=overrides).on("2026-01-01"), LATEST)
+    )

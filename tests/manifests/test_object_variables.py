@@ -38,7 +38,7 @@ def test_an_object_is_measured_before_it_is_read():
     expressions = dict(variables())
 
     assert "variables.listed.size() <= 100 && " in expressions["fits"]
-    assert expressions["constraints"].startswith("variables.fits ? ")
+    assert expressions["constraints"].startswith("!variables.fits ? [] : ")
     assert expressions["owner"].startswith("object.?metadata.?ownerReferences.orValue([]).size() <= 50 ? ")
     assert ".substring(0, 4096)" in expressions["ignored"]
 

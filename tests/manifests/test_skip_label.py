@@ -7,28 +7,36 @@ import re
 
 import pytest
 
-from webhook.manifests.skip_label import SKIP_LABEL_NAME, skip_label_policy
+from webhook.manifests.skip_label import EXPRESSION, MESSAGE_EXPRESSION, SKIP_LABEL_NAME, skip_label_policy
 
 
-def test_names_are_nowhere_but_in_its_variables():
+def test_names_are_nowhere_but_in_the_two_expressions():
     """So that the chart needs to put in nothing else."""
     policy, binding = skip_label_policy(["jane"], ["platform"])
     nobody, same = skip_label_policy([], [])
 
-    assert {"users": '["jane"]', "groups": '["platform"]'} == variables(policy)
-    assert {"users": "[]", "groups": "[]"} == variables(nobody)
-    del policy["spec"]["variables"], nobody["spec"]["variables"]
+    assert (EXPRESSION % ('["jane"]', '["platform"]'), MESSAGE_EXPRESSION % ("[]", "[]")) == (
+        expressions(policy)[0],
+        expressions(nobody)[1],
+    )
+    del policy["spec"]["validations"], nobody["spec"]["validations"]
     assert (nobody, same) == (policy, binding)
 
 
-def variables(policy):
-    return {one["name"]: one["expression"] for one in policy["spec"]["variables"]}
+def expressions(policy):
+    (validation,) = policy["spec"]["validations"]
+    return validation["expression"], validation["messageExpression"]
+
+
+def test_it_has_no_variables_with_which_an_old_api_server_may_crash():
+    assert "variables" not in json.dumps(skip_label_policy(["jane"], ["platform"]))
 
 
 @pytest.mark.parametrize("name", ["system:serviceaccount:a:b", "CN=x,OU=y z", """a"'\\n<&>""", "☸ 🙂"])
 def test_a_name_is_a_string_to_cel_whatever_is_in_it(name):
     """The printable part of JSON: no \\u of half a character, which CEL refuses."""
-    text = variables(skip_label_policy([], [name])[0])["groups"]
+    begin, end = EXPRESSION.split("%s")[1:]
+    text = expressions(skip_label_policy([], [name])[0])[0].partition(begin)[2].removesuffix(end)
 
     assert [name] == json.loads(text)
     assert "\\u" not in text

@@ -168,7 +168,10 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
     in_force = [policy.in_force(workload, namespace_labels) for workload in request.workloads]
     enforcing = [rules for rules in in_force if rules.enforces]
     denies = not all(audited(first, request.user, rules.owned_objects).enforced for rules in enforcing)
-    message, known = f"{path_text(first.path)}: {error}", keeps_constraints(request)  # a finding that it had before
+    # A finding that it had before; whoever brings an object under an enforced rule must keep it.
+    enforced_before = all(policy.in_force(workload, namespace_labels).enforces for workload in request.before)
+    known = keeps_constraints(request) and (enforced_before or not denies)
+    message = f"{path_text(first.path)}: {error}"
     return not_judged(policy, about(request), message, mildest(in_force), enforced=denies and not known, known=known)
 
 

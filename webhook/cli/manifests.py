@@ -175,7 +175,8 @@ def _check_unused(args: argparse.Namespace) -> None:
     for name, value in given.items():
         if value:
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option}: found it with {ENGINE} {args.engine}, which needs no webhook; leave it out")
+            asks = "which needs no webhook; leave it out" if args.engine == POLICY else "wanted --service or --url, too"
+            raise UsageError(f"{option}: found it with {ENGINE} {args.engine}, {asks}")
 
 
 def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
@@ -190,10 +191,9 @@ def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
     excluded = (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))
     policy = inputs.policy(args.policy, features).on(inputs.today())
     export = Export(policy, features, excluded, beside_webhook=args.engine == BOTH)
-    lost = () if export.beside_webhook else not_carried(export)
-    if lost:
-        where = args.policy or "the built-in policy"
-        raise UsageError("\n".join(f"{where}: {line}; or use {ENGINE} {BOTH}" for line in lost))
+    if lost := not_carried(export):
+        other = WEBHOOK if export.beside_webhook else BOTH
+        raise UsageError("\n".join(f"{args.policy}: {line}; or use {ENGINE} {other}" for line in lost))
     for line in differences(export):
         print(f"note: {line}", file=sys.stderr)
     return admission_policies(export)

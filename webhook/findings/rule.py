@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from webhook.findings.neighbours import Neighbours  # Only commands know of other workloads.
 
 MOST_LABELS_COPIED = 20
+LARGEST_NUMBER = 2**31 - 1  # of replicas, and of maxSkew
 NO_NODES = Nodes()
 ALL_CHECKS = "all of them"
 ADVICE_ONLY = "it is advice, and never denies"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from webhook.findings.evaluation import depth
 from webhook.findings.finding import Severity
 from webhook.manifests.cel import literal
-from webhook.manifests.check import KEYS, REVISION_KEY, CelCheck, CelObject
+from webhook.manifests.check import KEYS, CelCheck, CelObject
 from webhook.manifests.kinds import judged_kinds
 from webhook.manifests.policies import CHECKS
 from webhook.objects.kinds import Kind
@@ -19,20 +19,6 @@ from webhook.rules import RULES
 from webhook.scheduler.features import Features
 
 OF_OLD = "_before"  # ends the names of the variables of the old object
-_IN_ORDER_OF_FIELDS = (  # Of a constraint, in the order in which findings are told.
-    *(
-        "",
-        "labelSelector",
-        "matchLabelKeys",
-        KEYS,
-        REVISION_KEY,
-        "maxSkew",
-        "minDomains",
-        "nodeAffinityPolicy",
-        "nodeTaintsPolicy",
-    ),
-    *("topologyKey", "whenUnsatisfiable"),
-)
 PartNumbers = frozenset[int]
 
 
@@ -85,7 +71,7 @@ class Export:
 
 class Acting(NamedTuple):
     """
-    A check that acts in `parts`; `variable` is the name of that of its items, and `before` CEL for those of the old
+    A check that acts in `parts`; `variable` names the list of its items, and `before` is CEL for the items of the old
     object.
 
     In those of the parts that are `excusing`, only what the policy that denies excuses is told.
@@ -115,8 +101,8 @@ def acting_checks(export: Export, action: str) -> tuple[Acting, ...]:
     return tuple(sorted(acting, key=_order))
 
 
-def _order(acting: Acting) -> tuple[bool, int, int, str]:
-    return not acting.check.whole, _IN_ORDER_OF_FIELDS.index(acting.check.field), depth(acting.rule), acting.rule
+def _order(acting: Acting) -> tuple[bool, str, int, str]:
+    return not acting.check.whole, acting.check.field, depth(acting.rule), acting.rule
 
 
 def silencing(export: Export, acting: Acting, others: Sequence[Acting]) -> dict[str, PartNumbers]:
@@ -146,7 +132,7 @@ def _graver(export: Export, rule: str, other: str) -> PartNumbers:
     rejected, kept = (RULES[each].rejected_by_api_server for each in (rule, other))
     if rejected or kept:
         return PartNumbers() if kept else export.parts_where(lambda part: _rejects(part, rule, other))
-    return export.parts_where(lambda part: _gravity(part, rule) < _gravity(part, other))
+    return export.parts_where(lambda part: _silences(part, rule, other))
 
 
 def _rejects(part: InForce, rule: str, other: str) -> bool:
@@ -155,9 +141,14 @@ def _rejects(part: InForce, rule: str, other: str) -> bool:
     return not silenced.enforced and rejected.severity.rank <= silenced.severity.rank
 
 
-def _gravity(part: InForce, rule: str) -> tuple[bool, int, int, str]:
+def _silences(part: InForce, rule: str, other: str) -> bool:
+    enforced, silenced = part.settings[rule].enforced, part.settings[other].enforced
+    return (enforced or not silenced) and _gravity(part, rule) < _gravity(part, other)
+
+
+def _gravity(part: InForce, rule: str) -> tuple[int, bool, int, str]:
     setting = part.settings[rule]
-    return not setting.enforced, setting.severity.rank, depth(rule), rule
+    return setting.severity.rank, not setting.enforced, depth(rule), rule
 
 
 def _action(part: InForce, rule: str) -> str:

@@ -18,7 +18,7 @@ from webhook.admission.request import CREATE, UPDATE
 from webhook.manifests.acting import Acting, Export, acting_checks
 from webhook.manifests.conditions import NOT_OWNED, changed, has_constraints, malformed
 from webhook.manifests.configurations import NAME, OWN_LABELS, Manifest, resource_rules
-from webhook.manifests.rule_variables import validations, variables
+from webhook.manifests.rule_variables import refuses_large, validations, variables
 from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
 from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.rules import RULES
@@ -40,7 +40,7 @@ def admission_policies(export: Export) -> tuple[Manifest, ...]:
     return tuple(
         manifest
         for action, acting in checks.items()
-        if acting
+        if acting or (action == DENY and refuses_large(export))
         for manifest in (_policy(export, action, acting), _binding(export, action))
     )
 

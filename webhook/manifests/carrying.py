@@ -9,7 +9,7 @@ from webhook.findings.wording import LINE_LIMIT
 from webhook.manifests.acting import Export
 from webhook.manifests.kinds import cel_name, why_not
 from webhook.manifests.policies import CHECKS
-from webhook.objects.fields import path_text
+from webhook.manifests.rule_variables import refuses_large
 from webhook.policy.parsing import built_in
 from webhook.policy.policy import DENY
 from webhook.rules import RULES
@@ -21,8 +21,14 @@ _TOLD = (Severity.ERROR, Severity.WARNING)
 
 
 def not_carried(export: Export) -> tuple[str, ...]:
-    """Return a line for each thing in the policy file that would be lost: where it stands, and why CEL cannot do it."""
-    return (*_of_rules(export), *_of_overrides(export), *_of_kinds(export), *_of_fields(export))
+    """
+    Return a line for each thing in the policy file that would be lost: where it stands, and why CEL cannot do it.
+
+    Beside a webhook that is only what keeps CEL from knowing which part of the policy is in force.
+    """
+    if export.beside_webhook:
+        return tuple(_of_labels(export))
+    return (*_of_rules(export), *_of_labels(export), *_of_overrides(export), *_of_kinds(export), *_of_fields(export))
 
 
 def _of_rules(export: Export) -> Iterator[str]:
@@ -34,16 +40,21 @@ def _of_rules(export: Export) -> Iterator[str]:
 
 
 def _places(export: Export) -> list[str]:
-    return ["", *(f"overrides[{i}]." for i in range(len(export.policy.overrides)))]
+    """Return what stands before the path of a field, for each part; an override has its name, which is its own."""
+    return ["", *(f"override {override.name}: " for override in export.policy.overrides)]
+
+
+def _of_labels(export: Export) -> Iterator[str]:
+    added = {key for kind in export.kinds for key in kind.addable}
+    for where, override in zip(_places(export)[1:], export.policy.overrides, strict=True):
+        if keys := sorted(added & (override.pod_selector.keys if override.pod_selector else set())):
+            yield f"{where}podSelector: only a controller gives Pods {keys[0]}, not the workload"
 
 
 def _of_overrides(export: Export) -> Iterator[str]:
-    added = {key for kind in export.kinds for key in kind.addable}
-    for i, override in enumerate(export.policy.overrides):
+    for where, override in zip(_places(export)[1:], export.policy.overrides, strict=True):
         if override.until:
-            yield f"overrides[{i}].until: CEL has no clock"
-        if keys := sorted(added & (override.pod_selector.keys if override.pod_selector else set())):
-            yield f"overrides[{i}].podSelector: only a controller gives Pods {keys[0]}, not the workload"
+            yield f"{where}until: CEL has no clock"
 
 
 def _of_kinds(export: Export) -> Iterator[str]:
@@ -55,9 +66,11 @@ def _of_kinds(export: Export) -> Iterator[str]:
 
 def _of_fields(export: Export) -> Iterator[str]:
     policy = export.policy
-    for path, defaulting in policy.defaultings():
-        if defaulting.type == LIST and defaulting.constraints and defaulting != built_in().defaulting:
-            yield f"{path_text(path)}: only a webhook gives Pods constraints; {_WHY_NO_DEFAULTS}"
+    own = [policy.defaulting, *(override.defaulting for override in policy.overrides)]
+    for where, defaulting in zip(_places(export), own, strict=True):
+        gives = defaulting is not None and defaulting.type == LIST and defaulting.constraints
+        if gives and defaulting != built_in().defaulting:
+            yield f"{where}defaulting: only a webhook gives Pods constraints; {_WHY_NO_DEFAULTS}"
     if policy.early_answer:
         yield "earlyAnswer: the API server asks its policies after it has validated an object itself"
 
@@ -73,10 +86,14 @@ def differences(export: Export) -> Iterator[str]:
         yield "what is found in objects that a controller owns goes to no audit log, unless a rule is enforced"
     if _is_on(export, "malformed-topology-key"):
         yield "malformed-topology-key: the fix does not name the key that was probably meant"
+    if _is_on(export, "invalid-constraint"):
+        yield "invalid-constraint: the types and the label selectors of a custom resource are left to its schema"
     if _is_on(export, MISSING):
         yield f"{MISSING}: the fix offers a constraint only where no other rule could find fault with it anywhere"
     if any(setting.notice for part in export.parts for setting in part.settings.values()):
         yield "notice: no warning says from when on a rule denies"
+    if refuses_large(export):
+        yield "onError: an object that is too large to judge is refused with 403, and not with 500"
     yield "a text with a line end is not told: the message is the title of the rule then"
     yield (
         "an update of an object with several findings of one rule may be told another of them; "

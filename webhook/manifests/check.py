@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.manifests.cel import bound, in_order
+from webhook.manifests.constraint_list import MATCH_LABEL_KEYS
 from webhook.objects.kinds import Kind
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.features import Features
@@ -27,7 +28,8 @@ class CelCheck(NamedTuple):
     `items` is the list of what is wrong: constraints, or texts where `whole` says that it is all constraints together.
     The other expressions are about one item, by the name `c`.  `place` is the end of the path where it is not `field`
     alone.  `named`: the message names the value that was found, which is not told again then.
-    Of items with `said_by_api_server` nobody is warned a second time.
+    `said_by_api_server` is a condition: the API server itself warns of such an
+    item, and nobody is warned twice.
     """
 
     field: str
@@ -86,6 +88,11 @@ class CelObject(NamedTuple):
         """Return CEL for the constraints, by the name `c`, of which the condition holds."""
         return f"{self.constraints}.filter(c, {condition})"
 
+    def constraints_for_keys(self, condition: str) -> str:
+        """Return CEL for the constraints, by the name `c`, once for each key `k` with the condition."""
+        keys = f"{MATCH_LABEL_KEYS}.filter(k, {condition})"
+        return f"{self.constraints}.map(c, {keys}.map(k, c)).flatten()"
+
     def parameter(self, name: str) -> str:
         """Return CEL for a parameter of the rule."""
         return self.in_part(parameter_variable(self.rule, name))
@@ -109,7 +116,7 @@ def concerns(obj: CelObject) -> str:
 def copying_own_selector(rule_fix: str) -> str:
     """Return CEL for the fix that writes the workload's own selector into `c`; see Subject.copy_own_selector."""
     usable = "variables.own_selector.size() > 0"
-    disjoint = "!c.?matchLabelKeys.orValue([]).exists(k, k in variables.own_selector)"
+    disjoint = f"!{MATCH_LABEL_KEYS}.exists(k, k in variables.own_selector)"
     written = "'write labelSelector: {matchLabels: ' + variables.own_selector_in_yaml + '}'"
     return f"{usable} && {disjoint} ? {written} : '{rule_fix}'"
 

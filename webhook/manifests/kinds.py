@@ -79,13 +79,17 @@ def added_labels(kinds: Iterable[Kind], obj: str, possible: bool = True) -> str:
     added = {
         cel_name(kind): sorted({*kind.added_labels, *(kind.possible_labels if possible else ())})
         for kind in kinds
-        if kind.api_version != BATCH
+        if not _is_job(kind)
     }
     added = {name: labels for name, labels in added.items() if labels}
     others = f"{literal(added)}[?variables.kind].orValue([])"
-    specs = {cel_name(kind): (kind.replicas or ())[:-1] for kind in kinds if kind.api_version == BATCH}
+    specs = {cel_name(kind): (kind.replicas or ())[:-1] for kind in kinds if _is_job(kind)}
     jobs = {name: _job_labels(at(obj, spec), possible) for name, spec in specs.items()}
-    return "".join(f"variables.kind == '{name}' ? {labels} : " for name, labels in jobs.items()) + others
+    return "".join(f"variables.kind == {literal(name)} ? {labels} : " for name, labels in jobs.items()) + others
+
+
+def _is_job(kind: Kind) -> bool:
+    return kind.built_in and kind.api_version == BATCH
 
 
 def _job_labels(spec: str, possible: bool) -> str:

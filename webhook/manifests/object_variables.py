@@ -16,41 +16,45 @@ from webhook.findings.wording import OBJECT_LIMIT
 from webhook.manifests import kinds as of_kinds
 from webhook.manifests.cel import as_object, begin, bound, cut, inside, labels_in_yaml, literal, matches
 from webhook.manifests.conditions import MOST_ITEMS_READ
+from webhook.manifests.constraint_list import as_read, values_in_expressions, values_outside_expressions, with_objects
 from webhook.objects.kinds import Kind
 from webhook.objects.names import DEFAULT_SCHEDULER, IGNORE_ANNOTATION
 from webhook.objects.workload import LONGEST_IGNORE
 from webhook.policy.policy import Override
 
 Variables = Iterator[tuple[str, str]]
-_OF_SELECTOR = ("c.?labelSelector.?matchLabels.orValue({})", "c.?labelSelector.?matchExpressions.orValue([])")
 
 
 def of_object(kinds: Sequence[Kind], overrides: Sequence[Override], suffix: str) -> Variables:
     """Yield name and expression of each variable of the object, or of the old one, which may not be there."""
     obj = "dyn(oldObject)" if suffix else "dyn(object)"
-    guard = "oldObject == null ? {} : " if suffix else ""
+
+    def there(expression: str, otherwise: str = "{}") -> str:
+        return f"oldObject == null ? {otherwise} : {expression}" if suffix else expression
+
     custom = any(not kind.built_in for kind in kinds)
-    yield f"template{suffix}", f"{guard}{of_kinds.template(kinds, obj)}"
+    yield f"template{suffix}", there(of_kinds.template(kinds, obj))
     template = f"variables.template{suffix}"
     listed = f"{template}.?spec.?topologySpreadConstraints.orValue([])"
-    yield f"listed{suffix}", bound(listed, "l", f"{_is_list_of_objects()} ? l : []") if custom else listed
-    few = f"variables.listed{suffix}.size() <= {MOST_CONSTRAINTS}"
-    formed = f"variables.listed{suffix}.filter(c, {_well_formed()})"
-    yield f"formed{suffix}", f"!({few}) ? [] : variables.built_in ? variables.listed{suffix} : {formed}"
-    outer, inner = _outer_values(), f"{_OF_SELECTOR[1]}.map(e, e.size() + e.?values.orValue([]).size()).sum()"
-    yield (
-        f"fits{suffix}",
-        f"{few} && variables.formed{suffix}.map(c, {outer}).sum() <= {MOST_SELECTOR_VALUES}"
-        f" && variables.formed{suffix}.map(c, {outer} + {inner}).sum() <= {MOST_SELECTOR_VALUES}",
-    )
-    yield f"written{suffix}", f"variables.fits{suffix} ? variables.listed{suffix} : []"
-    yield f"constraints{suffix}", f"variables.fits{suffix} ? variables.formed{suffix} : []"
+    yield f"listed{suffix}", bound(listed, "l", "type(l) == list ? l : []") if custom else listed
+    listed = f"variables.listed{suffix}"
+    few = f"{listed}.size() <= {MOST_CONSTRAINTS}"
+    counted = f"variables.built_in ? {listed} : {listed}.map(c, {with_objects()})"
+    yield f"counted{suffix}", f"!({few}) ? [] : {counted}" if custom else listed
+    outer = values_outside_expressions()
+    limits = [
+        f"variables.counted{suffix}.map(c, {numbers}).sum() <= {MOST_SELECTOR_VALUES}"
+        for numbers in (outer, f"{outer} + {values_in_expressions()}")
+    ]
+    yield f"fits{suffix}", " && ".join((few, *limits))
+    read = f"variables.built_in ? {listed} : {listed}.map(c, {as_read()})"
+    yield f"constraints{suffix}", f"!variables.fits{suffix} ? [] : {read if custom else listed}"
     yield f"topology_keys{suffix}", f"variables.constraints{suffix}.map(c, c.topologyKey)"
     yield f"labels{suffix}", as_object(f"{template}.?metadata.?labels.orValue({{}})")
-    yield f"added{suffix}", f"{guard.replace('{}', '[]')}{of_kinds.added_labels(kinds, obj)}"
-    yield f"surely_added{suffix}", f"{guard.replace('{}', '[]')}{of_kinds.added_labels(kinds, obj, possible=False)}"
-    yield f"given{suffix}", f"{guard}{of_kinds.given_labels(obj)}"
-    yield f"replicas{suffix}", f"{guard.replace('{}', '1')}{of_kinds.replicas(kinds, obj)}"
+    yield f"added{suffix}", there(of_kinds.added_labels(kinds, obj), "[]")
+    yield f"surely_added{suffix}", there(of_kinds.added_labels(kinds, obj, possible=False), "[]")
+    yield f"given{suffix}", there(of_kinds.given_labels(obj))
+    yield f"replicas{suffix}", there(of_kinds.replicas(kinds, obj), "1")
     yield f"part{suffix}", _part(overrides, suffix)
 
 
@@ -132,37 +136,3 @@ def _by_controller() -> str:
     user = "request.?userInfo.?username.orValue('')"
     sent = f"[{account}.orValue('')].exists(a, a != '' && {user} in ['{MANAGER}', a])"
     return f"variables.owner.exists(r, {sent})"
-
-
-def _outer_values() -> str:
-    """Return CEL for the number of values in the constraint `c`, but for those in matchExpressions."""
-    inside = (*_OF_SELECTOR, "c.?matchLabelKeys.orValue([])", "c.?labelSelector.orValue({})")
-    return " + ".join(("1 + c.size()", *(f"{each}.size()" for each in inside)))
-
-
-def _is_list_of_objects() -> str:
-    return f"type(l) == list && (l.size() > {MOST_CONSTRAINTS} || l.all(c, type(c) == map))"
-
-
-def _well_formed() -> str:
-    """Return CEL for: the fields of `c`, in a custom resource, have their types, and those that must be there are."""
-    types = [("maxSkew", "null", "int"), ("topologyKey", "null", "string"), ("whenUnsatisfiable", "null", "string")]
-    types += [
-        ("labelSelector", "{}", "map"),
-        ("matchLabelKeys", "[]", "list"),
-        ("labelSelector.?matchLabels", "{}", "map"),
-    ]
-    types += [("labelSelector.?matchExpressions", "[]", "list")]
-    of_fields = [f"type(c.?{field}.orValue({absent})) == {of}" for field, absent, of in types]
-    labels, expressions = _OF_SELECTOR
-    keys = "c.?matchLabelKeys.orValue([])"
-    few = [f"{each}.size() <= {MOST_SELECTOR_VALUES}" for each in (labels, expressions, keys)]
-    of_values = [
-        f"{labels}.all(k, type({labels}[k]) == string)",
-        f"{expressions}.all(e, type(e) == map && type(e.?key.orValue(null)) == string"
-        " && type(e.?operator.orValue(null)) == string && type(e.?values.orValue([])) == list"
-        f" && e.?values.orValue([]).size() <= {MOST_SELECTOR_VALUES}"
-        " && e.?values.orValue([]).all(v, type(v) == string))",
-        f"{keys}.all(k, type(k) == string)",
-    ]
-    return " && ".join((*of_fields, *few, *of_values))

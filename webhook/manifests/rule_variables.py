@@ -21,6 +21,7 @@ from webhook.manifests.check import LONGEST_KEY, parameter_variable
 from webhook.manifests.configurations import Manifest
 from webhook.manifests.object_variables import Variables, ignored, of_messages, of_object, of_request
 from webhook.objects.fields import Raw, as_list, integer
+from webhook.objects.kinds import FIELD
 from webhook.objects.names import PROBE_LABEL, ZONE
 from webhook.objects.workload import parse_workloads
 from webhook.policy.policy import AUDIT, DENY, WARN, InForce, is_enforced
@@ -28,7 +29,6 @@ from webhook.rules import RULES
 from webhook.rules.missing_constraints import MISSING
 
 PINNED = "pinned-pod"
-_FIELD = "topologySpreadConstraints"
 
 
 def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variables:
@@ -42,7 +42,8 @@ def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variable
     yield "audited", all_of("variables.has_owner", audited)
     yield "sent_by_controller", all_of("variables.by_controller", audited)
     yield "pinned", _pinned(export)
-    yield "offered", by_part([_offered(export, part) for part in export.parts])
+    if any(each.rule == MISSING for each in acting):
+        yield "offered", by_part([_offered(export, part) for part in export.parts])
     for rule in dict.fromkeys(each.rule for each in acting):
         for name in RULES[rule].parameters:
             values = [_parameter(part, rule, name) for part in export.parts]
@@ -50,12 +51,13 @@ def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variable
     for each in acting:
         yield each.variable, _items(export, each)
         yield f"{each.variable}{OF_OLD}", _before(export, each)
-        yield f"{each.variable}_denied", _denied(export, each)
+    for each in acting:
+        yield f"{each.variable}_denied", _denied(export, each, acting)
     any_denied = any_of(f"c in variables.{each.variable}_denied" for each in acting if not each.check.whole)
-    yield "denied", f"variables.written.filter(c, {any_denied})"
+    yield "denied", f"variables.constraints.filter(c, {any_denied})"
     for each in acting:
         yield f"{each.variable}_told", _told(export, each, acting)
-        yield f"{each.variable}_text", _text(each, _item(action, each, acting))
+        yield f"{each.variable}_text", _text(each, _item(action, each, acting), _in_owner(export, action, each))
 
 
 def validations(export: Export, action: str, acting: Sequence[Acting]) -> Iterator[Manifest]:
@@ -85,10 +87,10 @@ def _item(action: str, acting: Acting, others: Sequence[Acting]) -> str:
 
 
 def _message(export: Export, action: str, acting: Acting, item: str) -> str:
-    check, path = acting.check, "variables.path" if action == DENY else f"'{_FIELD}'"
+    check, path = acting.check, "variables.path" if action == DENY else literal(FIELD)
     if not check.whole:
         place = check.place or (literal(check.field) if check.field else "")
-        index = f"{path} + '[' + string(variables.written.indexOf({item})) + ']'"
+        index = f"{path} + '[' + string(variables.constraints.indexOf({item})) + ']'"
         path = f"{index} + '.' + {bound(item, 'c', place)}" if place else index
     helps = [f"; {part.settings[acting.rule].help}".removesuffix("; ") for part in export.parts]
     suffix = f" + {_in_part(by_part(helps), export)}" if any(helps) else ""
@@ -105,16 +107,26 @@ def _in_part(values: str, export: Export) -> str:
     return values if len(export.parts) == 1 else f"{values}[variables.part]"
 
 
-def _text(acting: Acting, item: str) -> str:
+def _text(acting: Acting, item: str, told_in_owner: str) -> str:
     """Return CEL for what is wrong with the item, what was found, and the fix; see findings.wording.in_full."""
     check = acting.check
-    fix = f"variables.in_owner + ({check.fix})"
+    fix = (
+        f"({check.fix})" if told_in_owner == "false" else f"({told_in_owner} ? variables.in_owner : '') + ({check.fix})"
+    )
     value = "''"
     if not check.named:
         said = f"(t[0] + ' ' + t[2] + ' \"{check.field}\"').contains(t[1])"
         value = f"({said} ? '' : '; found ' + t[1])"
     text = bound(f"[{check.message}, {check.found}, {fix}]", "t", f"t[0] + {value} + '; ' + t[2]")
     return bound(item, "c", text)
+
+
+def _in_owner(export: Export, action: str, acting: Acting) -> str:
+    """Return CEL for: what is told would be denied if the policy's enforcement were Deny; the owner is to be mended."""
+    if action == DENY:
+        return "true"
+    errors = export.parts_where(lambda part: part.settings[acting.rule].severity is Severity.ERROR)
+    return export.within((errors & acting.parts) - acting.excusing)
 
 
 def _items(export: Export, acting: Acting) -> str:
@@ -143,8 +155,8 @@ def _before(export: Export, acting: Acting) -> str:
     """Return CEL for the items of the old object; they are old only where the rule was an error, and as enforced."""
     # What is wrong with all constraints together is not known of an object that was too large to judge.
     items = f"variables.fits{OF_OLD} ? ({acting.before}) : []" if acting.check.whole else acting.before
-    if not any(override.pod_selector or override.scheduler_name for override in export.policy.overrides):
-        return items  # What is in force cannot have changed with the object.
+    if not _may_change(export):
+        return items
     errors = export.parts_where(lambda part: part.settings[acting.rule].severity is Severity.ERROR)
     denying = export.parts_where(lambda part: part.enforcement == DENY and is_enforced(part.settings[acting.rule]))
     enforced = export.within(export.enforcing(acting.rule))
@@ -152,7 +164,12 @@ def _before(export: Export, acting: Acting) -> str:
     return f"{all_of(export.within(errors, OF_OLD), f'({as_enforced})')} ? ({items}) : []"
 
 
-def _denied(export: Export, acting: Acting) -> str:
+def _may_change(export: Export) -> bool:
+    """Return whether what is in force may change with an object: namespaces are asked for their labels of now."""
+    return any(override.pod_selector or override.scheduler_name for override in export.policy.overrides)
+
+
+def _denied(export: Export, acting: Acting, others: Sequence[Acting]) -> str:
     """Return CEL for the items that deny; of several, those that the old object did not have come first."""
     now, before = f"variables.{acting.variable}", f"variables.{acting.variable}{OF_OLD}"
     new = f"{now}.filter(c, !(c in {before}))"
@@ -160,20 +177,30 @@ def _denied(export: Export, acting: Acting) -> str:
         denied = new
     else:
         extent = acting.check.extent
-        as_bad = f"filter(c, ({extent}) >= ({extent.replace('c.', 'd.')})).size()"
+        as_bad = f"filter(c, ({extent}) >= {bound('d', 'c', extent)}).size()"
         counted = f"{now}.all(d, {now}.{as_bad} <= {before}.{as_bad})"
-        excused = f"{now}.size() <= {before}.size()" if extent == "0" else counted
+        fewer = f"{now}.size() <= {before}.size()"
+        excused = any_of((fewer, *_fewer_of_rule(acting, others))) if extent == "0" else counted
         pair = f"[{begin('c.topologyKey', LONGEST_KEY)}, c.whenUnsatisfiable]"  # It costs little to compare.
         new = bound(f"{before}.map(c, {pair})", "p", f"{now}.filter(c, !({pair} in p))")
         excused_new = f"[0, {before}.size() - {now}.size() + n.size()].max()"
         left = bound(new, "n", f"n.slice([{excused_new}, n.size()].min(), n.size())")
-        denied = f"{excused} ? [] : [{left}, {new}, {now}].filter(l, l.size() > 0)[0]"
+        added = f"{excused} ? [] : [{left}, {new}, {now}].filter(l, l.size() > 0)[0]"
+        denied = f"{before}.size() == 0 ? {now} : {added}"
     enforced = export.within(export.enforcing(acting.rule))
     known = "variables.fits_before" if enforced == "false" else f"(variables.fits_before || {enforced})"
-    denied = denied if enforced == "true" else f"!{known} ? [] : {denied}"
+    denied = denied if enforced == "true" else f"!{known} ? [] : ({denied})"
     denying = export.acting_in(acting.rule, DENY)
     within = export.within(denying)
-    return denied if within == "true" else f"!({within}) ? [] : {denied}"
+    return denied if within == "true" else f"!({within}) ? [] : ({denied})"
+
+
+def _fewer_of_rule(acting: Acting, others: Sequence[Acting]) -> Iterator[str]:
+    """Yield CEL for: all checks of the rule together find no more in the object than they did in the old one."""
+    names = [other.variable for other in others if other.rule == acting.rule]
+    if len(names) > 1:
+        now, before = (" + ".join(f"variables.{name}{end}.size()" for name in names) for end in ("", OF_OLD))
+        yield f"{now} <= {before}"
 
 
 def _told(export: Export, acting: Acting, others: Sequence[Acting]) -> str:
@@ -201,12 +228,20 @@ def _probe() -> Manifest:
     return _validation(expression, f"{expression} ? '' : variables.about + ': {asks}; leave it out'", asks)
 
 
+def refuses_large(export: Export) -> bool:
+    """Return whether an object that is too large to judge is refused, whatever the rules are."""
+    return export.policy.on_error == DENY and any(part.enforcement == DENY for part in export.parts)
+
+
 def _size(export: Export, action: str) -> Iterator[Manifest]:
     """Yield the validation that the object can be judged; see admission.review and decision.not_judged."""
     enforcing = export.parts_where(lambda part: part.enforces)
     refusing = export.parts_where(lambda part: part.enforcement == DENY and export.policy.on_error == DENY)
     enforced = all_of(export.within(enforcing), "!variables.sent_by_controller")
-    denied = all_of(f"({any_of((enforced, export.within(refusing)))})", "variables.listed != variables.listed_before")
+    known = "variables.listed == variables.listed_before"
+    if _may_change(export):  # Whoever brings an object under an enforced rule must keep it.
+        known += f" && ({export.within(enforcing, OF_OLD)} || !({export.within(enforcing)}))"
+    denied = all_of(f"({any_of((enforced, export.within(refusing)))})", f"!({known})")
     count = f"'found ' + string(variables.listed.size()) + ' constraints, at most {MOST_CONSTRAINTS} can be judged'"
     values = f"'found more than {MOST_SELECTOR_VALUES} values in constraints, no more can be judged'"
     said = f"variables.path + ': ' + (variables.listed.size() > {MOST_CONSTRAINTS} ? {count} : {values})"

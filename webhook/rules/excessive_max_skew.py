@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, InCel, Subject, rule
 
 
 @rule(
@@ -14,7 +14,12 @@ from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
     fix="lower maxSkew",
     parameters={
         "properties": {
-            "maxSkew": {"type": "integer", "minimum": 1, "description": "the largest maxSkew that is allowed"},
+            "maxSkew": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": LARGEST_NUMBER,
+                "description": "the largest maxSkew that is allowed",
+            },
             "topologyKeys": {
                 "type": "array",
                 "items": {"type": "string", "minLength": 1},

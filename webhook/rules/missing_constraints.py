@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, Also, InCel, Subject, in_yaml, rule
+from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, Also, InCel, Subject, in_yaml, rule
 from webhook.objects.fields import as_list
 from webhook.objects.names import ZONE
 
@@ -24,6 +24,7 @@ MISSING = "missing-constraints"
             "minReplicas": {
                 "type": "integer",
                 "minimum": 1,
+                "maximum": LARGEST_NUMBER,
                 "default": 2,
                 "description": "workloads with fewer replicas are not reported",
             },

@@ -18,12 +18,11 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
 
 def _check(obj: CelObject, field: str, absent: str) -> CelCheck:
     key = first_where("c.matchLabelKeys", absent)
-    absent_keys = f"c.?matchLabelKeys.orValue([]).filter(k, {absent})"
     keys = in_order(f"{obj.first_label_keys} + {obj.added}")
     carried = cut(f"'[' + {keys}.map(n, strings.quote(n)).join(', ') + ']'", 100)
     return CelCheck(
         field=field,
-        items=f"{obj.constraints}.map(c, {absent_keys}.map(k, c)).flatten()",  # Once for each key, which count.
+        items=obj.constraints_for_keys(absent),
         message=f"'is ignored: the Pod has no label ' + {shown(key)}",
         found="''",
         fix=f"'name one of ' + {carried} + ', or remove the key'",

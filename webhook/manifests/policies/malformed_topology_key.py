@@ -29,7 +29,9 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     lengths = f"{NAME_OF_KEY}.size() <= 63 && (!k.contains('/') || {PREFIX_OF_KEY}.size() <= 253)"
     wanted = "".join(f"{error} ? {literal(wanted_instead(words))} : " for error, words in _ERRORS.items())
     fix = bound(_BEGIN, "k", f"'use a label key: ' + ({wanted}'')")
-    malformed = bound(_BEGIN, "k", f"k != '' && !(k.matches({literal(valid)}) && {lengths})")
+    malformed = bound(
+        "c.topologyKey", "k", f"k.size() > {LONGEST_KEY} || (k != '' && !(k.matches({literal(valid)}) && {lengths}))"
+    )
     effect = f"(c.whenUnsatisfiable == '{HARD}' ? 'no Pod can be placed' : 'it spreads nothing')"
     yield CelCheck(
         field="topologyKey",

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from webhook.manifests.cel import bound, groups_in_order, in_order, literal, shown
 from webhook.manifests.check import IS_HARD, CelCheck, CelObject, copying_own_selector
+from webhook.manifests.constraint_list import MATCH_EXPRESSIONS, MATCH_LABELS
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.rules import RULES
 from webhook.scheduler.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN
 
-_LABELS = "c.?labelSelector.?matchLabels.orValue({})"
-_EXPRESSIONS = "c.?labelSelector.?matchExpressions.orValue([])"
 VALUES_OF_EXPRESSION = "e.?values.orValue([])"
 _JOB_FIX = "select labels of the Pod template, and add matchLabelKeys: [job-name]"
 
@@ -20,13 +19,13 @@ _JOB_FIX = "select labels of the Pod template, and add matchLabelKeys: [job-name
 def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of labelSelector."""
     label, expression = _missed_label(obj), _missed_expression(obj)
-    pairs = f"{_LABELS}.map(k, {label}, [string(k), k + '=' + {_LABELS}[k]])"
-    pairs += f" + {_EXPRESSIONS}.map(e, {expression}, [string(e.key), string({_expression_text()})])"
+    pairs = f"{MATCH_LABELS}.map(k, {label}, [string(k), k + '=' + {MATCH_LABELS}[k]])"
+    pairs += f" + {MATCH_EXPRESSIONS}.map(e, {expression}, [string(e.key), string({_expression_text()})])"
     selected = shown(groups_in_order(pairs), 50)
-    job = f"request.kind.kind == 'CronJob' && {literal(sorted(JOB_LABELS))}.exists(k, k in {_LABELS}"
-    job += f" || {_EXPRESSIONS}.exists(e, e.key == k))"
+    job = f"request.kind.kind == 'CronJob' && {literal(sorted(JOB_LABELS))}.exists(k, k in {MATCH_LABELS}"
+    job += f" || {MATCH_EXPRESSIONS}.exists(e, e.key == k))"
     own = copying_own_selector(RULES["selector-misses-own-pod"].fix)
-    meant = f"{_EXPRESSIONS}.size() > 0 ? '{RULES['selector-misses-own-pod'].fix}' : {own}"
+    meant = f"{MATCH_EXPRESSIONS}.size() > 0 ? '{RULES['selector-misses-own-pod'].fix}' : {own}"
     yield CelCheck(
         field="labelSelector",
         items=obj.constraints_where(misses(obj)),
@@ -40,13 +39,13 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
 
 def misses(obj: CelObject) -> str:
     """Return CEL for: the selector of `c` does not match the Pods, whatever labels a controller adds."""
-    expression = f"{_EXPRESSIONS}.exists(e, {_missed_expression(obj)})"
-    return f"{_LABELS}.exists(k, {_missed_label(obj)}) || {expression}"
+    expression = f"{MATCH_EXPRESSIONS}.exists(e, {_missed_expression(obj)})"
+    return f"{MATCH_LABELS}.exists(k, {_missed_label(obj)}) || {expression}"
 
 
 def _missed_label(obj: CelObject) -> str:
     """Return CEL for: the label `k` of the selector is not the Pods', and no controller can add it."""
-    return f"({_known(obj, 'k')} ? {_value(obj, 'k')} != {_LABELS}[k] : !(k in {_addable(obj)}))"
+    return f"({_known(obj, 'k')} ? {_value(obj, 'k')} != {MATCH_LABELS}[k] : !(k in {_addable(obj)}))"
 
 
 def _missed_expression(obj: CelObject) -> str:
@@ -81,8 +80,8 @@ def _expression_text() -> str:
 
 def _shown_labels(obj: CelObject) -> str:
     """Return CEL for the labels of the Pods by which the selector misses them, or else the first of all."""
-    named = f"{_LABELS}.map(k, {_known(obj, 'k')} && {_missed_label(obj)}, k)"
-    named += f" + {_EXPRESSIONS}.map(e, {_known(obj, 'e.key')} && {_missed_expression(obj)}, e.key)"
+    named = f"{MATCH_LABELS}.map(k, {_known(obj, 'k')} && {_missed_label(obj)}, k)"
+    named += f" + {MATCH_EXPRESSIONS}.map(e, {_known(obj, 'e.key')} && {_missed_expression(obj)}, e.key)"
     value = f"(k in {literal(sorted(JOB_LABELS))} && k.endsWith('-uid') ? 'UID' : {_value(obj, 'k')})"
     first = in_order(f"{obj.first_label_keys} + {obj.variable('given')}.map(n, n)", 10)
     keys = bound(in_order(named, 10), "o", f"o.size() > 0 ? o : {first}")
