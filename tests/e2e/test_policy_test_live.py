@@ -17,7 +17,7 @@ from tests.support.serving import until
 from webhook.cluster.client import Client, access
 from webhook.cluster.trial import try_creation
 from webhook.manifests.acting import Export
-from webhook.manifests.admission_policies import NAMES, admission_policies
+from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
 from webhook.objects.kinds import KINDS, find_kinds
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in, policy_of
@@ -29,7 +29,7 @@ LIVE = "--engine policy --cluster live"
 EXAMPLES = Path(ROOT) / "docs" / "examples"
 STRICT = POLICY | {"rules": {"empty-selector": {"severity": "error", "help": "ask (us)"}, "hard-constraint": "warning"}}
 CONTROLLER = "system:serviceaccount:kube-system"
-MISSING = [f"{kind}/{name}" for kind in CEL_RESOURCES for name in NAMES.values()]
+MISSING = [f"{kind}/{name}" for kind in CEL_RESOURCES for name in POLICY_NAMES.values()]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.manifests.cel import bound, in_order
-from webhook.manifests.constraint_list import MATCH_LABEL_KEYS
+from webhook.manifests.constraint_list import KEYS_TO_MATCH
 from webhook.objects.kinds import Kind
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.features import Features
@@ -90,7 +90,7 @@ class CelObject(NamedTuple):
 
     def constraints_for_keys(self, condition: str) -> str:
         """Return CEL for the constraints, by the name `c`, once for each key `k` with the condition."""
-        keys = f"{MATCH_LABEL_KEYS}.filter(k, {condition})"
+        keys = f"{KEYS_TO_MATCH}.filter(k, {condition})"
         return f"{self.constraints}.map(c, {keys}.map(k, c)).flatten()"
 
     def parameter(self, name: str) -> str:
@@ -116,7 +116,7 @@ def concerns(obj: CelObject) -> str:
 def copying_own_selector(rule_fix: str) -> str:
     """Return CEL for the fix that writes the workload's own selector into `c`; see Subject.copy_own_selector."""
     usable = "variables.own_selector.size() > 0"
-    disjoint = f"!{MATCH_LABEL_KEYS}.exists(k, k in variables.own_selector)"
+    disjoint = f"!{KEYS_TO_MATCH}.exists(k, k in variables.own_selector)"
     written = "'write labelSelector: {matchLabels: ' + variables.own_selector_in_yaml + '}'"
     return f"{usable} && {disjoint} ? {written} : '{rule_fix}'"
 

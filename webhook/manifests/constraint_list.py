@@ -11,12 +11,12 @@ from webhook.manifests.cel import bound
 
 MATCH_LABELS = "c.?labelSelector.?matchLabels.orValue({})"
 MATCH_EXPRESSIONS = "c.?labelSelector.?matchExpressions.orValue([])"
-MATCH_LABEL_KEYS = "c.?matchLabelKeys.orValue([])"
+KEYS_TO_MATCH = "c.?matchLabelKeys.orValue([])"
 
 
 def values_outside_expressions() -> str:
     """Return CEL for the number of values in `c`, but for those in matchExpressions; see admission.cost."""
-    inside = (MATCH_LABELS, MATCH_EXPRESSIONS, MATCH_LABEL_KEYS, "c.?labelSelector.orValue({})")
+    inside = (MATCH_LABELS, MATCH_EXPRESSIONS, KEYS_TO_MATCH, "c.?labelSelector.orValue({})")
     return " + ".join(("1 + c.size()", *(f"{each}.size()" for each in inside)))
 
 

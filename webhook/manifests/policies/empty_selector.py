@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.check import IS_HARD, CelCheck, CelObject, copying_own_selector
-from webhook.manifests.constraint_list import MATCH_EXPRESSIONS, MATCH_LABEL_KEYS, MATCH_LABELS
+from webhook.manifests.constraint_list import KEYS_TO_MATCH, MATCH_EXPRESSIONS, MATCH_LABELS
 from webhook.rules import RULES
 
 _NULL = "!c.?labelSelector.hasValue()"
@@ -14,7 +14,7 @@ EMPTY = f"{MATCH_LABELS}.size() == 0 && {MATCH_EXPRESSIONS}.size() == 0"  # with
 
 def checks(obj: CelObject) -> Iterator[CelCheck]:
     """Yield the check of labelSelector; where the scheduler counts with `{}`, only null is wrong."""
-    filled = f"{MATCH_LABEL_KEYS}.exists(k, k in {obj.labels} || k in {obj.added})"
+    filled = f"{KEYS_TO_MATCH}.exists(k, k in {obj.labels} || k in {obj.added})"
     empty = f"{EMPTY} && !{filled}"
     yield CelCheck(
         field="labelSelector",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.manifests.cel import bound, cut, literal, shown
 from webhook.manifests.check import KEYS, CelCheck, CelObject, first_where
-from webhook.manifests.constraint_list import MATCH_EXPRESSIONS, MATCH_LABEL_KEYS, MATCH_LABELS
+from webhook.manifests.constraint_list import KEYS_TO_MATCH, MATCH_EXPRESSIONS, MATCH_LABELS
 from webhook.objects.fields import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED
 from webhook.rules.invalid_constraint import REMEDIES
 from webhook.scheduler.constraint import ACTIONS, HARD, POLICIES
@@ -20,7 +20,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     written = f"(variables.built_in ? [] : {obj.constraints})"
     yield _repeated(written)
     yield _in_both(obj)
-    unselected = f"!c.?labelSelector.hasValue() && {MATCH_LABEL_KEYS}.size() > 0"
+    unselected = f"!c.?labelSelector.hasValue() && {KEYS_TO_MATCH}.size() > 0"
     keys = "'[' + c.matchLabelKeys.map(k, strings.quote(k)).join(', ') + ']'"
     yield _check(written, FORBIDDEN, "matchLabelKeys", unselected, cut(keys, 60))
     yield _check(written, INVALID, "maxSkew", "c.maxSkew < 1", "string(c.maxSkew)")

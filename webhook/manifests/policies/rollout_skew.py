@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.manifests.cel import bound, literal
 from webhook.manifests.check import CelCheck, CelObject
-from webhook.manifests.constraint_list import MATCH_EXPRESSIONS, MATCH_LABEL_KEYS, MATCH_LABELS
+from webhook.manifests.constraint_list import KEYS_TO_MATCH, MATCH_EXPRESSIONS, MATCH_LABELS
 from webhook.manifests.policies.empty_selector import EMPTY
 from webhook.manifests.policies.selector_misses_own_pod import misses
 from webhook.objects.names import TEMPLATE_HASH
@@ -21,7 +21,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     several = f"{obj.variable('replicas')} > 1 && {strategy}.?type.orValue('') != 'Recreate'"
     surge = f"{strategy}.?rollingUpdate.?maxSurge"
     surges = f"!({surge}.hasValue() && string({surge}.value()) in ['0', '0%'])"
-    by_revision = f"{literal(sorted(REVISION_KEYS))}.exists(r, r in {MATCH_LABEL_KEYS} || {_selects('r')})"
+    by_revision = f"{literal(sorted(REVISION_KEYS))}.exists(r, r in {KEYS_TO_MATCH} || {_selects('r')})"
     selects = f"c.?labelSelector.hasValue() && !({EMPTY}) && !{by_revision} && !({misses(obj)})"
     counted = f"(c.whenUnsatisfiable == '{HARD}' ? {surges} : {obj.parameter('soft')})"
     counting = obj.constraints_where(f"{selects} && {counted}")
@@ -32,7 +32,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
         field="matchLabelKeys",
         items=f"variables.kind == 'apps/Deployment' && {several} ? {first} : []",
         message=f"'must name {TEMPLATE_HASH}, or rollouts count old Pods too'",
-        found=f"{MATCH_LABEL_KEYS}.size() == 0 ? 'none' : {MATCH_LABEL_KEYS}.join(', ')",
+        found=f"{KEYS_TO_MATCH}.size() == 0 ? 'none' : {KEYS_TO_MATCH}.join(', ')",
         fix=f"{number} > 1 ? {several_fix} : {literal(RULES['rollout-skew'].fix)}",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.manifests.cel import literal
 from webhook.manifests.check import REVISION_KEY, CelCheck, CelObject
-from webhook.manifests.constraint_list import MATCH_LABEL_KEYS
+from webhook.manifests.constraint_list import KEYS_TO_MATCH
 from webhook.manifests.kinds import cel_name
 from webhook.objects.names import TEMPLATE_HASH
 from webhook.rules import RULES
@@ -23,7 +23,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     yield CelCheck(
         field=REVISION_KEY,
         items=f"variables.kind in {known} && !{carried} ? "
-        + obj.constraints_where(f"'{TEMPLATE_HASH}' in {MATCH_LABEL_KEYS}")
+        + obj.constraints_where(f"'{TEMPLATE_HASH}' in {KEYS_TO_MATCH}")
         + " : []",
         message=f"'a ' + request.kind.kind + '\\'s Pods never carry {TEMPLATE_HASH}'",
         found="''",
