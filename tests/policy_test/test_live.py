@@ -148,7 +148,7 @@ def test_the_policies_are_those_of_the_clusters_version_and_of_the_day(run, api)
 
     assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]})).code
     code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]}, today="2001-01-31"))
-    assert (2, "evenkeel: t: policy: overrides[0].until: CEL has no clock\n") == (code, err)
+    assert (2, "evenkeel: t: policy: override a: until: CEL has no clock\n") == (code, err)
 
 
 @pytest.mark.parametrize(
