@@ -30,7 +30,7 @@ DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/evenkeel"
 
 def release(plane, action, *options, chart=FOLDER, **values):
     """A helm command on the release, with these values."""
-    chart = [] if action in ("uninstall", "rollback", "test") else [chart, "--values", "-"]
+    chart = [] if action in ("uninstall", "rollback", "history", "test") else [chart, "--values", "-"]
     where = ["--namespace", NAMESPACE, "--kubeconfig", plane.kubeconfig]
     return helm(action, NAME, *chart, *where, *options, given=json.dumps(values))
 

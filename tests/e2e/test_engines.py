@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import threading
@@ -71,13 +72,41 @@ class Cluster:
         if not probed:
             release(self.plane, action, chart=self.chart, engine=engine)
             return ""
+        return self.probed(action, chart=self.chart, engine=engine)
+
+    def roll_back_to(self, revision):
+        """Roll back, which renders nothing; what the Job of the hook printed."""
+        return self.probed("rollback", revision)
+
+    def probed(self, action, *options, **values):
         printed = ""
         with self.hook("labelSelector=app.kubernetes.io/component=probe") as hook:
             try:
-                release(self.plane, action, chart=self.chart, engine=engine)
+                release(self.plane, action, *options, **values)
             except RefusedError:
                 printed = "refused: "
         return printed + hook["printed"]
+
+    def refusal(self, engine):
+        """What Helm says that refuses the change before it records a revision."""
+        before = self.revisions()
+        with pytest.raises(RefusedError) as refused:
+            release(self.plane, "upgrade", chart=self.chart, engine=engine)
+        assert before == self.revisions()
+        return str(refused.value)
+
+    def revisions(self, *statuses):
+        history = json.loads(release(self.plane, "history", "--output", "json"))
+        return [each["revision"] for each in history if not statuses or each["status"] in statuses]
+
+    def refused_rollback(self, revision):
+        """What the Job printed that refused a rollback; the one to what is deployed then lets Helm go on."""
+        (deployed,), before = self.revisions("deployed"), self.state()
+        printed = self.roll_back_to(revision)
+        assert [deployed] == self.revisions("deployed")
+        assert "nothing stops judging" in self.roll_back_to(deployed)
+        assert before == self.state()
+        return printed
 
     def hook(self, selector):
         return played_hook(self.plane, self.folder, selector, self.here)
@@ -101,9 +130,14 @@ class Cluster:
         return [path for path in (MUTATING, VALIDATING, POLICY, DEPLOYMENT) if self.plane.api.exists(path)]
 
 
-@pytest.fixture
-def cluster(plane, tmp_path):
+@pytest.fixture(scope="module")
+def home(plane):
+    """The namespace of the release, which stays when that goes."""
     plane.create_namespace(NAMESPACE)
+
+
+@pytest.fixture
+def cluster(plane, home, tmp_path):
     with closing(Balancer()) as balancer:
         cluster = Cluster(plane, tmp_path, balancer)
         yield cluster
@@ -131,7 +165,7 @@ def test_every_change_of_engine_leaves_somebody_who_denies(plane, cluster):
 
     with watched(plane):
         before = cluster.state()
-        assert f"refused: there is no ValidatingAdmissionPolicy {NAME}: {FIRST}\n" == cluster.change_to("policy")
+        assert f"engine: there is no ValidatingAdmissionPolicy {NAME}: {FIRST}" in cluster.refusal("policy")
         assert before == cluster.state()
 
         cluster.change_to("both", probed=False)
@@ -148,18 +182,30 @@ def test_every_change_of_engine_leaves_somebody_who_denies(plane, cluster):
         )
 
         before = cluster.state()
-        assert f"refused: there is no ValidatingWebhookConfiguration {NAME}: {FIRST}\n" == cluster.change_to("webhook")
+        assert f"engine: there is no ValidatingWebhookConfiguration {NAME}: {FIRST}" in cluster.refusal("webhook")
         assert before == cluster.state()
+        assert f"refused: there is no ValidatingWebhookConfiguration {NAME}: {FIRST}\n" == cluster.refused_rollback(1)
 
         cluster.change_to("both", probed=False)
         cluster.start()
         assert "the webhook is ready\n" == cluster.change_to("webhook")
         assert webhook == cluster.judging()
         sleep(2)
+        assert f"refused: there is no ValidatingAdmissionPolicy {NAME}: {FIRST}\n" == cluster.refused_rollback(3)
         assert f"there is no ValidatingAdmissionPolicy {NAME}: nothing stops judging\n" == cluster.change_to("webhook")
 
     with cluster.hook("labelSelector=app.kubernetes.io/component=detach"):
         release(plane, "uninstall", "--wait")
+    assert [] == left(plane)
+
+
+@pytest.mark.parametrize("engine, other", [("webhook", "policy"), ("policy", "webhook")])
+def test_nothing_is_left_after_a_change_that_was_refused(plane, cluster, engine, other):
+    cluster.change_to(engine, "install", probed=False)
+    cluster.refusal(other)
+
+    release(plane, "uninstall", "--wait", "--no-hooks")
+
     assert [] == left(plane)
 
 
