@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
@@ -33,7 +33,7 @@ from tests.bench.reviews import LOAD_CPU, NULL, Server, cluster, machine, subjec
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import NAMESPACE, containers, granted, manifests
 from tests.support.build import constraint, pod, service, workload
-from tests.support.serving import EVENKEEL, serving, until
+from tests.support.serving import EVENKEEL, Running, serving, until
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 ROUNDS, DURATION = 5, "1s"
@@ -294,19 +294,26 @@ class Creation:
             self.plane.api.call("DELETE", f"/api/v1/namespaces/{namespace}/pods", {"gracePeriodSeconds": 0})
 
 
+def begun(stack: ExitStack, folder: Path, namespaces: Iterable[str]) -> tuple[Creation, Running]:
+    """A control plane with these namespaces, and evenkeel, which is not registered; its CA is in evenkeel.crt."""
+    plane = stack.enter_context(ControlPlane(folder))
+    (own := folder / "webhook").mkdir()
+    plane.create_namespace(NAMESPACE)
+    creation = Creation(plane, own)
+    for namespace in namespaces:
+        creation.prepare(namespace)
+    live = ["--cluster", "live", "--policy", creation.policy]
+    running = stack.enter_context(serving(own, *live, KUBECONFIG=str(granted(plane, own, creation.policy))))
+    (folder / "evenkeel.crt").write_text(running.ca)
+    return creation, running
+
+
 def through_apiserver(folder: Path) -> Iterator[str]:
     """The rows of Pod creation."""
+    namespaces = [f"bench-{namespace}" for namespace in ("evenkeel", "go", "http2", "giving", "none")]
     with ExitStack() as stack:
-        plane = stack.enter_context(ControlPlane(folder))
-        (own := folder / "webhook").mkdir()
-        plane.create_namespace(NAMESPACE)
-        creation = Creation(plane, own)
-        for namespace in ("evenkeel", "go", "http2", "giving", "none"):
-            creation.prepare(f"bench-{namespace}")
-        kubeconfig = str(granted(plane, own, creation.policy))
-        live = ["--cluster", "live", "--policy", creation.policy]
-        evenkeel = stack.enter_context(serving(own, *live, KUBECONFIG=kubeconfig))
-        (folder / "evenkeel.crt").write_text(evenkeel.ca)
+        creation, evenkeel = begun(stack, folder, namespaces)
+        plane = creation.plane
         creation.register("bench-evenkeel", evenkeel.port, folder / "evenkeel.crt")
         given = until(lambda: creation.given("bench-evenkeel"), "defaults")
         go = stack.enter_context(creation.registered_null("bench-go"))

@@ -20,14 +20,14 @@ from time import perf_counter
 
 import yaml
 
-from tests.bench.creation import Creation
+from tests.bench.creation import begun
 from tests.bench.page import as_far_as_possible, fill
 from tests.bench.reviews import machine
 from tests.e2e.api import JSON, ApiError
 from tests.e2e.plane import ControlPlane
-from tests.e2e.webhook import NAMESPACE, containers, granted, manifests
+from tests.e2e.webhook import containers, manifests
 from tests.support.build import constraint, pod
-from tests.support.serving import serving, until
+from tests.support.serving import until
 
 ROUNDS, WARMING = 1_000, 100
 NEITHER, POLICIES, WEBHOOK, BOTH = "neither", "policies", "webhook", "both"
@@ -90,17 +90,10 @@ def row(what: str, way: str, its: Sequence[float], base: Sequence[float]) -> str
 
 def rows(folder: Path) -> Iterator[str]:
     """The rows, of Pods that all ways allow."""
+    namespaces = {way: f"bench-{way}" for way in (NEITHER, POLICIES, WEBHOOK, BOTH)}
     with ExitStack() as stack:
-        plane = stack.enter_context(ControlPlane(folder))
-        (own := folder / "webhook").mkdir()
-        plane.create_namespace(NAMESPACE)
-        creation = Creation(plane, own)
-        namespaces = {way: f"bench-{way}" for way in (NEITHER, POLICIES, WEBHOOK, BOTH)}
-        for namespace in namespaces.values():
-            creation.prepare(namespace)
-        live = ["--cluster", "live", "--policy", creation.policy]
-        running = stack.enter_context(serving(own, *live, KUBECONFIG=str(granted(plane, own, creation.policy))))
-        (folder / "evenkeel.crt").write_text(running.ca)
+        creation, running = begun(stack, folder, namespaces.values())
+        plane = creation.plane
         for way in (WEBHOOK, BOTH):
             creation.register(namespaces[way], running.port, folder / "evenkeel.crt")
         for engine, way in (("policy", POLICIES), ("both", BOTH)):

@@ -22,6 +22,7 @@ from tests.support.serving import until
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
+from webhook.cluster.trial import warning_texts
 from webhook.findings.wording import WARNING_LIMIT
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
@@ -113,14 +114,9 @@ def send(plane, method, path, body, user="", dry_run=True):
         connection.request(method, f"{path}{'?dryRun=All' if dry_run else ''}", json.dumps(body), headers)
         response = connection.getresponse()
         obj = json.loads(response.read())
-        warnings = tuple(warning_text(header) for header in response.headers.get_all("Warning") or ())
+        headers_there = response.headers.get_all("Warning") or ()
+        warnings = tuple(text for header in headers_there for text in warning_texts(header))
         return Answer(response.status, obj.get("message", "") if response.status >= 400 else "", warnings, obj)
-
-
-def warning_text(header):
-    """The text of a Warning header, `299 - "text"`, which comes as Latin-1."""
-    text = header.encode("latin-1").decode("utf-8").partition('"')[2].removesuffix('"')
-    return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
 def examples():

@@ -18,10 +18,11 @@ from webhook.cluster.client import Client, access
 from webhook.cluster.trial import try_creation
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
+from webhook.manifests.policy_objects import CEL_BINDING
 from webhook.objects.kinds import KINDS, find_kinds
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in, policy_of
-from webhook.policy_test.installed import BINDING, CEL_RESOURCES
+from webhook.policy_test.installed import CEL_RESOURCES
 from webhook.scheduler.features import LATEST
 
 __all__ = ["run"]
@@ -159,9 +160,9 @@ def test_another_policy_in_the_cluster_is_told(cluster, run):
     assert err.startswith("evenkeel: t: policy: ValidatingAdmissionPolicy evenkeel: spec.validations[")
     assert "; evenkeel manifests --engine policy --policy FILE | kubectl apply -f -\n" in err
     assert 0 == run(f"policy test {LIVE} t", t=a_test(web, policy=POLICY)).code
-    cluster.kubectl("delete", f"{BINDING}/evenkeel", "ValidatingAdmissionPolicy/evenkeel-warn")
+    cluster.kubectl("delete", f"{CEL_BINDING}/evenkeel", "ValidatingAdmissionPolicy/evenkeel-warn")
     code, out, err = run(f"policy test {LIVE} t", t=a_test(web, policy=POLICY))
     assert (2, "") == (code, out)
-    assert [f"found no {BINDING} evenkeel in", "found no ValidatingAdmissionPolicy evenkeel-warn in"] == [
+    assert [f"found no {CEL_BINDING} evenkeel in", "found no ValidatingAdmissionPolicy evenkeel-warn in"] == [
         line.removeprefix("evenkeel: t: policy: ").partition(" the cluster; ")[0] for line in err.splitlines()
     ]

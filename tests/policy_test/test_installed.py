@@ -14,7 +14,8 @@ from webhook.cluster.client import Client, ClusterError
 from webhook.loading.usage import UsageError
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import admission_policies
-from webhook.policy_test.installed import BINDING, CEL_RESOURCES, difference, not_in_force, read_installed
+from webhook.manifests.policy_objects import CEL_BINDING
+from webhook.policy_test.installed import CEL_RESOURCES, difference, not_in_force, read_installed
 
 CEL_POLICY = "ValidatingAdmissionPolicy"
 STRICT, LAX = "Deny", "Warn"
@@ -53,7 +54,7 @@ def test_what_the_api_server_adds_is_no_difference():
         (CEL_POLICY, ("validations", 1, "message"), "", "spec.validations[1].message"),
         (CEL_POLICY, ("validations",), [], "spec.validations"),
         (CEL_POLICY, ("failurePolicy",), "Fail", "spec.failurePolicy"),
-        (BINDING, ("validationActions", 0), "Audit", "spec.validationActions[0]"),
+        (CEL_BINDING, ("validationActions", 0), "Audit", "spec.validationActions[0]"),
     ],
 )
 def test_where_a_policy_is_another_it_is_said_with_what_to_do(kind, path, value, at):
@@ -69,7 +70,7 @@ def test_where_a_policy_is_another_it_is_said_with_what_to_do(kind, path, value,
 
 def test_where_a_binding_holds_is_the_clusters_own_affair():
     there = installed(STRICT)
-    there[BINDING, "evenkeel"]["spec"]["matchResources"] = {}
+    there[CEL_BINDING, "evenkeel"]["spec"]["matchResources"] = {}
 
     assert [] == said(STRICT, there)
 
@@ -81,7 +82,7 @@ def test_what_is_not_there_is_said_and_what_is_there_without_need():
     assert 4 == len(lacking)
     strict_there = installed(STRICT) | installed(LAX)
     assert [
-        f"{BINDING} evenkeel: is in the cluster, and the policy needs none; "
+        f"{CEL_BINDING} evenkeel: is in the cluster, and the policy needs none; "
         "kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy evenkeel"
     ] == said(LAX, strict_there)
 

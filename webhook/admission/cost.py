@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from webhook.objects.workload import MOST_TEMPLATES, Workload
 
 MOST_CONSTRAINTS, MOST_SELECTOR_VALUES = 100, 700  # of one object
+AT_MOST = f"constraints, at most {MOST_CONSTRAINTS} can be judged"  # after their number
+TOO_MANY_VALUES = f"found more than {MOST_SELECTOR_VALUES} values in constraints, no more can be judged"
 
 
 class TooLarge(ValueError):
@@ -24,10 +26,10 @@ def weigh_constraints(lists: Sequence[object]) -> None:
     """Raise TooLarge if lists of constraints are more than can be judged; does not recurse."""
     count = sum([len(constraints) for constraints in lists if isinstance(constraints, list)])
     if count > MOST_CONSTRAINTS:
-        raise TooLarge(f"found {count} constraints, at most {MOST_CONSTRAINTS} can be judged")
+        raise TooLarge(f"found {count} {AT_MOST}")
     values = list(lists)
     for value in values:  # the loop appends to it
         if isinstance(value, dict | list):
             values += value.values() if isinstance(value, dict) else value
             if len(values) - len(lists) > MOST_SELECTOR_VALUES:
-                raise TooLarge(f"found more than {MOST_SELECTOR_VALUES} values in constraints, no more can be judged")
+                raise TooLarge(TOO_MANY_VALUES)

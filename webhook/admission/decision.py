@@ -11,6 +11,8 @@ from webhook.findings import wording
 from webhook.findings.finding import Finding, Skipped
 from webhook.policy.policy import AUDIT, DENY, Policy, mildest
 
+COULD_NOT_JUDGE, MAKE_SMALLER = "evenkeel could not judge it", "make it smaller, for an enforced rule must judge it"
+
 
 class Outcome(StrEnum):
     """The outcome of a request."""
@@ -87,7 +89,7 @@ def not_judged(
     changed, and the object is allowed.
     """
     if enforced:
-        why = f"{wording.object_name(about)}: {message}; make it smaller, for an enforced rule must judge it"
+        why = f"{wording.object_name(about)}: {message}; {MAKE_SMALLER}"
         text = wording.one_line(why, wording.LINE_LIMIT)
         return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
     on_error = "Allow" if known else policy.on_error
@@ -95,7 +97,7 @@ def not_judged(
 
 
 def _on_error(enforcement: str, outcome: Outcome, about: str, message: str, on_error: str) -> Decision:
-    why = f"{wording.object_name(about)}: evenkeel could not judge it: {message}"
+    why = f"{wording.object_name(about)}: {COULD_NOT_JUDGE}: {message}"
     text = wording.one_line(why, wording.WARNING_LIMIT)
     if on_error == "Allow" or enforcement != DENY:
         return Decision(outcome, warnings=() if enforcement == AUDIT else (text,), error=message)

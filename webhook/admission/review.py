@@ -19,7 +19,7 @@ from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.findings import wording
 from webhook.findings.evaluation import find_all, one_per_field
-from webhook.findings.finding import Evaluation, Finding, Severity, Skipped
+from webhook.findings.finding import TOLD, Evaluation, Finding, Severity, Skipped
 from webhook.findings.rule import RuleSettings
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.labels import Labels
@@ -30,7 +30,6 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
 WorkloadJudge = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
-_TOLD = (Severity.ERROR, Severity.WARNING)  # of findings that deny or warn
 LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
 
@@ -122,7 +121,7 @@ def _judge_workloads(
         skipped |= dict.fromkeys(evaluation.skipped)
     excused = old.excuse(findings) if old is not None else [False] * len(findings)
     pod = request.workloads[0]
-    told = pod.is_pod and any(finding.severity in _TOLD for _, finding in findings)
+    told = pod.is_pod and any(finding.severity in TOLD for _, finding in findings)
     excepted = given(request.obj, pod, namespace_labels, terms) if told else NEVER
     judged: dict[FieldPath, list[JudgedFinding]] = {}
     for (workload, finding), was_there in zip(findings, excused, strict=True):
@@ -159,7 +158,7 @@ def _judge_finding(
         named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
         finding = finding._replace(fix=f"mend {named}, its owner: {finding.fix}")
     hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT
-    warns = finding.severity in _TOLD and not hushed
+    warns = finding.severity in TOLD and not hushed
     return JudgedFinding(finding, would_deny, would_deny and enforcement == DENY, warns)
 
 

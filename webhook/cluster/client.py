@@ -279,7 +279,7 @@ class Client:
         """
         sender = {IMPERSONATE: user} if user else {}
         with (
-            self._response(path, STORES_NOTHING, seconds, "POST", body, more=sender) as response,
+            self._request(path, STORES_NOTHING, seconds, "POST", body, more=sender, refuses=False) as response,
             _as_cluster_error(path),
         ):
             return DryRunAnswer(response.status, tuple(response.headers.getlist("Warning")), response.read())
@@ -309,24 +309,14 @@ class Client:
         method: str = "GET",
         body: object = None,
         form: str = JSON_TYPE,
-    ) -> Iterator[Any]:
-        with self._response(path, query, seconds, method, body, form) as response:
-            if response.status not in (200, 201):
-                raise _refusal(path, response)
-            yield response
-
-    @contextmanager
-    def _response(
-        self,
-        path: str,
-        query: Mapping[str, str],
-        seconds: float,
-        method: str = "GET",
-        body: object = None,
-        form: str = JSON_TYPE,
         more: Mapping[str, str] = NO_QUERY,
+        refuses: bool = True,
     ) -> Iterator[Any]:
-        """Yield the response, whatever its status; `more` are further headers of the request."""
+        """
+        Yield the response; ClusterError if its status is another than 200 or 201, unless `refuses` is False.
+
+        `more` are further headers of the request.
+        """
         from urllib3 import Timeout
 
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
@@ -337,6 +327,8 @@ class Client:
             sent |= {"timeout": timeout, "preload_content": False, "retries": False}
             response = self._access.pool.request(method, url, **sent)
         try:
+            if refuses and response.status not in (200, 201):
+                raise _refusal(path, response)
             yield response
         finally:
             response.close()  # If the response was read to its end, its connection is already back in the pool.

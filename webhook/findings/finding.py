@@ -22,6 +22,9 @@ class Severity(StrEnum):
         self.rank = len(type(self).__members__)  # of those before this one
 
 
+TOLD = (Severity.ERROR, Severity.WARNING)  # of findings that deny or warn
+
+
 class Edit(NamedTuple):
     """A change that repairs a finding: write `value` at `path`.  Only where one value can be right."""
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from webhook.findings.evaluation import depth
-from webhook.findings.finding import Severity
+from webhook.findings.finding import TOLD, Severity
 from webhook.manifests.cel import literal
 from webhook.manifests.check import KEYS, CelCheck, CelObject
 from webhook.manifests.kinds import judged_kinds
@@ -153,6 +153,6 @@ def _gravity(part: InForce, rule: str) -> tuple[int, bool, int, str]:
 
 def _action(part: InForce, rule: str) -> str:
     severity = part.settings[rule].severity
-    if severity not in (Severity.ERROR, Severity.WARNING):
+    if severity not in TOLD:
         return ""
     return part.enforcement if severity is Severity.ERROR or part.enforcement == AUDIT else WARN

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from webhook.admission.request import CREATE, UPDATE
 from webhook.manifests.acting import Acting, Export, acting_checks
 from webhook.manifests.conditions import NOT_OWNED, changed, has_constraints, malformed
-from webhook.manifests.configurations import NAME, OWN_LABELS, Manifest, resource_rules
+from webhook.manifests.configurations import NAME, Manifest, resource_rules
+from webhook.manifests.policy_objects import policy_and_binding
 from webhook.manifests.rule_variables import refuses_large, validations, variables
 from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
 from webhook.policy.policy import AUDIT, DENY, WARN
@@ -29,37 +30,33 @@ POLICY_NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
 VARIABLES_SINCE = 36
 WHY_SINCE = "kube-apiserver before it can crash when a ValidatingAdmissionPolicy with variables changes under load"
 
-_API_VERSION = "admissionregistration.k8s.io/v1"
-_CEL_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 _VARIABLE = re.compile(r"variables\.(\w+)")
 
 
 def admission_policies(export: Export) -> tuple[Manifest, ...]:
     """Return the policies, each followed by its binding; none for what no rule does."""
     checks = {action: acting_checks(export, action) for action in ((DENY,) if export.beside_webhook else POLICY_NAMES)}
+    matching = _judged_namespaces(export)
     return tuple(
         manifest
         for action, acting in checks.items()
         if acting or (action == DENY and refuses_large(export))
-        for manifest in (_policy(export, action, acting), _binding(export, action))
+        for manifest in policy_and_binding(
+            POLICY_NAMES[action], _spec(export, action, acting), action, matchResources=matching
+        )
     )
 
 
-def _policy(export: Export, action: str, acting: Sequence[Acting]) -> Manifest:
+def _spec(export: Export, action: str, acting: Sequence[Acting]) -> Manifest:
     every = dict(variables(export, action, acting))
     asked = [*validations(export, action, acting)]
     used = _used(every, (str(text) for validation in asked for text in validation.values()))
     return {
-        "apiVersion": _API_VERSION,
-        "kind": _CEL_POLICY,
-        "metadata": {"name": POLICY_NAMES[action], "labels": OWN_LABELS},
-        "spec": {
-            "failurePolicy": "Fail" if action == DENY and _refuses(export, acting) else "Ignore",
-            "matchConstraints": {"resourceRules": _resource_rules(export)},
-            "matchConditions": _conditions(export, acting),
-            "variables": [{"name": name, "expression": every[name]} for name in every if name in used],
-            "validations": asked,
-        },
+        "failurePolicy": "Fail" if action == DENY and _refuses(export, acting) else "Ignore",
+        "matchConstraints": {"resourceRules": _resource_rules(export)},
+        "matchConditions": _conditions(export, acting),
+        "variables": [{"name": name, "expression": every[name]} for name in every if name in used],
+        "validations": asked,
     }
 
 
@@ -90,18 +87,12 @@ def _resource_rules(export: Export) -> list[Mapping[str, object]]:
     return [*resource_rules(pods, [CREATE]), *resource_rules(others, [CREATE, UPDATE])]
 
 
-def _binding(export: Export, action: str) -> Manifest:
+def _judged_namespaces(export: Export) -> Manifest:
     judged = [
         {"key": NAMESPACE_NAME, "operator": "NotIn", "values": [*dict.fromkeys(export.excluded)]},
         {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
     ]
-    spec = {
-        "policyName": POLICY_NAMES[action],
-        "validationActions": [action],
-        "matchResources": {"namespaceSelector": {"matchExpressions": judged}},
-    }
-    metadata = {"name": POLICY_NAMES[action], "labels": OWN_LABELS}
-    return {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": spec}
+    return {"namespaceSelector": {"matchExpressions": judged}}
 
 
 def _used(every: Mapping[str, str], expressions: Iterable[str]) -> set[str]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from webhook.manifests.configurations import NAME, OWN_LABELS, Manifest
+from webhook.manifests.configurations import NAME, Manifest
+from webhook.manifests.policy_objects import policy_and_binding
 
 CA_BUNDLE_NAME = f"{NAME}-ca-bundle"
 # Of a configuration and of an entry in it, all that may be set, but caBundle.  What the API server sets is left out.
@@ -22,8 +23,6 @@ ENTRY = (
 CLIENT = ("service", "url")
 CONDITION, BY = "by-evenkeel", "request.?userInfo.?username.orValue('') == "  # and the user, as JSON has text
 
-_API_VERSION = "admissionregistration.k8s.io/v1"
-_CEL_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 _UNCHANGED_WANTED = "found a change, wanted it as it was: this account may only change caBundle"
 
 
@@ -45,17 +44,7 @@ def _same(shown: str, at: str) -> Manifest:
 
 def ca_bundle_policy(user: str) -> tuple[Manifest, ...]:
     """Return the policy and its binding: this user may change nothing in a webhook configuration but caBundle."""
-    metadata = {"name": CA_BUNDLE_NAME, "labels": OWN_LABELS}
-    bound = {"policyName": CA_BUNDLE_NAME, "validationActions": ["Deny"]}
-    return (
-        {
-            "apiVersion": _API_VERSION,
-            "kind": _CEL_POLICY,
-            "metadata": metadata,
-            "spec": _CA_BUNDLE_SPEC | _condition(user),
-        },
-        {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": bound},
-    )
+    return policy_and_binding(CA_BUNDLE_NAME, _CA_BUNDLE_SPEC | _condition(user))
 
 
 _CA_BUNDLE_SPEC: Manifest = {

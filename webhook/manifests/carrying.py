@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.findings.finding import Severity
+from webhook.findings.finding import TOLD
 from webhook.findings.wording import LINE_LIMIT
 from webhook.manifests.acting import Export
 from webhook.manifests.kinds import cel_name, why_not
@@ -17,7 +17,6 @@ from webhook.rules.missing_constraints import MISSING
 from webhook.scheduler.default_constraints import LIST
 
 _WHY_NO_DEFAULTS = "a MutatingAdmissionPolicy may not write labelSelector"
-_TOLD = (Severity.ERROR, Severity.WARNING)
 
 
 def not_carried(export: Export) -> tuple[str, ...]:
@@ -34,7 +33,7 @@ def not_carried(export: Export) -> tuple[str, ...]:
 def _of_rules(export: Export) -> Iterator[str]:
     for where, part in zip(_places(export), export.parts, strict=True):
         for rule, setting in part.settings.items():
-            lost = rule not in CHECKS and setting.given and setting.severity in _TOLD
+            lost = rule not in CHECKS and setting.given and setting.severity in TOLD
             if lost and (part is export.parts[0] or setting != export.parts[0].settings[rule]):
                 yield f"{where}rules.{rule}: CEL cannot check it: {RULES[rule].cel.why_not}"
 
@@ -102,4 +101,4 @@ def differences(export: Export) -> Iterator[str]:
 
 
 def _is_on(export: Export, rule: str) -> bool:
-    return any(part.settings[rule].severity in _TOLD for part in export.parts)
+    return any(part.settings[rule].severity in TOLD for part in export.parts)

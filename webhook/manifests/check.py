@@ -28,8 +28,7 @@ class CelCheck(NamedTuple):
     `items` is the list of what is wrong: constraints, or texts where `whole` says that it is all constraints together.
     The other expressions are about one item, by the name `c`.  `place` is the end of the path where it is not `field`
     alone.  `named`: the message names the value that was found, which is not told again then.
-    `said_by_api_server` is a condition: the API server itself warns of such an
-    item, and nobody is warned twice.
+    `said_by_api_server` is a condition: the API server itself warns of such an item, and nobody is warned twice.
     """
 
     field: str
@@ -111,6 +110,17 @@ def concerns(obj: CelObject) -> str:
     """Return CEL for: the rule applies to the topology key of `c`, because it is listed or none is."""
     keys = obj.parameter("topologyKeys")
     return f"({keys}.size() == 0 || c.topologyKey in {keys})"
+
+
+def unwanted_action(obj: CelObject, action: str, wanted: str) -> CelCheck:
+    """Return the check that whenUnsatisfiable is not `action`, because a platform team wants the other one."""
+    return CelCheck(
+        field="whenUnsatisfiable",
+        items=obj.constraints_where(f"c.whenUnsatisfiable == '{action}' && {concerns(obj)}"),
+        message=f"'must be {wanted} by this cluster\\'s policy'",
+        found=f"'{action}'",
+        fix=f"'write whenUnsatisfiable: {wanted}'",
+    )
 
 
 def copying_own_selector(rule_fix: str) -> str:

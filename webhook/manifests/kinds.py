@@ -83,8 +83,7 @@ def added_labels(kinds: Iterable[Kind], obj: str, possible: bool = True) -> str:
     }
     added = {name: labels for name, labels in added.items() if labels}
     others = f"{literal(added)}[?variables.kind].orValue([])"
-    specs = {cel_name(kind): (kind.replicas or ())[:-1] for kind in kinds if _is_job(kind)}
-    jobs = {name: _job_labels(at(obj, spec), possible) for name, spec in specs.items()}
+    jobs = {cel_name(kind): _job_labels(kind, obj, possible) for kind in kinds if _is_job(kind)}
     return "".join(f"variables.kind == {literal(name)} ? {labels} : " for name, labels in jobs.items()) + others
 
 
@@ -92,10 +91,12 @@ def _is_job(kind: Kind) -> bool:
     return kind.built_in and kind.api_version == BATCH
 
 
-def _job_labels(spec: str, possible: bool) -> str:
-    own = f"({spec}.?manualSelector.orValue(false) ? [] : {literal(sorted(JOB_LABELS))})"
-    index = "batch.kubernetes.io/job-completion-index"
-    indexed = f"({spec}.?completionMode.orValue('NonIndexed') == 'NonIndexed' ? [] : ['{index}'])"
+def _job_labels(kind: Kind, obj: str, possible: bool) -> str:
+    """Return CEL for the label keys that Pods get of a Job with this spec; see objects.workload."""
+    spec = at(obj, (kind.replicas or ())[:-1])
+    own = f"({spec}.?manualSelector.orValue(false) ? [] : {literal(sorted(kind.added_labels))})"
+    modes = f"{spec}.?completionMode.orValue('NonIndexed')"
+    indexed = f"({modes} == 'NonIndexed' ? [] : {literal(sorted(kind.possible_labels))})"
     return f"{own} + {indexed}" if possible else own
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
+from webhook.admission.cost import AT_MOST, MOST_CONSTRAINTS, TOO_MANY_VALUES
+from webhook.admission.decision import COULD_NOT_JUDGE, MAKE_SMALLER
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
 from webhook.manifests.acting import OF_OLD, Acting, Export, silencing
@@ -29,6 +30,7 @@ from webhook.rules import RULES
 from webhook.rules.missing_constraints import MISSING
 
 PINNED = "pinned-pod"
+TOO_LARGE = "the constraints are too large to judge"
 
 
 def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variables:
@@ -63,8 +65,6 @@ def variables(export: Export, action: str, acting: Sequence[Acting]) -> Variable
 def validations(export: Export, action: str, acting: Sequence[Acting]) -> Iterator[Manifest]:
     """
     Yield a validation for each check, after that of the object's size, and in what denies first that of a probe.
-
-    The API server computes the message of each, also where nothing is denied.
     """
     if action == DENY:
         yield _probe()
@@ -74,7 +74,7 @@ def validations(export: Export, action: str, acting: Sequence[Acting]) -> Iterat
         denied = _item(action, each, acting)
         first = "variables.denied.size() == 0" if denied == "variables.denied[0]" else ""
         expression = f"{first} || !({denied} in {items})" if first else f"{items}.size() == 0"
-        message = f"{expression} ? '' : {_message(export, action, each, denied)}"
+        message = _message(export, action, each, denied)
         yield _validation(expression, message, f"{RULES[each.rule].title} ({each.rule})")
 
 
@@ -224,8 +224,7 @@ def _probe() -> Manifest:
     """Return the validation that no Pod asks for a denial: whoever sends one in a dry run learns what is in force."""
     asked = f"request.kind.kind == 'Pod' && object.?metadata.?labels[?'{PROBE_LABEL}'].orValue('') == 'true'"
     asks = f"the label {PROBE_LABEL} asks for a denial"
-    expression = f"!({asked})"
-    return _validation(expression, f"{expression} ? '' : variables.about + ': {asks}; leave it out'", asks)
+    return _validation(f"!({asked})", f"variables.about + ': {asks}; leave it out'", asks)
 
 
 def refuses_large(export: Export) -> bool:
@@ -242,27 +241,27 @@ def _size(export: Export, action: str) -> Iterator[Manifest]:
     if _may_change(export):  # Whoever brings an object under an enforced rule must keep it.
         known += f" && ({export.within(enforcing, OF_OLD)} || !({export.within(enforcing)}))"
     denied = all_of(f"({any_of((enforced, export.within(refusing)))})", f"!({known})")
-    count = f"'found ' + string(variables.listed.size()) + ' constraints, at most {MOST_CONSTRAINTS} can be judged'"
-    values = f"'found more than {MOST_SELECTOR_VALUES} values in constraints, no more can be judged'"
-    said = f"variables.path + ': ' + (variables.listed.size() > {MOST_CONSTRAINTS} ? {count} : {values})"
-    unjudged = f"variables.about + ': evenkeel could not judge it: ' + {said}"
+    count = f"'found ' + string(variables.listed.size()) + ' {AT_MOST}'"
+    said = f"variables.path + ': ' + (variables.listed.size() > {MOST_CONSTRAINTS} ? {count} : '{TOO_MANY_VALUES}')"
+    unjudged = f"variables.about + ': {COULD_NOT_JUDGE}: ' + {said}"
     if action == DENY and enforcing | refusing:
-        wanted = "'; make it smaller, for an enforced rule must judge it'"
-        message = f"{enforced} ? variables.about + ': ' + {said} + {wanted} : {unjudged}"
-        expression = f"variables.fits || !({denied})"
-        yield _validation(expression, f"{expression} ? '' : {message}", "the constraints are too large to judge")
+        message = f"{enforced} ? variables.about + ': ' + {said} + '; {MAKE_SMALLER}' : {unjudged}"
+        yield _validation(f"variables.fits || !({denied})", message, TOO_LARGE)
     elif action == WARN:
         told = export.within(export.parts_where(lambda part: part.enforcement != AUDIT))
-        expression = any_of(("variables.fits", f"!({told})", denied))
-        yield _validation(expression, f"{expression} ? '' : {unjudged}", "the constraints are too large to judge")
+        yield _validation(any_of(("variables.fits", f"!({told})", denied)), unjudged, TOO_LARGE)
 
 
 def _validation(expression: str, message_expression: str, message: str) -> Manifest:
-    """Return a validation; `message` is told if the other one has a line end or is too long."""
+    """
+    Return a validation; `message` is told if the other one has a line end or is too long.
+
+    The API server computes the other one also where nothing is denied.
+    """
     return {
         "expression": expression,
         "reason": "Forbidden",
-        "messageExpression": message_expression,
+        "messageExpression": f"{expression} ? '' : {message_expression}",
         "message": message,
     }
 

@@ -7,16 +7,15 @@ already, or takes the label away, is not asked.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
-from webhook.manifests.configurations import NAME, OWN_LABELS, Manifest
+from webhook.manifests.cel import literal
+from webhook.manifests.configurations import NAME, Manifest
+from webhook.manifests.policy_objects import CEL_POLICY, policy_and_binding
 from webhook.objects.names import SKIP_LABEL
 
 SKIP_LABEL_NAME = f"{NAME}-skip-label"
 
-_API_VERSION = "admissionregistration.k8s.io/v1"
-_CEL_POLICY, _BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 _ADVICE = "leave the label out, or ask one of them to set it"
 _LABELLED = f'metadata.labels[{SKIP_LABEL}]: found "true"'
 # In both, %s stands for the list of users, and then for that of groups.  They are no variables of the policy: before
@@ -50,27 +49,12 @@ _SKIP_LABEL_SPEC: Manifest = {
 VALIDATION: Manifest = {
     "reason": "Forbidden",
     # Where the names are longer than the 5 KiB that the API server allows.
-    "message": f"{_LABELLED}, wanted it only from those whom {_CEL_POLICY} {SKIP_LABEL_NAME} names; {_ADVICE}",
+    "message": f"{_LABELLED}, wanted it only from those whom {CEL_POLICY} {SKIP_LABEL_NAME} names; {_ADVICE}",
 }
 
 
 def skip_label_policy(users: Iterable[str], groups: Iterable[str]) -> tuple[Manifest, ...]:
     """Return the policy and its binding: only these users, and members of these groups, may set the skip label."""
-    lists = _strings(users), _strings(groups)
+    lists = literal([*users]), literal([*groups])
     chosen = {"expression": EXPRESSION % lists, "messageExpression": MESSAGE_EXPRESSION % lists}
-    metadata = {"name": SKIP_LABEL_NAME, "labels": OWN_LABELS}
-    bound = {"policyName": SKIP_LABEL_NAME, "validationActions": ["Deny"]}
-    return (
-        {
-            "apiVersion": _API_VERSION,
-            "kind": _CEL_POLICY,
-            "metadata": metadata,
-            "spec": _SKIP_LABEL_SPEC | {"validations": [VALIDATION | chosen]},
-        },
-        {"apiVersion": _API_VERSION, "kind": _BINDING, "metadata": metadata, "spec": bound},
-    )
-
-
-def _strings(names: Iterable[str]) -> str:
-    """Return a list in CEL, for which printable text in JSON will do."""
-    return json.dumps([*names], ensure_ascii=False, separators=(",", ":"))
+    return policy_and_binding(SKIP_LABEL_NAME, _SKIP_LABEL_SPEC | {"validations": [VALIDATION | chosen]})

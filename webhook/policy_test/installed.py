@@ -13,14 +13,14 @@ from webhook.cluster.client import Client, ClusterError
 from webhook.loading.usage import UsageError
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
+from webhook.manifests.policy_objects import CEL_BINDING, CEL_POLICY
 from webhook.objects.fields import FieldPath, Raw, as_mapping, path_text
 from webhook.objects.references import ObjectRef
 
 CEL_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-BINDING = "ValidatingAdmissionPolicyBinding"
 CEL_RESOURCES = {
-    "ValidatingAdmissionPolicy": CEL_POLICIES,
-    BINDING: f"{CEL_POLICIES.removesuffix('ies')}ybindings",
+    CEL_POLICY: CEL_POLICIES,
+    CEL_BINDING: f"{CEL_POLICIES.removesuffix('ies')}ybindings",
 }
 READ_SECONDS = 10.0
 BOUND = ("policyName", "validationActions")  # of a binding: in which namespaces it holds is the cluster's own affair
@@ -56,11 +56,11 @@ def not_in_force(export: Export, installed: Mapping[Names, Raw], command: str) -
             yield f"found no {kind} {name} in the cluster; {apply}"
             continue
         spec = as_mapping(manifest["spec"])
-        asked = {key: spec[key] for key in BOUND} if kind == BINDING else spec
+        asked = {key: spec[key] for key in BOUND} if kind == CEL_BINDING else spec
         if path := difference(asked, there.get("spec"), ("spec",)):
             yield f"{kind} {name}: {path_text(path)} is not what evenkeel writes of the policy; {apply}"
     for kind, name in sorted(installed.keys() - written.keys()):
-        if kind == BINDING:
+        if kind == CEL_BINDING:
             yield (
                 f"{kind} {name}: is in the cluster, and the policy needs none; "
                 f"kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy {name}"

@@ -9,16 +9,16 @@ What they cannot tell is left out of both sides, with a note.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import NamedTuple
 
-from webhook.admission.decision import Outcome
+from webhook.admission.decision import COULD_NOT_JUDGE, MAKE_SMALLER, Outcome
 from webhook.cluster.trial import Trial
 from webhook.manifests.acting import Export, acting_checks
 from webhook.manifests.admission_policies import POLICY_NAMES
 from webhook.manifests.policies import CHECKS
+from webhook.manifests.rule_variables import TOO_LARGE
 from webhook.objects.fields import Raw, as_list
 from webhook.policy.policy import AUDIT, DENY, WARN
 from webhook.policy_test.form import CaseResult
@@ -29,14 +29,7 @@ WARNED_BY = (
 )
 CUT_AT = 256  # Characters of a warning, where all of them together have more than 4,096.
 STRICTNESS = {Outcome.ALLOWED: 0, Outcome.WARNED: 1, Outcome.DENIED: 2}
-_DENIED_BY = re.compile(
-    rf"ValidatingAdmissionPolicy '{POLICY_NAMES[DENY]}' with binding '{POLICY_NAMES[DENY]}' denied request: "
-)
-_UNJUDGED_SAYS = (
-    "evenkeel could not judge it",
-    "an enforced rule must judge it",
-    "the constraints are too large to judge",
-)
+_DENIED_BY = f"ValidatingAdmissionPolicy '{POLICY_NAMES[DENY]}' with binding '{POLICY_NAMES[DENY]}' denied request: "
 
 # Notes.
 DEFAULTS_LEFT = "defaults are not compared: policies give Pods no constraints"
@@ -70,16 +63,16 @@ class Told(NamedTuple):
 
 def read_told(trial: Trial, export: Export) -> Told | None:
     """Return what the policies said; None if the API server refuses the object for another reason."""
-    denial = _DENIED_BY.search(trial.message) if trial.status == HTTPStatus.FORBIDDEN else None
-    if denial is None and not trial.admitted:
+    denied = trial.status == HTTPStatus.FORBIDDEN and _DENIED_BY in trial.message
+    if not denied and not trial.admitted:
         return None
     warned = [text.removeprefix(WARNED_BY) for text in trial.warnings if text.startswith(WARNED_BY)]
     cut = any(len(WARNED_BY) + len(text) >= CUT_AT and not rule_of(text, export) for text in warned)
-    messages = [*([trial.message[denial.end() :]] if denial else []), *warned]
+    messages = [*([trial.message.partition(_DENIED_BY)[2]] if denied else []), *warned]
     rules = frozenset(rule for text in messages if (rule := rule_of(text, export)))
-    last = f"Error from server ({trial.reason}): {trial.message}" if denial else "created (server dry run)"
+    last = f"Error from server ({trial.reason}): {trial.message}" if denied else "created (server dry run)"
     return Told(
-        _outcome(messages[0], denial is not None, export) if messages else Outcome.ALLOWED,
+        _outcome(messages[0], denied, export) if messages else Outcome.ALLOWED,
         rules,
         (*(f"Warning: {text}" for text in trial.warnings), last),
         cut,
@@ -88,7 +81,7 @@ def read_told(trial: Trial, export: Export) -> Told | None:
 
 
 def _outcome(message: str, denies: bool, export: Export) -> Outcome:
-    if not rule_of(message, export) and any(text in message for text in _UNJUDGED_SAYS):
+    if not rule_of(message, export) and any(text in message for text in (COULD_NOT_JUDGE, MAKE_SMALLER, TOO_LARGE)):
         return Outcome.NOT_JUDGED
     if denies:
         return Outcome.DENIED if rule_of(message, export) else Outcome.ERROR

@@ -8,8 +8,7 @@ from webhook.findings.wording import LINE_LIMIT
 from webhook.manifests.cel import cut, in_order, yaml_text
 from webhook.manifests.check import LONGEST_KEY, CelCheck, CelObject
 from webhook.objects.names import REQUIRED_TERMS, ZONE
-
-_MOST = 50  # terms and fields of node affinity that are looked at
+from webhook.objects.workload import MOST_TEMPLATES
 
 
 def checks(obj: CelObject) -> Iterator[CelCheck]:
@@ -42,7 +41,8 @@ def _to_one_node(spec: str) -> str:
     terms = f"{spec}.?affinity.?nodeAffinity.?{REQUIRED_TERMS}.?nodeSelectorTerms.orValue([])"
     fields = "t.?matchFields.orValue([])"
     naming = "m.?key.orValue('') == 'metadata.name' && m.?operator.orValue('') == 'In'"
-    few = f"{terms}.size() > 0 && {terms}.size() <= {_MOST} && {terms}.all(t, {fields}.size() <= {_MOST})"
+    few_fields = f"{terms}.all(t, {fields}.size() <= {MOST_TEMPLATES})"
+    few = f"{terms}.size() > 0 && {terms}.size() <= {MOST_TEMPLATES} && {few_fields}"
     named = f"{terms}[0].?matchFields.orValue([]).filter(m, {naming}).map(m, m.values)"
     same = f"{terms}.all(t, {fields}.exists(m, {naming}) && {fields}.all(m, !({naming}) || m.values == v))"
     return f"({few} && {named}.exists(v, v.size() == 1 && {same}))"

@@ -1,0 +1,19 @@
+"""A ValidatingAdmissionPolicy and its binding, as objects."""
+
+from __future__ import annotations
+
+from webhook.manifests.configurations import OWN_LABELS, Manifest
+from webhook.policy.policy import DENY
+
+CEL_POLICY, CEL_BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+_API_VERSION = "admissionregistration.k8s.io/v1"
+
+
+def policy_and_binding(name: str, spec: Manifest, action: str = DENY, **matching: object) -> tuple[Manifest, Manifest]:
+    """Return the policy, and the binding of its name with an action; `matching` are further fields of the binding."""
+    metadata = {"name": name, "labels": OWN_LABELS}
+    bound = {"policyName": name, "validationActions": [action], **matching}
+    return (
+        {"apiVersion": _API_VERSION, "kind": CEL_POLICY, "metadata": metadata, "spec": spec},
+        {"apiVersion": _API_VERSION, "kind": CEL_BINDING, "metadata": metadata, "spec": bound},
+    )
