@@ -12,6 +12,7 @@ from webhook.objects.kinds import KINDS, Kind
 
 CUSTOM = tuple(kind for kind in KINDS if kind.kind in ("Rollout", "CloneSet"))
 REPLICA_SET_CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owner", "uid": "u"}
 KEYS = (
     *[ZONE, HOSTNAME, "rack", "example.com/rack"] * 4,
     *("topology/kubernetes.io/zone", "a b", " rack", "/zone", "zone/", "-x", "x" * 64, f"{'d' * 254}/zone", "a//b"),
@@ -64,6 +65,8 @@ def cases(number: int, seed: int) -> Iterator[JudgedCase]:
             yield JudgedCase(f"{i}", kind, changed(random, obj, kind), obj)
         else:
             user = REPLICA_SET_CONTROLLER if kind.kind == "Pod" and random.random() < 0.3 else ""
+            if user and random.random() < 0.7:
+                obj["metadata"]["ownerReferences"] = [OWNER | {"controller": True}]
             yield JudgedCase(f"{i}", kind, obj, user=user)
 
 
@@ -210,5 +213,4 @@ def _distinct(constraints: list[dict]) -> list[dict]:
 def _owner(random: Random) -> dict:
     kinds = (("apps/v1", "ReplicaSet"), ("v1", "ConfigMap"), ("apps/v1", "Deployment"), ("batch/v1", "CronJob"))
     version, kind = random.choice(kinds)
-    owner = {"apiVersion": version, "kind": kind, "name": "owner", "uid": "u"}
-    return {**owner, "controller": random.choice((True, True, False))}
+    return {**OWNER, "apiVersion": version, "kind": kind, "controller": random.choice((True, True, False))}
