@@ -248,7 +248,21 @@ def test_policies_are_printed_with_what_they_do_otherwise(capsys):
 
     assert cel("evenkeel", "evenkeel-warn") == names
     assert all(note.startswith("note: ") for note in notes)
-    assert "note: of several findings that deny, an object is told the first one only" in notes
+    assert notes[0].startswith(
+        "note: Kubernetes 1.37 is assumed; give --kubernetes-version if the cluster may be older"
+    )
+    assert notes[1].startswith("note: not checked: idle-switch, misspelt-topology-key, ")
+    assert "messages differ from the webhook's: of several findings that deny, the first one is told" in notes[-2]
+    assert notes[-1] == (
+        "note: no longer needed: evenkeel-audit; what the cluster has of them from before goes on judging until you "
+        "kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy evenkeel-audit --ignore-not-found"
+    )
+
+
+def test_a_version_that_is_given_is_not_assumed(capsys):
+    _, notes = kinds_printed(capsys, "--engine", "policy", "--kubernetes-version", "1.37")
+
+    assert not any("assumed" in note for note in notes)
 
 
 def test_policies_come_after_the_webhook_beside_which_they_deny(folder, capsys):
@@ -271,10 +285,13 @@ def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--service", "a/b"], "--service: found it with --engine policy, which needs no webhook; leave it out"),
-        (["--url", "https://a"], "--url: found it with --engine policy, which needs no webhook; leave it out"),
-        (["--ca-bundle", "x"], "--ca-bundle: found it with --engine policy, which needs no webhook; leave it out"),
-        (["--failure-policy", "Fail"], "--failure-policy: found it with --engine policy, which needs no webhook"),
+        (["--service", "a/b"], "--service: for a webhook, and --engine policy has none; leave it out"),
+        (["--url", "https://a"], "--url: for a webhook, and --engine policy has none; leave it out"),
+        (["--ca-bundle", "x"], "--ca-bundle: for a webhook, and --engine policy has none; leave it out"),
+        (
+            ["--failure-policy", "Fail", "--rbac"],
+            "--failure-policy, --rbac: for a webhook, and --engine policy has none; leave them out",
+        ),
         (["--kubernetes-version", "1.29"], "--engine policy: found Kubernetes 1.29, wanted 1.36 or newer: kube-apis"),
         (["--kubernetes-version", "1.35"], "--engine policy: found Kubernetes 1.35, wanted 1.36 or newer: kube-apis"),
         (["--policy", "{}/lost.yaml"], "{}/lost.yaml: rules.unschedulable: CEL cannot check it: they need the nodes"),
@@ -299,7 +316,21 @@ def test_an_override_that_has_ended_is_not_carried_over(folder, capsys):
         "utf-8",
     )
 
-    assert (
-        cel("evenkeel", "evenkeel-warn")
-        == kinds_printed(capsys, "--engine", "policy", "--policy", str(folder / "ended.yaml"))[0]
+    names, notes = kinds_printed(capsys, "--engine", "policy", "--policy", str(folder / "ended.yaml"))
+
+    assert cel("evenkeel", "evenkeel-warn") == names
+    assert "note: override a: ended on 2020-01-31, so it is left out" in notes
+
+
+def test_what_stops_both_engines_is_not_sent_to_both(folder, capsys):
+    (folder / "labels.yaml").write_text(
+        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nrules: {unschedulable: warning}\n"
+        "overrides: [{name: a, podSelector: {matchLabels: {pod-template-hash: b}}, enforcement: Warn}]\n",
+        "utf-8",
     )
+    capsys.readouterr()
+
+    assert 2 == main(["manifests", "--engine", "policy", "--policy", str(folder / "labels.yaml")])
+    rule, selector = capsys.readouterr().err.splitlines()
+    assert rule.endswith("; or use --engine both")
+    assert selector.endswith("; or use --engine webhook")

@@ -77,11 +77,26 @@ def test_differences_depend_on_the_policy():
     )
     of_strict = [*differences(Export(strict, LATEST))]
 
-    assert built_in[0].startswith("Pods are given no default constraints")
-    assert any(line.startswith("not checked: idle-switch, misspelt-topology-key, ") for line in built_in)
-    assert not any(line.startswith("Pods are given") for line in of_strict)
+    assert built_in[0].startswith("not checked: idle-switch, misspelt-topology-key, ")
+    assert any(line.startswith("Pods get no default constraints") for line in built_in)
+    assert not any(line.startswith("Pods get") for line in of_strict)
     assert not any("owns" in line for line in of_strict)
-    assert any(line.startswith("missing-constraints: ") for line in of_strict)
+    assert "missing-constraints" in of_strict[-1] and "missing-constraints" not in built_in[-1]
+
+
+def test_beside_a_webhook_what_denies_by_it_alone_is_told():
+    overrides = [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]
+    errors = {"unknown-field": "error", "missing-constraints": "error"}
+    export = Export(policy(rules=errors, overrides=overrides, workloads=[FLEET]), LATEST, beside_webhook=True)
+    left = [line for line in differences(export) if line.startswith("left to the webhook")]
+
+    assert [line.partition(" answers: ")[2].partition(" in ")[0].partition(": the")[0] for line in left] == [
+        "unknown-field",
+        "missing-constraints",
+        "invalid-constraint",
+        "override a: until: CEL has no clock",
+        "workloads: example.com/Fleet: its objects have several Pod templates",
+    ]
 
 
 def test_beside_a_webhook_only_what_cannot_be_known_stops_it():

@@ -77,16 +77,17 @@ def test_the_page_links_to_every_section():
 @pytest.mark.parametrize(
     ("rule", "sentences", "in_table"),
     [
-        ("pinned-pod", "A ValidatingAdmissionPolicy can make all of its checks.", "in CEL"),
+        ("pinned-pod", "A ValidatingAdmissionPolicy makes all of its checks.", "in CEL"),
         (
             "empty-selector",
-            "Of its checks, a ValidatingAdmissionPolicy can make all but those of custom resources whose Pods an"
-            " operator makes. It cannot make the others: what an operator fills in is known to evenkeel only.",
+            "A ValidatingAdmissionPolicy checks only built-in kinds, and custom resources whose Pods have the constraints"
+            " as they are written, such as a Rollout. It leaves out the rest: for other custom resources, evenkeel has a"
+            " list of what their operators write into a selector.",
             "part in CEL",
         ),
         (
             "tainted-domain",
-            "A ValidatingAdmissionPolicy can make none of its checks: they need the nodes of the cluster.",
+            "A ValidatingAdmissionPolicy makes none of its checks: they need the nodes of the cluster.",
             "not in CEL",
         ),
     ],

@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,9 +29,9 @@ from certs.pem import ca_bundle
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError
 from webhook.manifests.acting import Export
-from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies
+from webhook.manifests.admission_policies import POLICY_NAMES, VARIABLES_SINCE, WHY_SINCE, admission_policies
 from webhook.manifests.ca_bundle import ca_bundle_policy
-from webhook.manifests.carrying import differences, not_carried
+from webhook.manifests.carrying import differences, not_carried, unanswerable
 from webhook.manifests.configurations import (
     CONDITIONS_SINCE,
     FAIL,
@@ -43,11 +43,14 @@ from webhook.manifests.configurations import (
     WebhookTarget,
     configurations,
 )
+from webhook.manifests.policy_objects import DELETE_POLICIES
 from webhook.manifests.rbac import VIEWER, rbac, viewer
 from webhook.manifests.skip_label import skip_label_policy
 from webhook.objects.labels import DNS_LABEL
 from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
+from webhook.objects.references import ObjectRef
 from webhook.policy.policy import Policy
+from webhook.scheduler.features import LATEST
 
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"
 WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_OPTION}"
@@ -169,18 +172,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_unused(args: argparse.Namespace) -> None:
-    """Raise UsageError if an option is about a webhook, of which nothing is printed."""
-    given = {name: getattr(args, name) for name in _OF_WEBHOOK}
-    given |= {name: None for name in ("failure_policy", "failure_policy_enforced") if given[name] == IGNORE}
-    for name, value in given.items():
-        if value:
-            option = f"--{name.replace('_', '-')}"
-            asks = "which needs no webhook; leave it out" if args.engine == POLICY else "wanted --service or --url, too"
-            raise UsageError(f"{option}: found it with {ENGINE} {args.engine}, {asks}")
+    """Raise UsageError if options are about a webhook, of which nothing is printed."""
+    given = [name for name in _OF_WEBHOOK if getattr(args, name) not in (None, False, IGNORE)]
+    if given:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        has_none = f"{options}: for a webhook, and {ENGINE} {POLICY} has none; "
+        asks = f"{options}: for a webhook, of which nothing is printed without --service or --url; add one, or "
+        raise UsageError(
+            f"{has_none if args.engine == POLICY else asks}leave {'it' if len(given) == 1 else 'them'} out"
+        )
 
 
 def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
-    """Return the ValidatingAdmissionPolicies; UsageError names all that CEL cannot do, unless a webhook does it."""
+    """
+    Return the ValidatingAdmissionPolicies, and say on standard error what they do not do.
+
+    UsageError names all that CEL cannot do, unless a webhook does it.
+    """
     features = inputs.features(args.kubernetes_version)
     if features.minor < VARIABLES_SINCE:
         raise UsageError(
@@ -189,14 +197,39 @@ def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
         )
     own = _namespaced("--service", args.service)
     excluded = (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))
-    policy = inputs.policy(args.policy, features).on(inputs.today())
-    export = Export(policy, features, excluded, beside_webhook=args.engine == BOTH)
+    policy = inputs.policy(args.policy, features)
+    export = Export(policy.on(inputs.today()), features, excluded, beside_webhook=args.engine == BOTH)
     if lost := not_carried(export):
-        other = WEBHOOK if export.beside_webhook else BOTH
-        raise UsageError("\n".join(f"{args.policy}: {line}; or use {ENGINE} {other}" for line in lost))
-    for line in differences(export):
+        needed = {line: WEBHOOK if line in unanswerable(export) else BOTH for line in lost}
+        raise UsageError(
+            "\n".join(f"{args.policy}: {line}; or use {ENGINE} {engine}" for line, engine in needed.items())
+        )
+    policies = admission_policies(export)
+    for line in (*_assumed(args), *_ended(policy, export.policy), *differences(export), *_needless(policies)):
         print(f"note: {line}", file=sys.stderr)
-    return admission_policies(export)
+    return policies
+
+
+def _assumed(args: argparse.Namespace) -> Iterator[str]:
+    if args.kubernetes_version is None:
+        older = f"give --kubernetes-version if the cluster may be older than 1.{VARIABLES_SINCE}"
+        yield f"Kubernetes 1.{LATEST.minor} is assumed; {older}: {WHY_SINCE}"
+
+
+def _ended(policy: Policy, today: Policy) -> Iterator[str]:
+    for override in policy.overrides:
+        if override not in today.overrides:
+            yield f"override {override.name}: ended on {override.until}, so it is left out"
+
+
+def _needless(policies: Sequence[Manifest]) -> Iterator[str]:
+    """Yield how a policy goes that an earlier policy file needed: kubectl apply deletes nothing."""
+    written = {ObjectRef.of(manifest).name for manifest in policies}
+    if names := [name for name in POLICY_NAMES.values() if name not in written]:
+        yield (
+            f"no longer needed: {', '.join(names)}; what the cluster has of them from before goes on judging until you "
+            f"{DELETE_POLICIES} {' '.join(names)} --ignore-not-found"
+        )
 
 
 def _namespaced(option: str, text: str | None) -> tuple[str, str] | None:

@@ -59,7 +59,7 @@ class Export:
         Beside a webhook, none of the overrides that end: CEL has no clock.
         """
         ending = PartNumbers(number for number, override in enumerate(self.policy.overrides, 1) if override.until)
-        parts = self.parts_where(lambda part: _action(part, rule) == action)
+        parts = self.parts_where(lambda part: action_of(part, rule) == action)
         return parts - ending if self.beside_webhook else parts
 
     def within(self, parts: PartNumbers, suffix: str = "") -> str:
@@ -151,7 +151,8 @@ def _gravity(part: InForce, rule: str) -> tuple[int, bool, int, str]:
     return setting.severity.rank, not setting.enforced, depth(rule), rule
 
 
-def _action(part: InForce, rule: str) -> str:
+def action_of(part: InForce, rule: str) -> str:
+    """Return which action comes of what a rule finds in a new object, "" if none."""
     severity = part.settings[rule].severity
     if severity not in TOLD:
         return ""

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import TOLD
 from webhook.findings.wording import LINE_LIMIT
-from webhook.manifests.acting import Export
+from webhook.manifests.acting import Export, action_of
+from webhook.manifests.conditions import MOST_ITEMS_READ
 from webhook.manifests.kinds import cel_name, why_not
 from webhook.manifests.policies import CHECKS
-from webhook.manifests.rule_variables import refuses_large
+from webhook.manifests.rule_variables import judges_pods, refuses_large
 from webhook.policy.parsing import built_in
 from webhook.policy.policy import DENY
 from webhook.rules import RULES
 from webhook.rules.missing_constraints import MISSING
 from webhook.scheduler.default_constraints import LIST
 
+INVALID_CONSTRAINT, MALFORMED_KEY = "invalid-constraint", "malformed-topology-key"
+_TYPES_LEFT = f"{INVALID_CONSTRAINT}: the types and the label selectors of custom resources"
 _WHY_NO_DEFAULTS = "a MutatingAdmissionPolicy may not write labelSelector"
 
 
@@ -26,8 +29,8 @@ def not_carried(export: Export) -> tuple[str, ...]:
     Beside a webhook that is only what keeps CEL from knowing which part of the policy is in force.
     """
     if export.beside_webhook:
-        return tuple(_of_labels(export))
-    return (*_of_rules(export), *_of_labels(export), *_of_overrides(export), *_of_kinds(export), *_of_fields(export))
+        return unanswerable(export)
+    return (*_of_rules(export), *unanswerable(export), *_of_overrides(export), *_of_kinds(export), *_of_fields(export))
 
 
 def _of_rules(export: Export) -> Iterator[str]:
@@ -41,6 +44,11 @@ def _of_rules(export: Export) -> Iterator[str]:
 def _places(export: Export) -> list[str]:
     """Return what stands before the path of a field, for each part; an override has its name, which is its own."""
     return ["", *(f"override {override.name}: " for override in export.policy.overrides)]
+
+
+def unanswerable(export: Export) -> tuple[str, ...]:
+    """Return the lines of what policies cannot do beside a webhook, either: CEL does not know the part in force."""
+    return tuple(_of_labels(export))
 
 
 def _of_labels(export: Export) -> Iterator[str]:
@@ -75,29 +83,52 @@ def _of_fields(export: Export) -> Iterator[str]:
 
 
 def differences(export: Export) -> Iterator[str]:
-    """Yield a line for each thing that the policies do otherwise than the webhook."""
-    if export.policy.defaults and not export.beside_webhook:
-        yield f"Pods are given no default constraints; {_WHY_NO_DEFAULTS}"
-    yield "of several findings that deny, an object is told the first one only"
-    if left := [rule for rule in RULES if rule not in CHECKS and _is_on(export, rule)]:
-        yield f"not checked: {', '.join(left)}; evenkeel rules ID says why"
-    if any(part.owned_objects != DENY for part in export.parts):
-        yield "what is found in objects that a controller owns goes to no audit log, unless a rule is enforced"
-    if _is_on(export, "malformed-topology-key"):
-        yield "malformed-topology-key: the fix does not name the key that was probably meant"
-    if _is_on(export, "invalid-constraint"):
-        yield "invalid-constraint: the types and the label selectors of a custom resource are left to its schema"
-    if _is_on(export, MISSING):
-        yield f"{MISSING}: the fix offers a constraint only where no other rule could find fault with it anywhere"
-    if any(setting.notice for part in export.parts for setting in part.settings.values()):
-        yield "notice: no warning says from when on a rule denies"
+    """Yield a line for each thing that the policies do otherwise than the webhook, what is not judged first."""
+    yield from _left_to_webhook(export) if export.beside_webhook else _unjudged(export)
     if refuses_large(export):
         yield "onError: an object that is too large to judge is refused with 403, and not with 500"
-    yield "a text with a line end is not told: the message is the title of the rule then"
-    yield (
-        "an update of an object with several findings of one rule may be told another of them; "
-        f"lines of more than {LINE_LIMIT:,} characters are not shortened"
-    )
+    yield f"messages differ from the webhook's: {'; '.join(_of_messages(export))}"
+
+
+def _unjudged(export: Export) -> Iterator[str]:
+    if left := [rule for rule in RULES if rule not in CHECKS and _is_on(export, rule)]:
+        yield f"not checked: {', '.join(left)}: what they would find passes without a word; evenkeel rules ID says why"
+    if _is_on(export, INVALID_CONSTRAINT):
+        yield f"not checked: {_TYPES_LEFT}"
+    if export.policy.defaults:
+        yield f"Pods get no default constraints: {_WHY_NO_DEFAULTS}"
+    if any(part.owned_objects != DENY for part in export.parts):
+        yield (
+            "objects that a controller owns: what is found in them goes to no audit log, unless a rule is enforced; "
+            f"an object with more than {MOST_ITEMS_READ} ownerReferences counts as owned"
+        )
+
+
+def _left_to_webhook(export: Export) -> Iterator[str]:
+    """Yield what denies by the webhook alone, so that it passes while no webhook answers."""
+    denying = [rule for rule in RULES if any(action_of(part, rule) == DENY for part in export.parts)]
+    pods = [rule for rule in denying if rule in CHECKS and not judges_pods(export, rule)]
+    left = [
+        *([", ".join(rules)] if (rules := [rule for rule in denying if rule not in CHECKS]) else []),
+        *([f"{', '.join(pods)} in Pods, for default constraints may change what is found"] if pods else []),
+        *([_TYPES_LEFT] if INVALID_CONSTRAINT in denying else []),
+        *_of_overrides(export),
+        *_of_kinds(export),
+    ]
+    yield from (f"left to the webhook, so that it passes while no webhook answers: {what}" for what in left)
+
+
+def _of_messages(export: Export) -> Iterator[str]:
+    yield "of several findings that deny, the first one is told"
+    if _is_on(export, MALFORMED_KEY):
+        yield f"the fix of {MALFORMED_KEY} does not name the key that was probably meant"
+    if _is_on(export, MISSING):
+        yield f"the fix of {MISSING} offers only a constraint with which no other rule can find fault anywhere"
+    if any(setting.notice for part in export.parts for setting in part.settings.values()):
+        yield "notice is not told"
+    yield "of a text with a line end, the title of the rule is told"
+    yield "of several findings of one rule, an update may tell another one"
+    yield f"lines of more than {LINE_LIMIT:,} characters are not shortened"
 
 
 def _is_on(export: Export, rule: str) -> bool:

@@ -6,6 +6,7 @@ from webhook.manifests.configurations import OWN_LABELS, Manifest
 from webhook.policy.policy import DENY
 
 CEL_POLICY, CEL_BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+DELETE_POLICIES = f"kubectl delete {CEL_BINDING.lower()},{CEL_POLICY.lower()}"  # with their names
 _API_VERSION = "admissionregistration.k8s.io/v1"
 
 

@@ -78,12 +78,10 @@ def section(rule: Rule) -> Iterator[str]:
 def _in_cel(cel: InCel) -> str:
     """Return sentences about which checks a ValidatingAdmissionPolicy can make."""
     if not cel.why_not:
-        return "A ValidatingAdmissionPolicy can make all of its checks."
+        return "A ValidatingAdmissionPolicy makes all of its checks."
     if not cel.checks:
-        return f"A ValidatingAdmissionPolicy can make none of its checks: {cel.why_not}."
-    return (
-        f"Of its checks, a ValidatingAdmissionPolicy can make {cel.checks}. It cannot make the others: {cel.why_not}."
-    )
+        return f"A ValidatingAdmissionPolicy makes none of its checks: {cel.why_not}."
+    return f"A ValidatingAdmissionPolicy checks only {cel.checks}. It leaves out the rest: {cel.why_not}."
 
 
 def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:

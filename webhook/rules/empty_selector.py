@@ -15,8 +15,8 @@ from webhook.scheduler.constraint import Constraint
     fix="select the labels of the Pods that are to be spread",
     where=(Also.FILLED_SELECTORS,),
     cel=InCel(
-        "all but those of custom resources whose Pods an operator makes",
-        "what an operator fills in is known to evenkeel only",
+        "built-in kinds, and custom resources whose Pods have the constraints as they are written, such as a Rollout",
+        "for other custom resources, evenkeel has a list of what their operators write into a selector",
     ),
     bad="""
     apiVersion: apps/v1

@@ -25,8 +25,10 @@ MOST_CAUSES = 100
     fix="set the field to what the API server accepts",
     where=(Also.UNKNOWN_LABELS, Nature.REJECTED),
     cel=InCel(
-        "that a key is in both matchLabelKeys and labelSelector; in custom resources, the other fields of a constraint",
-        "in built-in kinds, the API server refuses them itself; types and label selectors would not fit on a screen",
+        "whether a key is in both matchLabelKeys and labelSelector and, in custom resources, the values of the other "
+        "fields of a constraint",
+        "what else is wrong in a built-in kind, the API server refuses itself; the CEL for the types and the "
+        "labelSelector of a custom resource would not fit on a screen",
     ),
     bad="""
     apiVersion: apps/v1
