@@ -254,8 +254,9 @@ def test_policies_are_printed_with_what_they_do_otherwise(capsys):
     assert notes[1].startswith("note: not checked: idle-switch, misspelt-topology-key, ")
     assert "messages differ from the webhook's: of several findings that deny, the first one is told" in notes[-2]
     assert notes[-1] == (
-        "note: no longer needed: evenkeel-audit; what the cluster has of them from before goes on judging until you "
-        "kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy evenkeel-audit --ignore-not-found"
+        "note: evenkeel-audit: not needed; if the cluster has it from an earlier policy file, it goes on judging; "
+        "delete it: kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy "
+        "evenkeel-audit --ignore-not-found"
     )
 
 
@@ -271,6 +272,24 @@ def test_policies_come_after_the_webhook_beside_which_they_deny(folder, capsys):
 
     assert names[-2:] == cel("evenkeel") and ("ValidatingWebhookConfiguration", "evenkeel") in names
     assert (cel("evenkeel"), names[-2:]) == (kinds_printed(capsys, "--engine", "both")[0], cel("evenkeel"))
+
+
+def test_beside_a_webhook_nothing_is_printed_of_a_policy_that_denies_nothing(folder, capsys):
+    (folder / "warn.yaml").write_text(
+        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nenforcement: Warn\n", "utf-8"
+    )
+    policy, webhook = (
+        ("--policy", str(folder / "warn.yaml")),
+        ("--service", "a/b", "--ca-bundle", str(folder / "ca.crt")),
+    )
+    capsys.readouterr()
+
+    assert 2 == main(["manifests", "--engine", "both", *policy])
+    assert "found nothing that denies, so there is no policy to print" in capsys.readouterr().err
+    names, notes = kinds_printed(capsys, "--engine", "both", *policy, *webhook)
+    assert not {*names} & {*cel("evenkeel")}
+    assert notes[1].startswith("note: no policy is printed; beside a webhook, policies only deny")
+    assert "evenkeel, evenkeel-warn, evenkeel-audit: not needed" in notes[2]
 
 
 def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
@@ -294,7 +313,10 @@ def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
         ),
         (["--kubernetes-version", "1.29"], "--engine policy: found Kubernetes 1.29, wanted 1.36 or newer: kube-apis"),
         (["--kubernetes-version", "1.35"], "--engine policy: found Kubernetes 1.35, wanted 1.36 or newer: kube-apis"),
-        (["--policy", "{}/lost.yaml"], "{}/lost.yaml: rules.unschedulable: CEL cannot check it: they need the nodes"),
+        (
+            ["--policy", "{}/lost.yaml"],
+            "{}/lost.yaml: rules.unschedulable: the API server cannot check it: CEL knows neither the nodes",
+        ),
     ],
 )
 def test_what_policies_cannot_do_stops_the_command(folder, capsys, options, reason):
@@ -332,5 +354,5 @@ def test_what_stops_both_engines_is_not_sent_to_both(folder, capsys):
 
     assert 2 == main(["manifests", "--engine", "policy", "--policy", str(folder / "labels.yaml")])
     rule, selector = capsys.readouterr().err.splitlines()
-    assert rule.endswith("; or use --engine both")
-    assert selector.endswith("; or use --engine webhook")
+    assert rule.endswith("; leave it out, or use --engine both")
+    assert selector.endswith("; leave it out, or use --engine webhook")

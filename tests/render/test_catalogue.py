@@ -80,14 +80,14 @@ def test_the_page_links_to_every_section():
         ("pinned-pod", "A ValidatingAdmissionPolicy makes all of its checks.", "in CEL"),
         (
             "empty-selector",
-            "A ValidatingAdmissionPolicy checks only built-in kinds, and custom resources whose Pods have the constraints"
-            " as they are written, such as a Rollout. It leaves out the rest: for other custom resources, evenkeel has a"
-            " list of what their operators write into a selector.",
+            "A ValidatingAdmissionPolicy checks only built-in kinds, and custom resources whose Pods have the"
+            " constraints as they are written, such as a Rollout. It leaves out the rest: for other custom resources,"
+            " evenkeel has a list of what their operators write into a selector.",
             "part in CEL",
         ),
         (
             "tainted-domain",
-            "A ValidatingAdmissionPolicy makes none of its checks: they need the nodes of the cluster.",
+            "A ValidatingAdmissionPolicy makes none of its checks: CEL does not know the nodes of the cluster.",
             "not in CEL",
         ),
     ],

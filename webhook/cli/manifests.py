@@ -50,7 +50,7 @@ from webhook.objects.labels import DNS_LABEL
 from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.objects.references import ObjectRef
 from webhook.policy.policy import Policy
-from webhook.scheduler.features import LATEST
+from webhook.scheduler.features import LATEST, Features
 
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"
 WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_OPTION}"
@@ -61,6 +61,7 @@ _OF_WEBHOOK = (
     *("service", "url", "ca_bundle", "tls_secret", "inject_ca_from", "failure_policy", "failure_policy_enforced"),
     *("rbac", "ca_bundle_user"),
 )
+NOTHING_DENIES = "beside a webhook, policies only deny, and no rule is an error where enforcement is Deny"
 SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip-label-group", "--ca-bundle-user"
 
 
@@ -141,8 +142,13 @@ def run(args: argparse.Namespace) -> int:
     alone = not (args.service or args.url or ca or args.rbac)
     if args.engine == POLICY or (args.engine == BOTH and alone):
         _check_unused(args)
-        minor = inputs.features(args.kubernetes_version).minor
-        _print((*people, *_policies(args), *_skip_label(args, minor)))
+        features = inputs.features(args.kubernetes_version)
+        policies = _policies(args, features)
+        if not policies and args.engine == BOTH:
+            raise UsageError(
+                f"{ENGINE} {BOTH}: found nothing that denies, so there is no policy to print; {NOTHING_DENIES}"
+            )
+        _print((*people, *policies, *_skip_label(args, features.minor)))
         return 0
     if people and alone:
         _print(people)
@@ -165,7 +171,7 @@ def run(args: argparse.Namespace) -> int:
     )
     secret = _namespaced(TLS_SECRET, args.tls_secret)
     rights = rbac(policy, *(service or (NAME, NAME)), secret) if args.rbac else ()
-    policies = _policies(args) if args.engine == BOTH else ()
+    policies = _policies(args, features) if args.engine == BOTH else ()
     judging = (*configurations(policy, target), *policies)
     _print((*people, *rights, *judging, *_skip_label(args, minor), *_ca_bundle(args, minor)))
     return 0
@@ -183,13 +189,12 @@ def _check_unused(args: argparse.Namespace) -> None:
         )
 
 
-def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
+def _policies(args: argparse.Namespace, features: Features) -> tuple[Manifest, ...]:
     """
     Return the ValidatingAdmissionPolicies, and say on standard error what they do not do.
 
     UsageError names all that CEL cannot do, unless a webhook does it.
     """
-    features = inputs.features(args.kubernetes_version)
     if features.minor < VARIABLES_SINCE:
         raise UsageError(
             f"{ENGINE} {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{VARIABLES_SINCE} or newer: "
@@ -202,10 +207,13 @@ def _policies(args: argparse.Namespace) -> tuple[Manifest, ...]:
     if lost := not_carried(export):
         needed = {line: WEBHOOK if line in unanswerable(export) else BOTH for line in lost}
         raise UsageError(
-            "\n".join(f"{args.policy}: {line}; or use {ENGINE} {engine}" for line, engine in needed.items())
+            "\n".join(
+                f"{args.policy}: {line}; leave it out, or use {ENGINE} {engine}" for line, engine in needed.items()
+            )
         )
     policies = admission_policies(export)
-    for line in (*_assumed(args), *_ended(policy, export.policy), *differences(export), *_needless(policies)):
+    said = differences(export) if policies else (f"no policy is printed; {NOTHING_DENIES}",)
+    for line in (*_assumed(args), *_ended(policy, export.policy), *said, *_needless(policies)):
         print(f"note: {line}", file=sys.stderr)
     return policies
 
@@ -227,8 +235,8 @@ def _needless(policies: Sequence[Manifest]) -> Iterator[str]:
     written = {ObjectRef.of(manifest).name for manifest in policies}
     if names := [name for name in POLICY_NAMES.values() if name not in written]:
         yield (
-            f"no longer needed: {', '.join(names)}; what the cluster has of them from before goes on judging until you "
-            f"{DELETE_POLICIES} {' '.join(names)} --ignore-not-found"
+            f"{', '.join(names)}: not needed; if the cluster has it from an earlier policy file, it goes on judging; "
+            f"delete it: {DELETE_POLICIES} {' '.join(names)} --ignore-not-found"
         )
 
 

@@ -38,7 +38,7 @@ def _of_rules(export: Export) -> Iterator[str]:
         for rule, setting in part.settings.items():
             lost = rule not in CHECKS and setting.given and setting.severity in TOLD
             if lost and (part is export.parts[0] or setting != export.parts[0].settings[rule]):
-                yield f"{where}rules.{rule}: CEL cannot check it: {RULES[rule].cel.why_not}"
+                yield f"{where}rules.{rule}: the API server cannot check it: {RULES[rule].cel.why_not}"
 
 
 def _places(export: Export) -> list[str]:
@@ -110,12 +110,14 @@ def _left_to_webhook(export: Export) -> Iterator[str]:
     pods = [rule for rule in denying if rule in CHECKS and not judges_pods(export, rule)]
     left = [
         *([", ".join(rules)] if (rules := [rule for rule in denying if rule not in CHECKS]) else []),
-        *([f"{', '.join(pods)} in Pods, for default constraints may change what is found"] if pods else []),
+        *([f"in Pods, {', '.join(pods)}: default constraints may change what is found"] if pods else []),
         *([_TYPES_LEFT] if INVALID_CONSTRAINT in denying else []),
-        *_of_overrides(export),
         *_of_kinds(export),
     ]
     yield from (f"left to the webhook, so that it passes while no webhook answers: {what}" for what in left)
+    for override in export.policy.overrides:
+        if override.until:
+            yield f"override {override.name}: its part is left to the webhook until {override.until}; then print again"
 
 
 def _of_messages(export: Export) -> Iterator[str]:

@@ -18,7 +18,7 @@ from webhook.scheduler.selectors import as_selector
     fix="select labels that only its own Pods have",
     where=(Need.OTHERS, Nature.ADVICE),
     yields_to=("selector-misses-own-pod",),
-    cel=InCel(why_not="they need the other workloads and Pods of the cluster"),
+    cel=InCel(why_not="CEL does not know the other workloads and Pods of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -18,7 +18,7 @@ from webhook.scheduler.taints import CORDONED, Taint
     severity=Severity.WARNING,
     fix="set nodeTaintsPolicy: Honor",
     where=(HARD, CLOSED_NODES, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
-    cel=InCel(why_not="they need the nodes of the cluster"),
+    cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

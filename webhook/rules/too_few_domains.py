@@ -17,7 +17,7 @@ from webhook.scheduler.constraint import HARD
     fix="lower minDomains, or add nodes in further domains",
     where=(HARD, MIN_DOMAINS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("pinned-domain",),
-    cel=InCel(why_not="they need the nodes of the cluster"),
+    cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -17,7 +17,7 @@ from webhook.rules.misspelt_topology_key import effect
     fix="label the nodes, or use a key that they carry",
     where=(UNLABELLED_NODES, Need.NODES, Also.UNKNOWN_LABELS, Nature.ADVICE),
     yields_to=("misspelt-topology-key",),
-    cel=InCel(why_not="they need the nodes of the cluster"),
+    cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     - maxSkew: 1
       topologyKey: rack

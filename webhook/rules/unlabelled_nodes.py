@@ -16,7 +16,7 @@ from webhook.scheduler.constraint import HARD
     fix="label these nodes",
     where=(HARD, UNLABELLED_NODES, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("unknown-topology-key",),
-    cel=InCel(why_not="they need the nodes of the cluster"),
+    cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     - maxSkew: 1
       topologyKey: topology.kubernetes.io/zone

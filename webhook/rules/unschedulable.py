@@ -28,7 +28,7 @@ MOST_REPLICAS_TRIED = 200
     fix="ask evenkeel explain what would let the next Pod in",
     where=(HARD, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
     yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
-    cel=InCel(why_not="they need the nodes of the cluster, and all Pods on them"),
+    cel=InCel(why_not="CEL knows neither the nodes of the cluster nor the Pods on them"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
