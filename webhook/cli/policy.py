@@ -47,7 +47,8 @@ Test a policy: give each object of *.evenkeel-test.yaml the webhook's answer, an
                                         the API server's answers instead, by its ValidatingAdmissionPolicies, from a dry
                                         run of each object; nothing is written to the cluster
 
-Exit code 0: every answer is as expected, 1: one is not, 2: a file cannot be used; the others are still tested.
+Exit code 0: every answer is as expected, 1: one is not, 2: a file, or a case of it, cannot be used; the others are
+still tested.
 """
 OUTPUT_FORMS = {"text": policy_test.text, "json": policy_test.as_json, "junit": policy_test.as_xml}
 EXPORT = (
