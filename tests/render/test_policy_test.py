@@ -86,6 +86,14 @@ def test_fields_in_another_order_are_no_difference():
     assert "" == diff(one)
 
 
+def test_what_was_found_and_is_not_expected_is_named():
+    more = CaseResult("a", {}, {"rules": ["empty-selector"]})
+    failure = ElementTree.fromstring(as_xml([FileResults("f", (more,))])).find(".//failure")
+
+    assert "--- expected\n+++ found\n@@ -0,0 +1,2 @@\n+rules:\n+- empty-selector" == diff(more).rstrip()
+    assert "not as expected: rules" == failure.get("message")
+
+
 def test_a_file_is_read_as_it_was_written():
     case = {"name": EVIL, "object": "a.yaml", "expect": {"rules": ["pinned-pod"], "warnings": [f"x: {'y ' * 200}"]}}
     written = as_file(f"about {EVIL}", {"policy": "1e3"}, [case])

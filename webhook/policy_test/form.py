@@ -25,7 +25,7 @@ from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, complaints
 from webhook.rules import RULES
 
 TEST_KIND = "PolicyTest"
-COUNTED = ("passed", "failed", "skipped", "unjudged")  # each case is one of them
+COUNTED_AS = ("passed", "failed", "skipped", "unjudged")  # each case is one of them
 Given = Raw | str  # an object, or the path of a file
 
 
@@ -80,7 +80,7 @@ class CaseResult(NamedTuple):
 
     @property
     def counted_as(self) -> str:
-        """The one of COUNTED that the case is."""
+        """The one of COUNTED_AS that the case is."""
         if self.problem or self.skipped:
             return "unjudged" if self.problem else "skipped"
         return "passed" if self.passed else "failed"

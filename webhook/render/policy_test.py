@@ -11,13 +11,13 @@ from xml.sax.saxutils import escape
 
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.reading import printable
-from webhook.policy_test.form import COUNTED, TEST_KIND, CaseResult
+from webhook.policy_test.form import COUNTED_AS, TEST_KIND, CaseResult
 from webhook.render import applied as render
 from webhook.render.diff import unified
 from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.junit import DECLARATION, attribute
 
-RESULT_MARKS = dict(zip(COUNTED, ("ok", "FAIL", "skip", "error"), strict=True))
+RESULT_MARKS = dict(zip(COUNTED_AS, ("ok", "FAIL", "skip", "error"), strict=True))
 YAML_WIDTH = 1_000  # characters of a line of YAML: a warning is not broken
 
 
@@ -60,9 +60,9 @@ def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
 
 
 def _totals(tested: Sequence[FileResults]) -> dict[str, int]:
-    """Return how many cases there are of each of COUNTED."""
+    """Return how many cases there are of each of COUNTED_AS."""
     times = Counter(result.counted_as for file in tested for result in file.results)
-    return {what: times[what] for what in COUNTED}
+    return {what: times[what] for what in COUNTED_AS}
 
 
 def _summary(totals: Mapping[str, int], cases: int) -> str:
@@ -87,7 +87,7 @@ def diff(result: CaseResult) -> str:
 
 def _yaml(value: Mapping[str, object]) -> str:
     """Return YAML in which equal objects are written alike, whatever the order of their fields."""
-    return render.dump(json.loads(json.dumps(value, sort_keys=True)), YAML_WIDTH)
+    return render.dump(json.loads(json.dumps(value, sort_keys=True)), YAML_WIDTH) if value else ""
 
 
 def _count(number: int, noun: str) -> str:
@@ -163,13 +163,13 @@ def _suite(file: FileResults) -> Iterator[str]:
 
 
 def _xml_failure(result: CaseResult) -> str:
-    differ = ", ".join(key for key in result.expected if _differs(result, key))
+    differ = ", ".join(key for key in {**result.expected, **result.found} if _differs(result, key))
     shown = "\n".join(map(printable, diff(result).splitlines()))
     return f"<failure message={attribute(f'not as expected: {differ}')}>{escape(shown)}</failure>"
 
 
 def _differs(result: CaseResult, key: str) -> bool:
-    alone = result._replace(expected={key: result.expected[key]}, found={key: result.found[key]})
+    alone = result._replace(expected={key: result.expected.get(key)}, found={key: result.found.get(key)})
     return not alone.passed
 
 
