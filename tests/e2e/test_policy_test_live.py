@@ -18,11 +18,11 @@ from webhook.cluster.client import Client, access
 from webhook.cluster.trial import try_creation
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
-from webhook.manifests.policy_objects import CEL_BINDING
+from webhook.manifests.policy_objects import CEL_BINDING, CEL_POLICY
 from webhook.objects.kinds import KINDS, find_kinds
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in, policy_of
-from webhook.policy_test.installed import CEL_RESOURCES
+from webhook.policy_test.installed import CEL_RESOURCES, not_in_force, read_installed
 from webhook.scheduler.features import LATEST
 
 __all__ = ["run"]
@@ -156,6 +156,52 @@ def test_who_has_no_rights_is_told_which(cluster, run, monkeypatch):
     code, out, err = run(f"policy test {LIVE} --kubeconfig {other} t", t=a_test(case(web, "allowed")))
     assert (2, "", 1) == (code, out, err.count("\n"))
     assert "; ask for the right to get validatingadmissionpolicies and validatingadmissionpolicybindings" in err
+
+
+EVERY_PART = {
+    "enforcement": "Audit",
+    "onError": "Deny",
+    "workloads": [
+        {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}
+    ],
+    "rules": {"empty-selector": {"severity": "error", "enforced": True, "help": "ask"}, "rollout-skew": "warning"},
+    "overrides": [
+        {"name": "a", "namespaceSelector": {"matchLabels": {"a": ""}}, "enforcement": "Deny"},
+        {"name": "b", "podSelector": {"matchExpressions": [{"key": "b", "operator": "Exists"}]}, "enforcement": "Warn"},
+    ],
+}
+
+
+@pytest.mark.parametrize("policy", [{}, EVERY_PART], ids=["built-in", "every part"])
+def test_what_the_api_server_adds_is_no_difference_and_what_somebody_adds_is_one(cluster, policy):
+    client = Client(lambda: access(str(cluster.kubeconfig)))
+    export = Export(policy_of(POLICY | policy, LATEST), LATEST, SYSTEM_NAMESPACES)
+    cluster.kubectl("delete", "--ignore-not-found", *MISSING)
+    applied = cluster.apply(*admission_policies(export))
+    assert 0 == applied.code, applied.stderr
+    installed = read_installed(client)
+
+    assert 4 <= len(installed)
+    assert [] == [*not_in_force(export, installed, "print")]
+    narrowed = {"objectSelector": {"matchLabels": {"a": ""}}}
+    for kind, field in ((CEL_POLICY, "matchConstraints"), (CEL_BINDING, "matchResources")):
+        patch = json.dumps({"spec": {field: narrowed}})
+        patched = cluster.kubectl("patch", f"{kind}/evenkeel", "--type", "merge", "-p", patch)
+        assert 0 == patched.code, patched.stderr
+        line = f"{kind} evenkeel: spec.{field}.objectSelector was added by somebody, and kubectl apply keeps it; "
+        for _ in range(2):
+            assert [line] == [each[: len(line)] for each in not_in_force(export, read_installed(client), "print")]
+            cluster.apply(*admission_policies(export))
+        undone = json.dumps({"spec": {field: {"objectSelector": None}}})
+        cluster.kubectl("patch", f"{kind}/evenkeel", "--type", "merge", "-p", undone)
+    names = [{"op": "add", "path": "/spec/matchConstraints/resourceRules/0/resourceNames", "value": ["a"]}]
+    cluster.kubectl("patch", f"{CEL_POLICY}/evenkeel", "--type", "json", "-p", json.dumps(names))
+    (line,) = not_in_force(export, read_installed(client), "print")
+    assert line.endswith(
+        "resourceRules[0].resourceNames is not what evenkeel writes of the policy; print | kubectl apply -f -"
+    )
+    cluster.apply(*admission_policies(export))
+    assert [] == [*not_in_force(export, read_installed(client), "print")]
 
 
 def test_another_policy_in_the_cluster_is_told(cluster, run):
