@@ -149,8 +149,25 @@ def test_the_policies_are_those_of_the_clusters_version_and_of_the_day(run, api)
     in_force(api, policy_of(POLICY, parse_version("1.30")), parse_version("1.30"))
 
     assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]})).code
-    code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]}, today="2001-01-31"))
+    lasting = POLICY | {"overrides": [ended | {"until": "9999-12-31"}]}
+    code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=lasting))
     assert (2, "evenkeel: t: policy: override a: until: CEL has no clock\n") == (code, err)
+
+
+@pytest.mark.parametrize(("until", "day"), [("2001-01-31", "2001-01-31"), ("9998-01-31", "9999-01-31")])
+def test_a_day_on_which_the_policy_is_another_than_today_is_refused(run, api, until, day):
+    """No command writes the policies of another day."""
+    override = {"name": "a", "podSelector": {}, "until": until, "enforcement": "Warn"}
+    code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [override]}, today=day))
+
+    assert (2, []) == (code, api.posted)
+    assert err == (
+        f"evenkeel: t: today: found {day}, on which other overrides are in force than today (a): the policies in a "
+        "cluster are those of today; leave it out, or --engine policy\n"
+    )
+    for same in ("2001-02-01", "2030-01-01"):
+        ended = POLICY | {"overrides": [override | {"until": "2001-01-31"}]}
+        assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=ended, today=same)).code
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,19 @@ def test_the_override_that_is_in_force_is_that_of_the_namespace(run):
     assert 0 == run("policy test lab shop", lab=lab, shop=shop).code
 
 
+def test_the_labels_of_a_namespace_are_those_in_the_cluster_and_else_not_known(run):
+    """What an override by labels that are not known would change only warns; other cases give no labels."""
+    ignored = {"rules": {"empty-selector": "ignore"}}
+    lax = POLICY | {"overrides": [{"name": "lax", "namespaceSelector": {"matchLabels": {"team": "lab"}}, **ignored}]}
+    cases = [denied(namespace(team="lab"), "allowed"), denied(outcome="warned")]
+
+    assert 0 == run("policy test t", t=a_test(*cases, policy=lax)).code
+    assert (
+        0 == run("policy test t", t=a_test(denied(outcome="allowed"), policy=lax, cluster=[namespace(team="lab")])).code
+    )
+    assert 0 == run("policy test t", t=a_test(denied(), policy=lax, cluster=[namespace(team="shop")])).code
+
+
 def test_an_override_ends_on_the_day_that_the_test_says_and_on_no_other(run):
     """Without a day it has not ended, so that the test is the same each day."""
     until = POLICY | {"overrides": [{"name": "a", "podSelector": {}, "until": "2001-01-31", "enforcement": "Warn"}]}

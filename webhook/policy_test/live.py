@@ -85,7 +85,16 @@ def _export(test: PolicyTest, folder: str, cluster: TestedCluster) -> Export:
     """Return the policy of a test as it is exported today; UsageError unless that is in force in the cluster."""
     features = inputs.features(test.kubernetes_version or None, cluster.source, "kubernetesVersion")
     with naming("policy"):
-        policy = policy_of_test(test.policy, folder, features).on(test.today or inputs.today())
+        given = policy_of_test(test.policy, folder, features)
+    policy = given.on(inputs.today())
+    names, then = ({each.name for each in known.overrides} for known in (policy, given.on(test.today)))
+    if test.today and names != then:
+        raise UsageError(
+            f"today: found {test.today}, on which other overrides are in force than today "
+            f"({', '.join(sorted(names ^ then))}): the policies in a cluster are those of today; "
+            "leave it out, or --engine policy"
+        )
+    with naming("policy"):
         export = Export(policy, features, SYSTEM_NAMESPACES)
         command = "evenkeel manifests --engine policy"
         if test.policy is not None:
