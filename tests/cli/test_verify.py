@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from argparse import Namespace
 from pathlib import Path
 
@@ -194,13 +193,12 @@ def test_a_live_cluster_is_watched_and_recorded_and_judged_alike_again(live, mon
     assert "all                       4      3       1   0.50" in out
 
 
-def after_a_second(told, happens):
-    """What lets the API server tell a log, and then something happen."""
-    end = time.monotonic() + 1
+def once_compared(told, happens):
+    """What lets the API server tell a log, and something happen once its decisions are judged."""
 
     def show(text):
         told(text)
-        if time.monotonic() > end:
+        if text.startswith("3 decisions"):
             happens()
 
     return show
@@ -214,24 +212,35 @@ def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer
         api.error(410)
 
     monkeypatch.setattr(observing, "RELIST_SECONDS", 0)
-    monkeypatch.setattr(verify, "line", lambda: shown(after_a_second(telling(api, right()), refuse)))
-    code, out, err = run("verify")
+    monkeypatch.setattr(verify, "line", lambda: shown(once_compared(telling(api, right()), refuse)))
+    code, out, err = run("verify --for 60s")
 
     assert (0, "", "3 of 3 decisions") == (code, err, out[:16])
     assert out.splitlines()[-1].startswith("note: It ended early: pods cannot be listed: ")
 
 
+@pytest.fixture
+def ctrl_c():
+    """A shell without job control lets what it starts in the background ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_and_sigterm_print_what_was_seen(live, monkeypatch, number):
     run, api = live
+    sent = []
 
     def interrupt():
+        sent.append(number)
         signal.raise_signal(number)
 
-    monkeypatch.setattr(verify, "line", lambda: shown(after_a_second(telling(api, right()), interrupt)))
-    code, out, _ = run("verify")
+    monkeypatch.setattr(verify, "line", lambda: shown(once_compared(telling(api, right()), interrupt)))
+    code, out, _ = run("verify --for 60s")
 
-    assert (0, "3 of 3 decisions") == (code, out[:16])
+    assert (0, "3 of 3 decisions", [number]) == (code, out[:16], sent)
     assert signal.SIG_DFL == signal.getsignal(signal.SIGTERM)
 
 

@@ -18,11 +18,11 @@ from webhook.cluster.client import Client, access
 from webhook.cluster.trial import try_creation
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
-from webhook.manifests.policy_objects import CEL_BINDING
+from webhook.manifests.policy_objects import CEL_BINDING, CEL_POLICY
 from webhook.objects.kinds import KINDS, find_kinds
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in, policy_of
-from webhook.policy_test.installed import CEL_RESOURCES
+from webhook.policy_test.installed import CEL_RESOURCES, not_in_force, read_installed
 from webhook.scheduler.features import LATEST
 
 __all__ = ["run"]
@@ -31,6 +31,8 @@ EXAMPLES = Path(ROOT) / "docs" / "examples"
 STRICT = POLICY | {"rules": {"empty-selector": {"severity": "error", "help": "ask (us)"}, "hard-constraint": "warning"}}
 CONTROLLER = "system:serviceaccount:kube-system"
 MISSING = [f"{kind}/{name}" for kind in CEL_RESOURCES for name in POLICY_NAMES.values()]
+
+UNJUDGED = "t\n  error case 0\n1 case in 1 file, 1 could not be judged\n"
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +129,12 @@ def test_what_the_api_server_refuses_itself_is_said(cluster, run):
     ]
     code, out, err = run(f"policy test {LIVE} t", t=a_test(*cases))
 
-    assert (2, "t\n  ok    case 4\n1 case in 1 file, all passed\n") == (code, out)
+    counted = "5 cases in 1 file, 1 passed, 4 could not be judged"
+    assert (2, ["error"] * 4 + ["ok"], counted) == (
+        code,
+        [line.split()[0] for line in out.splitlines()[1:-1]],
+        out.splitlines()[-1],
+    )
     assert [
         'cases[0]: namespaces "nowhere" not found',
         'cases[1]: deployments.apps is forbidden: User "jane" cannot create resource "deployments" in API group "apps" '
@@ -151,18 +158,64 @@ def test_who_has_no_rights_is_told_which(cluster, run, monkeypatch):
     assert "; ask for the right to get validatingadmissionpolicies and validatingadmissionpolicybindings" in err
 
 
+EVERY_PART = {
+    "enforcement": "Audit",
+    "onError": "Deny",
+    "workloads": [
+        {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}
+    ],
+    "rules": {"empty-selector": {"severity": "error", "enforced": True, "help": "ask"}, "rollout-skew": "warning"},
+    "overrides": [
+        {"name": "a", "namespaceSelector": {"matchLabels": {"a": ""}}, "enforcement": "Deny"},
+        {"name": "b", "podSelector": {"matchExpressions": [{"key": "b", "operator": "Exists"}]}, "enforcement": "Warn"},
+    ],
+}
+
+
+@pytest.mark.parametrize("policy", [{}, EVERY_PART], ids=["built-in", "every part"])
+def test_what_the_api_server_adds_is_no_difference_and_what_somebody_adds_is_one(cluster, policy):
+    client = Client(lambda: access(str(cluster.kubeconfig)))
+    export = Export(policy_of(POLICY | policy, LATEST), LATEST, SYSTEM_NAMESPACES)
+    cluster.kubectl("delete", "--ignore-not-found", *MISSING)
+    applied = cluster.apply(*admission_policies(export))
+    assert 0 == applied.code, applied.stderr
+    installed = read_installed(client)
+
+    assert 4 <= len(installed)
+    assert [] == [*not_in_force(export, installed, "print")]
+    narrowed = {"objectSelector": {"matchLabels": {"a": ""}}}
+    for kind, field in ((CEL_POLICY, "matchConstraints"), (CEL_BINDING, "matchResources")):
+        patch = json.dumps({"spec": {field: narrowed}})
+        patched = cluster.kubectl("patch", f"{kind}/evenkeel", "--type", "merge", "-p", patch)
+        assert 0 == patched.code, patched.stderr
+        line = f"{kind} evenkeel: spec.{field}.objectSelector was added by somebody, and kubectl apply keeps it; "
+        for _ in range(2):
+            assert [line] == [each[: len(line)] for each in not_in_force(export, read_installed(client), "print")]
+            cluster.apply(*admission_policies(export))
+        undone = json.dumps({"spec": {field: {"objectSelector": None}}})
+        cluster.kubectl("patch", f"{kind}/evenkeel", "--type", "merge", "-p", undone)
+    names = [{"op": "add", "path": "/spec/matchConstraints/resourceRules/0/resourceNames", "value": ["a"]}]
+    cluster.kubectl("patch", f"{CEL_POLICY}/evenkeel", "--type", "json", "-p", json.dumps(names))
+    (line,) = not_in_force(export, read_installed(client), "print")
+    assert line.endswith(
+        "resourceRules[0].resourceNames is not what evenkeel writes of the policy; print | kubectl apply -f -"
+    )
+    cluster.apply(*admission_policies(export))
+    assert [] == [*not_in_force(export, read_installed(client), "print")]
+
+
 def test_another_policy_in_the_cluster_is_told(cluster, run):
     in_force(cluster, built_in())
     web = case(of("Deployment", "shop"), "allowed")
     code, out, err = run(f"policy test {LIVE} t", t=a_test(web))
 
-    assert (2, "") == (code, out)
+    assert (2, UNJUDGED) == (code, out)
     assert err.startswith("evenkeel: t: policy: ValidatingAdmissionPolicy evenkeel: spec.validations[")
     assert "; evenkeel manifests --engine policy --policy FILE | kubectl apply -f -\n" in err
     assert 0 == run(f"policy test {LIVE} t", t=a_test(web, policy=POLICY)).code
     cluster.kubectl("delete", f"{CEL_BINDING}/evenkeel", "ValidatingAdmissionPolicy/evenkeel-warn")
     code, out, err = run(f"policy test {LIVE} t", t=a_test(web, policy=POLICY))
-    assert (2, "") == (code, out)
+    assert (2, UNJUDGED) == (code, out)
     assert [f"found no {CEL_BINDING} evenkeel in", "found no ValidatingAdmissionPolicy evenkeel-warn in"] == [
         line.removeprefix("evenkeel: t: policy: ").partition(" the cluster; ")[0] for line in err.splitlines()
     ]

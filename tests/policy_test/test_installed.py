@@ -28,13 +28,16 @@ def export(enforcement):
 
 def installed(enforcement):
     """The policies, with what the API server adds to them."""
-    made = copy.deepcopy(
-        {(each["kind"], each["metadata"]["name"]): each for each in admission_policies(export(enforcement))}
-    )
+    made = {
+        (each["kind"], each["metadata"]["name"]): copy.deepcopy(each)
+        for each in admission_policies(export(enforcement))
+    }
     for (kind, _), manifest in made.items():
         manifest["metadata"]["uid"] = "u"
         if kind == CEL_POLICY:
             manifest["spec"]["matchConstraints"] |= {"matchPolicy": "Equivalent", "objectSelector": {}}
+        else:
+            manifest["spec"]["matchResources"] |= {"matchPolicy": "Equivalent", "objectSelector": {}}
     return made
 
 
@@ -54,25 +57,74 @@ def test_what_the_api_server_adds_is_no_difference():
         (CEL_POLICY, ("validations", 1, "message"), "", "spec.validations[1].message"),
         (CEL_POLICY, ("validations",), [], "spec.validations"),
         (CEL_POLICY, ("failurePolicy",), "Fail", "spec.failurePolicy"),
+        (CEL_POLICY, ("validations", 0, "reason"), "Invalid", "spec.validations[0].reason"),
+        (
+            CEL_POLICY,
+            ("matchConstraints", "resourceRules", 0, "resourceNames"),
+            ["web"],
+            "spec.matchConstraints.resourceRules[0].resourceNames",
+        ),
         (CEL_BINDING, ("validationActions", 0), "Audit", "spec.validationActions[0]"),
     ],
 )
 def test_where_a_policy_is_another_it_is_said_with_what_to_do(kind, path, value, at):
+    line = f"{kind} evenkeel: {at} is not what evenkeel writes of the policy; print | kubectl apply -f -"
+    assert [line] == said(STRICT, changed(kind, path, value))
+
+
+def changed(kind, path, value):
     there = installed(STRICT)
     place = there[kind, "evenkeel"]["spec"]
     for part in path[:-1]:
         place = place[part]
     place[path[-1]] = value
-
-    line = f"{kind} evenkeel: {at} is not what evenkeel writes of the policy; print | kubectl apply -f -"
-    assert [line] == said(STRICT, there)
+    return there
 
 
-def test_where_a_binding_holds_is_the_clusters_own_affair():
+@pytest.mark.parametrize(
+    ("kind", "path", "value", "at"),
+    [
+        (CEL_POLICY, ("paramKind",), {"kind": "A", "apiVersion": "b/v1"}, "spec.paramKind"),
+        (CEL_POLICY, ("matchConstraints", "matchPolicy"), "Exact", "spec.matchConstraints.matchPolicy"),
+        (
+            CEL_POLICY,
+            ("matchConstraints", "objectSelector"),
+            {"matchLabels": {"a": ""}},
+            "spec.matchConstraints.objectSelector",
+        ),
+        (
+            CEL_POLICY,
+            ("matchConstraints", "excludeResourceRules"),
+            [{"apiGroups": ["apps"]}],
+            "spec.matchConstraints.excludeResourceRules",
+        ),
+        (CEL_BINDING, ("paramRef",), {"name": "a"}, "spec.paramRef"),
+        (
+            CEL_BINDING,
+            ("matchResources", "objectSelector"),
+            {"matchLabels": {"a": "b"}},
+            "spec.matchResources.objectSelector",
+        ),
+        (
+            CEL_BINDING,
+            ("matchResources", "excludeResourceRules"),
+            [{"apiGroups": ["apps"]}],
+            "spec.matchResources.excludeResourceRules",
+        ),
+    ],
+)
+def test_what_somebody_has_added_is_said_and_that_kubectl_apply_keeps_it(kind, path, value, at):
+    line = (
+        f"{kind} evenkeel: {at} was added by somebody, and kubectl apply keeps it; kubectl edit {kind.lower()} evenkeel"
+    )
+    assert [line] == said(STRICT, changed(kind, path, value))
+
+
+def test_in_which_namespaces_a_binding_holds_is_the_clusters_own_affair():
     there = installed(STRICT)
-    there[CEL_BINDING, "evenkeel"]["spec"]["matchResources"] = {}
-
-    assert [] == said(STRICT, there)
+    for resources in ({}, {"namespaceSelector": {"matchLabels": {"a": "b"}}}):
+        there[CEL_BINDING, "evenkeel"]["spec"]["matchResources"] = resources
+        assert [] == said(STRICT, there)
 
 
 def test_what_is_not_there_is_said_and_what_is_there_without_need():
@@ -91,6 +143,9 @@ def test_what_is_empty_and_what_is_absent_are_no_difference():
     assert () == difference({"a": [], "b": {"c": ""}}, {}, ())
     assert ("b", "c") == difference({"b": {"c": 0}}, {"b": {"c": 1}}, ())
     assert ("a", 1) == difference({"a": [1, 2]}, {"a": [1, 3]}, ())
+    assert () == difference({"a": 1}, {"a": 1, "b": {}, "matchPolicy": "Equivalent"}, ())
+    assert ("b",) == difference({"a": 1}, {"a": 1, "b": {"c": ""}}, ())
+    assert ("a", "b") == difference({"a": {}}, {"a": {"b": 1}}, ())
 
 
 @pytest.fixture

@@ -117,7 +117,8 @@ def test_what_is_refused_otherwise_is_a_line_and_other_cases_are_tested(run, api
     api.answers[DEPLOYMENTS] = status, [], {"message": message}
     code, out, err = run(f"{LIVE} t", t=a_test(case(user="jane"), case(pod(), "warned")))
 
-    assert (2, "t\n  ok    case 1\n1 case in 1 file, all passed\n") == (code, out)
+    counted = "2 cases in 1 file, 1 passed, 1 could not be judged"
+    assert (2, f"t\n  error case 0\n  ok    case 1\n{counted}\n") == (code, out)
     assert err.startswith(f"evenkeel: t: cases[0]: {said}")
     assert 1 == err.count("\n")
 
@@ -136,7 +137,8 @@ def test_a_policy_that_is_not_in_force_is_told_with_the_command(run, api, fields
     run("rules", **{"p p": POLICY | {"rules": {"empty-selector": {"severity": "error", "help": "ask"}}}})
     code, out, err = run(f"{LIVE} t", t=a_test(case(), **fields))
 
-    assert (2, "", []) == (code, out, api.posted)
+    counted = "t\n  error case 0\n1 case in 1 file, 1 could not be judged\n"
+    assert (2, counted, []) == (code, out, api.posted)
     assert f"; evenkeel manifests --engine policy {command} | kubectl apply -f -\n" in err
     assert all(line.startswith("evenkeel: t: policy: ") for line in err.splitlines())
 
@@ -147,8 +149,25 @@ def test_the_policies_are_those_of_the_clusters_version_and_of_the_day(run, api)
     in_force(api, policy_of(POLICY, parse_version("1.30")), parse_version("1.30"))
 
     assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]})).code
-    code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]}, today="2001-01-31"))
+    lasting = POLICY | {"overrides": [ended | {"until": "9999-12-31"}]}
+    code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=lasting))
     assert (2, "evenkeel: t: policy: override a: until: CEL has no clock\n") == (code, err)
+
+
+@pytest.mark.parametrize(("until", "day"), [("2001-01-31", "2001-01-31"), ("9998-01-31", "9999-01-31")])
+def test_a_day_on_which_the_policy_is_another_than_today_is_refused(run, api, until, day):
+    """No command writes the policies of another day."""
+    override = {"name": "a", "podSelector": {}, "until": until, "enforcement": "Warn"}
+    code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [override]}, today=day))
+
+    assert (2, []) == (code, api.posted)
+    assert err == (
+        f"evenkeel: t: today: found {day}, on which other overrides are in force than today (a): the policies in a "
+        "cluster are those of today; leave it out, or --engine policy\n"
+    )
+    for same in ("2001-02-01", "2030-01-01"):
+        ended = POLICY | {"overrides": [override | {"until": "2001-01-31"}]}
+        assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=ended, today=same)).code
 
 
 @pytest.mark.parametrize(
@@ -182,5 +201,6 @@ def test_a_cluster_that_does_not_answer_is_a_line(run, api, monkeypatch, tmp_pat
 def test_a_file_that_cannot_be_used_does_not_keep_others_from_being_tested(run, api):
     code, out, err = run(f"{LIVE} bad good", bad={"kind": "PolicyTest", "x": 1}, good=a_test(case("no"), case()))
 
-    assert (2, "good\n  ok    case 1\n1 case in 1 file, all passed\n") == (code, out)
+    counted = "2 cases in 1 file, 1 passed, 1 could not be judged"
+    assert (2, f"good\n  error case 0\n  ok    case 1\n{counted}\n") == (code, out)
     assert ["bad", "bad", "good"] == [line.split(": ")[1] for line in err.splitlines()]

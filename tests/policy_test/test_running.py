@@ -117,11 +117,34 @@ def test_however_many_causes_there_are_against_one_file_the_others_are_shown(run
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_cannot_be_used_is_a_line_with_its_field(run, fields, cause):
-    code, out, err = run("policy test t", t=a_test(denied()) | fields, two=[EMPTY, OWNED], text="{}")
+    test = a_test(denied()) | fields
+    code, out, err = run("policy test t", t=test, two=[EMPTY, OWNED], text="{}")
 
-    assert (2, "") == (code, out)
+    counted = f"t\n  error {test['cases'][0]['name']}\n1 case in 1 file, 1 could not be judged\n"
+    assert (2, counted) == (code, out)
     assert err.startswith(f"evenkeel: t: {cause}")
     assert 1 == err.count("\n")
+
+
+def test_every_case_is_counted_also_one_that_cannot_be_judged(run):
+    """And it does not keep others of its file from being tested."""
+    cases = [denied(), denied("no"), denied(outcome="allowed")]
+    code, out, err = run("policy test t", t=a_test(*cases))
+
+    assert (2, 1) == (code, err.count("\n"))
+    assert ["  ok    case 0", "  error case 1", "  FAIL  case 2"] == out.splitlines()[1:4]
+    assert out.endswith("\n3 cases in 1 file, 1 failed, 1 could not be judged\n")
+    document = json.loads(run("policy test t -o json").out)
+    judged = {"passed": 1, "failed": 1, "skipped": 0, "unjudged": 1}
+    assert {"files": 1, "cases": 3, **judged, "problems": 1} == document["summary"]
+    problem = 't: cases[1].object: found "no", wanted a file; paths are relative to the folder of the test'
+    assert [None, problem, None] == [case["problem"] for case in document["files"][0]["cases"]]
+    assert [True, False, False] == [case["passed"] for case in document["files"][0]["cases"]]
+    root = ElementTree.fromstring(run("policy test t -o junit").out)
+    assert ("3", "1", "1") == (root.get("tests"), root.get("failures"), root.get("errors"))
+    assert [("case 1", problem)] == [
+        (each.get("name"), each[0].get("message")) for each in root.iter() if each.find("error") is not None
+    ]
 
 
 def test_one_object_of_a_file_is_named(run):
@@ -166,6 +189,19 @@ def test_the_override_that_is_in_force_is_that_of_the_namespace(run):
     shop = a_test(denied(bare), policy=lax, cluster={"kind": "List", "items": [namespace(team="shop")]})
 
     assert 0 == run("policy test lab shop", lab=lab, shop=shop).code
+
+
+def test_the_labels_of_a_namespace_are_those_in_the_cluster_and_else_not_known(run):
+    """What an override by labels that are not known would change only warns; other cases give no labels."""
+    ignored = {"rules": {"empty-selector": "ignore"}}
+    lax = POLICY | {"overrides": [{"name": "lax", "namespaceSelector": {"matchLabels": {"team": "lab"}}, **ignored}]}
+    cases = [denied(namespace(team="lab"), "allowed"), denied(outcome="warned")]
+
+    assert 0 == run("policy test t", t=a_test(*cases, policy=lax)).code
+    assert (
+        0 == run("policy test t", t=a_test(denied(outcome="allowed"), policy=lax, cluster=[namespace(team="lab")])).code
+    )
+    assert 0 == run("policy test t", t=a_test(denied(), policy=lax, cluster=[namespace(team="shop")])).code
 
 
 def test_an_override_ends_on_the_day_that_the_test_says_and_on_no_other(run):

@@ -141,6 +141,24 @@ def test_what_policies_cannot_tell_is_not_compared_and_noted(expect, trial, pass
     assert (passed, notes) == (result.passed, result.notes), (result.expected, result.found)
 
 
+@pytest.mark.parametrize(
+    ("expect", "trial", "shown"),
+    [
+        ({"outcome": "denied", "rules": [UNKNOWN]}, NOTHING, ({}, {})),
+        ({"outcome": "denied", "rules": [UNKNOWN]}, WARNED, ({}, {"rules": [HARD]})),
+        ({"rules": [PINNED]}, WARNED, ({}, {"rules": [HARD]})),
+        ({"rules": [SOFT]}, DENIED, ({}, {"rules": [EMPTY]})),
+        ({"rules": []}, WARNED, ({"rules": []}, {"rules": [HARD]})),
+        ({"rules": [UNKNOWN, HARD]}, NOTHING, ({"rules": [HARD]}, {"rules": []})),
+    ],
+)
+def test_nobody_is_said_to_expect_no_rules_who_has_not_written_that(expect, trial, shown):
+    """Of rules that are not compared, nothing is left on either side."""
+    result = compared(expect, trial)
+
+    assert shown == (result.expected, result.found)
+
+
 @pytest.mark.parametrize(("enforcement", "owned"), [("Audit", False), ("Deny", True)])
 def test_what_may_be_in_the_audit_log_alone_need_not_be_told(enforcement, owned):
     result = compared({"rules": [EMPTY, HARD]}, NOTHING, enforcement, owned)

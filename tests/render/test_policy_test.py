@@ -41,6 +41,7 @@ def test_where_nothing_failed_the_text_says_so():
 
 def test_what_was_skipped_is_counted_and_equal_notes_are_one_line():
     skipped, noted = CaseResult("a", {}, {}, skipped=EVIL), CaseResult("b", {}, {}, notes=("left out",))
+    unjudged = CaseResult("d", {}, {}, problem=f"f: {EVIL}")
     failed = CaseResult("c", {"outcome": "denied"}, {"outcome": "warned"}, told=("Warning: x",), notes=("left out",))
     file = FileResults("f", (skipped, noted), notes=("of all",))
 
@@ -49,6 +50,8 @@ def test_what_was_skipped_is_counted_and_equal_notes_are_one_line():
     lines = text([file._replace(results=(skipped, noted, failed))]).splitlines()
     assert ["        Warning: x", "  note: of all", "  note: 2 cases: left out"] == lines[-4:-1]
     assert "3 cases in 1 file, 1 failed, 1 skipped" == lines[-1]
+    both = text([file._replace(results=(skipped, unjudged))]).splitlines()
+    assert ["  error d", "2 cases in 1 file, 1 skipped, 1 could not be judged"] == [both[2], both[-1]]
     assert [EVIL, None] == [case["skipped"] for case in json.loads(as_json([file]))["files"][0]["cases"]]
     root = ElementTree.fromstring(as_xml([file]))
     assert ("1", "1") == (root.get("skipped"), root[0].get("skipped"))
@@ -56,8 +59,9 @@ def test_what_was_skipped_is_counted_and_equal_notes_are_one_line():
 
 def test_json_has_all_cases_and_problems():
     document = json.loads(as_json(results()))
+    counted = {"passed": 1, "failed": 1, "skipped": 0, "unjudged": 0}
 
-    assert {"files": 2, "cases": 2, "failed": 1, "skipped": 0, "problems": 1} == document["summary"]
+    assert {"files": 2, "cases": 2, **counted, "problems": 1} == document["summary"]
     assert ("evenkeel.dev/v1alpha1", "PolicyTestResults") == (document["apiVersion"], document["kind"])
     assert [True, False] == [case["passed"] for case in document["files"][0]["cases"]]
     assert ["b: cut"] == document["files"][1]["problems"]
@@ -80,6 +84,14 @@ def test_fields_in_another_order_are_no_difference():
 
     assert one.passed
     assert "" == diff(one)
+
+
+def test_what_was_found_and_is_not_expected_is_named():
+    more = CaseResult("a", {}, {"rules": ["empty-selector"]})
+    failure = ElementTree.fromstring(as_xml([FileResults("f", (more,))])).find(".//failure")
+
+    assert "--- expected\n+++ found\n@@ -0,0 +1,2 @@\n+rules:\n+- empty-selector" == diff(more).rstrip()
+    assert "not as expected: rules" == failure.get("message")
 
 
 def test_a_file_is_read_as_it_was_written():

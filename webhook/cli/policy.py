@@ -28,10 +28,10 @@ from webhook.policy.schema import schema
 from webhook.policy_test.running import SUFFIX, files_of, run_file
 from webhook.policy_test.writing import write
 from webhook.render import in_force, policy_test
-from webhook.scheduler.features import LATEST
+from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.nodes import Nodes
 
-WEBHOOK, POLICY = "webhook", "policy"  # engines
+ENGINES = WEBHOOK, POLICY, BOTH = "webhook", "policy", "both"
 CHECK = (
     "Check a policy file; print its errors, and notes on what may not do what you expect. "
     "Exit code 0: it can be used, 1: the copy that --against names differs, 2: it cannot."
@@ -47,7 +47,8 @@ Test a policy: give each object of *.evenkeel-test.yaml the webhook's answer, an
                                         the API server's answers instead, by its ValidatingAdmissionPolicies, from a dry
                                         run of each object; nothing is written to the cluster
 
-Exit code 0: every answer is as expected, 1: one is not, 2: a file cannot be used; the others are still tested.
+Exit code 0: every answer is as expected, 1: one is not, 2: a file, or a case of it, cannot be used; the others are
+still tested.
 """
 OUTPUT_FORMS = {"text": policy_test.text, "json": policy_test.as_json, "junit": policy_test.as_xml}
 EXPORT = (
@@ -70,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         help="the cluster's KubeSchedulerConfiguration: say where its default constraints differ",
+    )
+    check.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default=WEBHOOK,
+        help="who judges: the webhook, the API server by ValidatingAdmissionPolicies, or both (default: %(default)s)",
     )
     inputs.add_version_argument(check, of_cluster=False)
     inputs.add_cluster_arguments(check)
@@ -173,19 +180,45 @@ def _tested(files: Sequence[str], source: inputs.Source) -> list[policy_test.Fil
 def _check(args: argparse.Namespace) -> int:
     features = inputs.features(args.kubernetes_version)
     policy = inputs.policy(args.file, features)
-    entries = _new_entries(policy, inputs.policy(args.compare, features)) if args.compare is not None else ()
+    before = inputs.policy(args.compare, features) if args.compare is not None else None
+    in_cel = () if args.engine == WEBHOOK else _in_cel(args, policy, before, features)
+    entries = _new_entries(policy, before) if before is not None and args.engine != POLICY else ()
     source = inputs.source(args)
     snapshot = inputs.cluster(source)
-    of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
+    of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None and args.engine != POLICY else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
-    notes = (*policy.notes, *ends, *of_nodes, *of_replicas, *entries)
+    notes = (*policy.notes, *ends, *in_cel, *of_nodes, *of_replicas, *entries)
     copy = _copy(args.against) if args.against is not None else None
     _print(f"{args.file}: note", notes)
     if copy is not None and not _is_same(policy.on(inputs.today()), copy, args.against):
         return 1
     _print(str(args.file), ["ok"])
     return 0
+
+
+def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, features: Features) -> list[str]:
+    """Return what policies of the API server do otherwise, and if they change; UsageError names what they cannot do."""
+    from webhook.manifests import admission_policies as cel  # with all rules in CEL
+    from webhook.manifests.acting import Export
+    from webhook.manifests.carrying import differences, not_carried
+
+    if features.minor < cel.VARIABLES_SINCE:
+        raise UsageError(
+            f"--engine {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{cel.VARIABLES_SINCE} or newer: "
+            f"{cel.WHY_SINCE}; use --engine {WEBHOOK}"
+        )
+    new, *old = (
+        Export(each.on(inputs.today()), features, beside_webhook=args.engine == BOTH)
+        for each in (policy, before)
+        if each is not None
+    )
+    if lost := not_carried(new):
+        other = WEBHOOK if new.beside_webhook else BOTH
+        raise UsageError("\n".join(f"{args.file}: {line}; or use --engine {other}" for line in lost))
+    todo = f"helm upgrade, or evenkeel manifests --engine {args.engine}"
+    changes = any(cel.admission_policies(new) != cel.admission_policies(each) for each in old)
+    return [*differences(new), *([f"needs its ValidatingAdmissionPolicies anew: {todo}"] if changes else [])]
 
 
 def _print(prefix: str, lines: Iterable[str]) -> None:

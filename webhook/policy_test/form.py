@@ -25,6 +25,7 @@ from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, complaints
 from webhook.rules import RULES
 
 TEST_KIND = "PolicyTest"
+COUNTED_AS = ("passed", "failed", "skipped", "unjudged")  # each case is one of them
 Given = Raw | str  # an object, or the path of a file
 
 
@@ -61,7 +62,7 @@ class CaseResult(NamedTuple):
     What was expected of a case and what was found, each limited to what is compared.
 
     `applied` is evenkeel's own answer, and `told` what the API server said where that was asked.  `skipped` says why
-    neither was, "" if one was.  `notes` say what is not compared.
+    neither was, and `problem` why it could not be judged; "" if it was.  `notes` say what is not compared.
     """
 
     name: str
@@ -71,10 +72,18 @@ class CaseResult(NamedTuple):
     told: tuple[str, ...] = ()
     skipped: str = ""
     notes: tuple[str, ...] = ()
+    problem: str = ""
 
     @property
     def passed(self) -> bool:
-        return _in_order(self.expected) == _in_order(self.found)
+        return not self.problem and _in_order(self.expected) == _in_order(self.found)
+
+    @property
+    def counted_as(self) -> str:
+        """The one of COUNTED_AS that the case is."""
+        if self.problem or self.skipped:
+            return "unjudged" if self.problem else "skipped"
+        return "passed" if self.passed else "failed"
 
 
 _GIVEN: Schema = {"type": ["string", "object"], "minLength": 1}

@@ -1,7 +1,7 @@
 """
 Whether the ValidatingAdmissionPolicies in a cluster are those that `evenkeel manifests --engine policy` writes.
 
-What the API server has added to them is no difference.
+What the API server adds to them is no difference; what somebody else has added is one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from webhook.loading.usage import UsageError
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
 from webhook.manifests.policy_objects import CEL_BINDING, CEL_POLICY
-from webhook.objects.fields import FieldPath, Raw, as_mapping, path_text
+from webhook.objects.fields import FieldPath, Raw, as_mapping, path_text, value_at
 from webhook.objects.references import ObjectRef
 
 CEL_POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
@@ -23,7 +23,7 @@ CEL_RESOURCES = {
     CEL_BINDING: f"{CEL_POLICIES.removesuffix('ies')}ybindings",
 }
 READ_SECONDS = 10.0
-BOUND = ("policyName", "validationActions")  # of a binding: in which namespaces it holds is the cluster's own affair
+ADDED_BY_API_SERVER = {"matchPolicy": "Equivalent"}
 
 Names = tuple[str, str]  # kind and name
 
@@ -55,10 +55,13 @@ def not_in_force(export: Export, installed: Mapping[Names, Raw], command: str) -
         if there is None:
             yield f"found no {kind} {name} in the cluster; {apply}"
             continue
-        spec = as_mapping(manifest["spec"])
-        asked = {key: spec[key] for key in BOUND} if kind == CEL_BINDING else spec
-        if path := difference(asked, there.get("spec"), ("spec",)):
-            yield f"{kind} {name}: {path_text(path)} is not what evenkeel writes of the policy; {apply}"
+        spec = _compared(kind, manifest)
+        if path := difference(spec, _compared(kind, there), ()):
+            at = f"{kind} {name}: {path_text(('spec', *path))}"
+            if value_at(spec, path) is None and not any(isinstance(part, int) for part in path):  # Lists are replaced.
+                yield f"{at} was added by somebody, and kubectl apply keeps it; kubectl edit {kind.lower()} {name}"
+            else:
+                yield f"{at} is not what evenkeel writes of the policy; {apply}"
     for kind, name in sorted(installed.keys() - written.keys()):
         if kind == CEL_BINDING:
             yield (
@@ -67,11 +70,20 @@ def not_in_force(export: Export, installed: Mapping[Names, Raw], command: str) -
             )
 
 
+def _compared(kind: str, manifest: Raw) -> Raw:
+    """Return the spec; without the namespaces in which a binding holds, for these are the cluster's own affair."""
+    spec = as_mapping(manifest.get("spec"))
+    if kind != CEL_BINDING:
+        return spec
+    matching = as_mapping(spec.get("matchResources"))
+    return {**spec, "matchResources": {key: matching[key] for key in matching if key != "namespaceSelector"}}
+
+
 def difference(written: object, there: object, path: FieldPath) -> FieldPath:
-    """Return the path of the first value that is not there as it was written, () if all are."""
+    """Return the path of the first value that is not there as it was written, or that was not written; () if none."""
     if isinstance(written, dict):
         given = as_mapping(there)
-        pairs = [(key, value, given.get(key)) for key, value in written.items()]
+        pairs = [(key, written.get(key, ADDED_BY_API_SERVER.get(key)), given.get(key)) for key in {**written, **given}]
     elif isinstance(written, list) and written:
         if not isinstance(there, list) or len(there) != len(written):
             return path

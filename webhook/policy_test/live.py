@@ -29,7 +29,14 @@ from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.references import ObjectRef, owner_of
 from webhook.policy_test.form import Case, CaseResult, PolicyTest, parse_policy_test
 from webhook.policy_test.installed import Names, not_in_force, read_installed
-from webhook.policy_test.running import DEFAULT_NAMESPACE, naming, object_of, policy_of_test
+from webhook.policy_test.running import (
+    DEFAULT_NAMESPACE,
+    each_result,
+    naming,
+    object_of,
+    policy_of_test,
+    unjudged,
+)
 from webhook.policy_test.told import compare, incomparable, read_told
 from webhook.render.policy_test import FileResults
 from webhook.scheduler.features import NEWEST
@@ -54,32 +61,40 @@ def tested_cluster(source: inputs.Source) -> TestedCluster:
 
 
 def run_file_live(file: str, cluster: TestedCluster) -> FileResults:
-    """Return the results of the cases of one file that can be asked, and all that is wrong with it and with others."""
+    """Return the results of one file, and all that is wrong with it."""
     folder, read = os.path.dirname(file), cache(inputs.objects)
+    cases: tuple[Case, ...] = ()
     try:
         with naming(file):
             test = parse_policy_test(Path(file).read_text("utf-8"))
+            cases = test.cases
             export = _export(test, folder, cluster)
     except UsageError as error:
-        return FileResults(file, problems=tuple(str(error).split("\n")))
-    results, problems = list[CaseResult](), list[str]()
-    for i, case in enumerate(test.cases):
-        where = f"{file}: cases[{i}]"
-        try:
-            with naming(f"{where}.object"):
-                obj = object_of(case.obj, folder, read)
-            with naming(where):
-                results.append(_result(case, obj, export, cluster.client))
-        except UsageError as error:
-            problems += str(error).split("\n")
-    return FileResults(file, tuple(results), tuple(problems), () if test.cluster is None else (CLUSTER_UNUSED,))
+        return unjudged(file, cases, error)
+
+    def result(case: Case, where: str) -> CaseResult:
+        with naming(f"{where}.object"):
+            obj = object_of(case.obj, folder, read)
+        with naming(where):
+            return _result(case, obj, export, cluster.client)
+
+    return each_result(file, cases, result, () if test.cluster is None else (CLUSTER_UNUSED,))
 
 
 def _export(test: PolicyTest, folder: str, cluster: TestedCluster) -> Export:
     """Return the policy of a test as it is exported today; UsageError unless that is in force in the cluster."""
     features = inputs.features(test.kubernetes_version or None, cluster.source, "kubernetesVersion")
     with naming("policy"):
-        policy = policy_of_test(test.policy, folder, features).on(test.today or inputs.today())
+        given = policy_of_test(test.policy, folder, features)
+    policy = given.on(inputs.today())
+    names, then = ({each.name for each in known.overrides} for known in (policy, given.on(test.today)))
+    if test.today and names != then:
+        raise UsageError(
+            f"today: found {test.today}, on which other overrides are in force than today "
+            f"({', '.join(sorted(names ^ then))}): the policies in a cluster are those of today; "
+            "leave it out, or --engine policy"
+        )
+    with naming("policy"):
         export = Export(policy, features, SYSTEM_NAMESPACES)
         command = "evenkeel manifests --engine policy"
         if test.policy is not None:

@@ -50,21 +50,41 @@ def files_of(paths: Iterable[str]) -> list[str]:
 
 
 def run_file(file: str) -> FileResults:
-    """Return the results of one file, or all that is wrong with it."""
+    """Return the results of one file, and all that is wrong with it."""
     folder, read = os.path.dirname(file), cache(inputs.objects)
+    cases: tuple[Case, ...] = ()
     try:
         with naming(file):
             test = parse_policy_test(Path(file).read_text("utf-8"))
+            cases = test.cases
             terms = _terms(test, folder)
     except UsageError as error:
-        return FileResults(file, problems=tuple(str(error).split("\n")))
+        return unjudged(file, cases, error)
+
+    def result(case: Case, where: str) -> CaseResult:
+        return judge(case.name, case.expect, _applied(case, where, terms, folder, read))
+
+    return each_result(file, cases, result)
+
+
+def unjudged(file: str, cases: Iterable[Case], error: UsageError) -> FileResults:
+    """Return the results of a file that cannot be used: those of its `cases`, as far as they are known."""
+    results = tuple(CaseResult(case.name, {}, {}, problem=str(error)) for case in cases)
+    return FileResults(file, results, tuple(str(error).split("\n")))
+
+
+def each_result(
+    file: str, cases: Iterable[Case], result: Callable[[Case, str], CaseResult], notes: tuple[str, ...] = ()
+) -> FileResults:
+    """Return what `result` returns of each case, which it is given with its place; or why it could not be judged."""
     results, problems = list[CaseResult](), list[str]()
-    for i, case in enumerate(test.cases):
+    for i, case in enumerate(cases):
         try:
-            results.append(judge(case.name, case.expect, _applied(case, f"{file}: cases[{i}]", terms, folder, read)))
+            results.append(result(case, f"{file}: cases[{i}]"))
         except UsageError as error:
+            results.append(CaseResult(case.name, {}, {}, problem=str(error)))
             problems += str(error).split("\n")
-    return FileResults(file, () if problems else tuple(results), tuple(problems))
+    return FileResults(file, tuple(results), tuple(problems), notes)
 
 
 def _terms(test: PolicyTest, folder: str) -> Terms:

@@ -155,9 +155,13 @@ class _Comparison:
         rests_on_others = self._unchecked and wanted in STRICTNESS and told in STRICTNESS
         return "" if rests_on_others and STRICTNESS[told] < STRICTNESS[wanted] else str(wanted)
 
+    @property
+    def _rules(self) -> frozenset[str]:
+        """The rules that policies have to tell."""
+        return self._wanted - self._unchecked - self._untold - self._excused.keys()
+
     def expected(self) -> Raw:
-        rules = self._wanted - self._unchecked - self._untold - self._excused.keys()
-        return self._limited(self._outcome, rules)
+        return self._limited(self._outcome, self._rules)
 
     def found(self) -> Raw:
         rules = {rule for rule in self._told.rules if not self._defaulted or RULES[rule].kept_by_defaults}
@@ -165,7 +169,9 @@ class _Comparison:
 
     def _limited(self, outcome: str, rules: frozenset[str] | set[str]) -> Raw:
         compared = "rules" in self._expect and not self._told.cut
-        return {**({"outcome": outcome} if outcome else {}), **({"rules": sorted(rules)} if compared else {})}
+        left_out = not rules and self._wanted and not self._rules  # nobody has written that there are none
+        shown = {"rules": sorted(rules)} if compared and not left_out else {}
+        return {**({"outcome": outcome} if outcome else {}), **shown}
 
     def notes(self) -> Iterator[str]:
         outcome = self._expect.get("outcome")

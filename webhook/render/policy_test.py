@@ -11,17 +11,18 @@ from xml.sax.saxutils import escape
 
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.reading import printable
-from webhook.policy_test.form import TEST_KIND, CaseResult
+from webhook.policy_test.form import COUNTED_AS, TEST_KIND, CaseResult
 from webhook.render import applied as render
 from webhook.render.diff import unified
 from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.junit import DECLARATION, attribute
 
+RESULT_MARKS = dict(zip(COUNTED_AS, ("ok", "FAIL", "skip", "error"), strict=True))
 YAML_WIDTH = 1_000  # characters of a line of YAML: a warning is not broken
 
 
 class FileResults(NamedTuple):
-    """One file: the results of its cases, and why others have none; `notes` are about all of them."""
+    """One file: the results of its cases, and all that is wrong with it or them; `notes` are about all of them."""
 
     file: str
     results: tuple[CaseResult, ...] = ()
@@ -29,12 +30,13 @@ class FileResults(NamedTuple):
     notes: tuple[str, ...] = ()
 
     @property
-    def failed(self) -> int:
-        return sum(not result.passed for result in self.results)
+    def failed(self) -> bool:
+        return any(result.counted_as == "failed" for result in self.results)
 
     @property
-    def skipped(self) -> int:
-        return sum(result.skipped != "" for result in self.results)
+    def unread(self) -> tuple[str, ...]:
+        """Why not even its cases are known."""
+        return () if self.results else self.problems
 
 
 def text(tested: Sequence[FileResults]) -> str:
@@ -47,23 +49,28 @@ def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
     for file in read:
         yield file.file
         for result in file.results:
-            if result.skipped:
-                yield f"  skip  {result.name}: {result.skipped}"
-                continue
-            yield f"  {'ok   ' if result.passed else 'FAIL '} {result.name}"
-            yield from () if result.passed else _failure(result, file)
+            why = f": {result.skipped}" if result.skipped else ""
+            yield f"  {RESULT_MARKS[result.counted_as]:<5} {result.name}{why}"
+            yield from _failure(result, file) if result.counted_as == "failed" else ()
         yield from (f"  note: {note}" for note in file.notes)
         times = Counter(note for result in file.results for note in result.notes)
         yield from (f"  note: {_count(number, 'case')}: {note}" for note, number in times.items())
     cases = sum(len(file.results) for file in read)
-    yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {_summary(cases, read)}"
+    yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {_summary(_totals(read), cases)}"
 
 
-def _summary(cases: int, read: Sequence[FileResults]) -> str:
-    failed, skipped = sum(file.failed for file in read), sum(file.skipped for file in read)
-    if not skipped:
-        return f"{failed} failed" if failed else "all passed"
-    return f"{f'{failed} failed' if failed else f'{cases - skipped} passed'}, {skipped} skipped"
+def _totals(tested: Sequence[FileResults]) -> dict[str, int]:
+    """Return how many cases there are of each of COUNTED_AS."""
+    times = Counter(result.counted_as for file in tested for result in file.results)
+    return {what: times[what] for what in COUNTED_AS}
+
+
+def _summary(totals: Mapping[str, int], cases: int) -> str:
+    if totals["passed"] == cases:
+        return "all passed"
+    first = "failed" if totals["failed"] else "passed"
+    said = {first: first, "skipped": "skipped", "unjudged": "could not be judged"}
+    return ", ".join(f"{totals[kind]} {words}" for kind, words in said.items() if totals[kind])
 
 
 def _failure(result: CaseResult, file: FileResults) -> Iterator[str]:
@@ -80,7 +87,7 @@ def diff(result: CaseResult) -> str:
 
 def _yaml(value: Mapping[str, object]) -> str:
     """Return YAML in which equal objects are written alike, whatever the order of their fields."""
-    return render.dump(json.loads(json.dumps(value, sort_keys=True)), YAML_WIDTH)
+    return render.dump(json.loads(json.dumps(value, sort_keys=True)), YAML_WIDTH) if value else ""
 
 
 def _count(number: int, noun: str) -> str:
@@ -95,8 +102,7 @@ def as_json(tested: Sequence[FileResults]) -> str:
         "summary": {
             "files": len(tested),
             "cases": sum(len(file.results) for file in tested),
-            "failed": sum(file.failed for file in tested),
-            "skipped": sum(file.skipped for file in tested),
+            **_totals(tested),
             "problems": sum(len(file.problems) for file in tested),
         },
         "files": [
@@ -120,43 +126,50 @@ def _case(result: CaseResult) -> dict[str, object]:
         "found": result.found,
         "diff": diff(result),
         "skipped": result.skipped or None,
+        "problem": result.problem or None,
         "notes": list(result.notes),
     }
 
 
 def as_xml(tested: Sequence[FileResults]) -> str:
-    """Render JUnit's XML: each file is a suite, and each case a case; what is wrong with a file is an error."""
-    total = sum(len(file.results) + len(file.problems) for file in tested)
-    failed, problems = sum(file.failed for file in tested), sum(len(file.problems) for file in tested)
-    skipped = sum(file.skipped for file in tested)
-    counts = f'tests="{total}" failures="{failed}" errors="{problems}" skipped="{skipped}"'
+    """Render JUnit's XML: each file is a suite, and each case a case; what could not be judged is an error."""
+    counts = _xml_counts(tested)
     suites = (line for file in tested for line in _suite(file))
     return "\n".join((DECLARATION, f'<testsuites name="evenkeel policy test" {counts}>', *suites, "</testsuites>"))
 
 
+def _xml_counts(tested: Sequence[FileResults]) -> str:
+    totals, unread = _totals(tested), sum(len(file.unread) for file in tested)
+    return (
+        f'tests="{sum(totals.values()) + unread}" failures="{totals["failed"]}" '
+        f'errors="{totals["unjudged"] + unread}" skipped="{totals["skipped"]}"'
+    )
+
+
 def _suite(file: FileResults) -> Iterator[str]:
-    counts = f'failures="{file.failed}" errors="{len(file.problems)}" skipped="{file.skipped}"'
-    yield f'  <testsuite name={attribute(file.file)} tests="{len(file.results) + len(file.problems)}" {counts}>'
+    yield f"  <testsuite name={attribute(file.file)} {_xml_counts([file])}>"
     for result in file.results:
         case = f"    <testcase name={attribute(result.name)} classname={attribute(file.file)}"
         if result.skipped:
             yield f"{case}><skipped message={attribute(result.skipped)}/></testcase>"
+        elif result.problem:
+            yield f"{case}><error message={attribute(result.problem)}/></testcase>"
         else:
             yield f"{case}/>" if result.passed else f"{case}>{_xml_failure(result)}</testcase>"
-    for problem in file.problems:
+    for problem in file.unread:
         error = f"<error message={attribute(problem)}/>"
         yield f'    <testcase name="problem" classname={attribute(file.file)}>{error}</testcase>'
     yield "  </testsuite>"
 
 
 def _xml_failure(result: CaseResult) -> str:
-    differ = ", ".join(key for key in result.expected if _differs(result, key))
+    differ = ", ".join(key for key in {**result.expected, **result.found} if _differs(result, key))
     shown = "\n".join(map(printable, diff(result).splitlines()))
     return f"<failure message={attribute(f'not as expected: {differ}')}>{escape(shown)}</failure>"
 
 
 def _differs(result: CaseResult, key: str) -> bool:
-    alone = result._replace(expected={key: result.expected[key]}, found={key: result.found[key]})
+    alone = result._replace(expected={key: result.expected.get(key)}, found={key: result.found.get(key)})
     return not alone.passed
 
 
