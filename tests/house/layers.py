@@ -36,7 +36,7 @@ policy_test.installed · policy_test.told
 loading
 loading.verification_thread
 loading.observing
-loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
+loading.clusters · loading.engines · loading.listening · loading.progress · loading.selection · loading.simulated_runs
 loading.processes
 loading.inputs
 loading.usage

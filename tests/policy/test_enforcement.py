@@ -9,7 +9,7 @@ from tests.support.build import policy
 ENFORCED = {"severity": "error", "enforced": True}
 RULES = {"empty-selector": ENFORCED}
 LOOSER = {"empty-selector": "warning"}
-FAILURE = "empty-selector: enforced, but while no replica answers"
+FAILURE = "empty-selector: enforced, but all passes while the webhook does not answer"
 SKIP = "empty-selector: enforced, but not in a namespace with the label evenkeel.dev/skip"
 BY_NAMESPACE = {"namespaceSelector": {"matchLabels": {"tier": "prod"}}}
 BY_LABELS = {"name": "a", "podSelector": {"matchLabels": {"tier": "lax"}}}

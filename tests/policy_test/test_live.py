@@ -126,8 +126,8 @@ def test_what_is_refused_otherwise_is_a_line_and_other_cases_are_tested(run, api
 @pytest.mark.parametrize(
     ("fields", "version", "command"),
     [
-        ({"policy": POLICY | {"enforcement": "Warn"}}, "v1.37.1", "--policy FILE"),
-        ({"policy": "p p"}, "v1.37.1", "--policy 'p p'"),
+        ({"policy": POLICY | {"enforcement": "Warn"}}, "v1.37.1", "--policy FILE --kubernetes-version 1.37"),
+        ({"policy": "p p"}, "v1.37.1", "--policy 'p p' --kubernetes-version 1.37"),
         ({"policy": "p p"}, "v1.33.0", "--policy 'p p' --kubernetes-version 1.33"),
         ({"policy": "p p", "kubernetesVersion": "1.34"}, "v1.37.1", "--policy 'p p' --kubernetes-version 1.34"),
     ],

@@ -27,11 +27,11 @@ import yaml
 from certs.files import CertificateError, read
 from certs.pem import ca_bundle
 from webhook.loading import inputs
+from webhook.loading.engines import BOTH, ENGINE, POLICY, add_engine_argument, to_export
 from webhook.loading.usage import UsageError
-from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, VARIABLES_SINCE, WHY_SINCE, admission_policies
 from webhook.manifests.ca_bundle import ca_bundle_policy
-from webhook.manifests.carrying import differences, not_carried, unanswerable
+from webhook.manifests.carrying import differences
 from webhook.manifests.configurations import (
     CONDITIONS_SINCE,
     FAIL,
@@ -54,8 +54,6 @@ from webhook.scheduler.features import LATEST, Features
 
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"
 WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_OPTION}"
-ENGINE = "--engine"
-ENGINES = WEBHOOK, POLICY, BOTH = "webhook", "policy", "both"
 EXCLUDE_NAMESPACE = "--exclude-namespace"
 _OF_WEBHOOK = (
     *("service", "url", "ca_bundle", "tls_secret", "inject_ca_from", "failure_policy", "failure_policy_enforced"),
@@ -66,12 +64,7 @@ SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        ENGINE,
-        choices=ENGINES,
-        default=WEBHOOK,
-        help="who judges: the webhook, the API server by ValidatingAdmissionPolicies, or both (default: %(default)s)",
-    )
+    add_engine_argument(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--service", metavar="NS/NAME", help="the webhook's Service, on port 443")
     where.add_argument("--url", metavar="URL", help="https://HOST[:PORT], if there is no Service")
@@ -195,22 +188,10 @@ def _policies(args: argparse.Namespace, features: Features) -> tuple[Manifest, .
 
     UsageError names all that CEL cannot do, unless a webhook does it.
     """
-    if features.minor < VARIABLES_SINCE:
-        raise UsageError(
-            f"{ENGINE} {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{VARIABLES_SINCE} or newer: "
-            f"{WHY_SINCE}; use {ENGINE} {WEBHOOK}"
-        )
     own = _namespaced("--service", args.service)
     excluded = (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))
     policy = inputs.policy(args.policy, features)
-    export = Export(policy.on(inputs.today()), features, excluded, beside_webhook=args.engine == BOTH)
-    if lost := not_carried(export):
-        needed = {line: WEBHOOK if line in unanswerable(export) else BOTH for line in lost}
-        raise UsageError(
-            "\n".join(
-                f"{args.policy}: {line}; leave it out, or use {ENGINE} {engine}" for line, engine in needed.items()
-            )
-        )
+    export = to_export(args.engine, args.policy, policy, features, excluded)
     policies = admission_policies(export)
     said = differences(export) if policies else (f"no policy is printed; {NOTHING_DENIES}",)
     for line in (*_assumed(args), *_ended(policy, export.policy), *said, *_needless(policies)):

@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import yaml
 from webhook.admission.terms import Terms
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs
+from webhook.loading.engines import ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
 from webhook.loading.usage import UsageError
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
@@ -31,7 +33,6 @@ from webhook.render import in_force, policy_test
 from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.nodes import Nodes
 
-ENGINES = WEBHOOK, POLICY, BOTH = "webhook", "policy", "both"
 CHECK = (
     "Check a policy file; print its errors, and notes on what may not do what you expect. "
     "Exit code 0: it can be used, 1: the copy that --against names differs, 2: it cannot."
@@ -72,12 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="the cluster's KubeSchedulerConfiguration: say where its default constraints differ",
     )
-    check.add_argument(
-        "--engine",
-        choices=ENGINES,
-        default=WEBHOOK,
-        help="who judges: the webhook, the API server by ValidatingAdmissionPolicies, or both (default: %(default)s)",
-    )
+    add_engine_argument(check)
     inputs.add_version_argument(check, of_cluster=False)
     inputs.add_cluster_arguments(check)
     check.set_defaults(act=_check)
@@ -199,26 +195,14 @@ def _check(args: argparse.Namespace) -> int:
 
 def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, features: Features) -> list[str]:
     """Return what policies of the API server do otherwise, and if they change; UsageError names what they cannot do."""
-    from webhook.manifests import admission_policies as cel  # with all rules in CEL
-    from webhook.manifests.acting import Export
-    from webhook.manifests.carrying import differences, not_carried
+    from webhook.manifests.admission_policies import admission_policies
+    from webhook.manifests.carrying import differences
 
-    if features.minor < cel.VARIABLES_SINCE:
-        raise UsageError(
-            f"--engine {args.engine}: found Kubernetes 1.{features.minor}, wanted 1.{cel.VARIABLES_SINCE} or newer: "
-            f"{cel.WHY_SINCE}; use --engine {WEBHOOK}"
-        )
-    new, *old = (
-        Export(each.on(inputs.today()), features, beside_webhook=args.engine == BOTH)
-        for each in (policy, before)
-        if each is not None
-    )
-    if lost := not_carried(new):
-        other = WEBHOOK if new.beside_webhook else BOTH
-        raise UsageError("\n".join(f"{args.file}: {line}; or use --engine {other}" for line in lost))
-    todo = f"helm upgrade, or evenkeel manifests --engine {args.engine}"
-    changes = any(cel.admission_policies(new) != cel.admission_policies(each) for each in old)
-    return [*differences(new), *([f"needs its ValidatingAdmissionPolicies anew: {todo}"] if changes else [])]
+    export = to_export(args.engine, args.file, policy, features)
+    old = None if before is None else replace(export, policy=before.on(inputs.today()))
+    todo = f"helm upgrade, or evenkeel manifests {ENGINE} {args.engine}"
+    changes = old is not None and admission_policies(export) != admission_policies(old)
+    return [*differences(export), *([f"needs its ValidatingAdmissionPolicies anew: {todo}"] if changes else [])]
 
 
 def _print(prefix: str, lines: Iterable[str]) -> None:

@@ -39,7 +39,6 @@ from webhook.policy_test.running import (
 )
 from webhook.policy_test.told import compare, incomparable, read_told
 from webhook.render.policy_test import FileResults
-from webhook.scheduler.features import NEWEST
 
 UPDATE_SKIPPED = "an update needs its old object in the cluster, and nothing is written there"
 CLUSTER_UNUSED = "the live cluster stands in for what cluster says"
@@ -100,8 +99,7 @@ def _export(test: PolicyTest, folder: str, cluster: TestedCluster) -> Export:
         if test.policy is not None:
             written = os.path.join(folder, test.policy) if isinstance(test.policy, str) else "FILE"
             command += f" --policy {quote(written)}"
-        if features.minor != NEWEST:
-            command += f" --kubernetes-version 1.{features.minor}"
+        command += f" --kubernetes-version 1.{features.minor}"
         if wrong := [*not_carried(export)] or [*not_in_force(export, cluster.installed, command)]:
             raise UsageError("\n".join(wrong))
     return export
