@@ -28,9 +28,9 @@ def notes_on(policy: Policy) -> Iterator[str]:
     if not rules:
         return
     yield (
-        f"{rules}: enforced, but all passes while the webhook does not answer, unless its configurations have "
-        "failurePolicy Fail (evenkeel manifests --failure-policy-enforced Fail, or failurePolicyEnforced in the chart), or "
-        "ValidatingAdmissionPolicies deny (engine policy or both)"
+        f"{rules}: enforced, but all passes while the webhook does not answer, unless ValidatingAdmissionPolicies "
+        "deny (engine policy or both), or the webhook configurations have failurePolicy Fail: evenkeel manifests "
+        "--failure-policy-enforced Fail, or failurePolicyEnforced in the chart"
     )
     yield (
         f"{rules}: enforced, but not in a namespace with the label {SKIP_LABEL}: true; "
