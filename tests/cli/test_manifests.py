@@ -253,11 +253,7 @@ def test_policies_are_printed_with_what_they_do_otherwise(capsys):
     )
     assert notes[1].startswith("note: not checked: idle-switch, misspelt-topology-key, ")
     assert "messages differ from the webhook's: of several findings that deny, the first one is told" in notes[-2]
-    assert notes[-1] == (
-        "note: evenkeel-audit: not needed; if the cluster has it from an earlier policy file, it goes on judging; "
-        "delete it: kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy "
-        "evenkeel-audit --ignore-not-found"
-    )
+    assert notes[-1].startswith("note: not needed: evenkeel-audit; ")
 
 
 def test_a_version_that_is_given_is_not_assumed(capsys):
@@ -285,11 +281,14 @@ def test_beside_a_webhook_nothing_is_printed_of_a_policy_that_denies_nothing(fol
     capsys.readouterr()
 
     assert 2 == main(["manifests", "--engine", "both", *policy])
-    assert "found nothing that denies, so there is no policy to print" in capsys.readouterr().err
+    nothing = "found nothing that denies, so there is nothing to print; use --engine webhook"
+    assert f"evenkeel: --engine both: {nothing}\n" == capsys.readouterr().err
+    assert ["ClusterRole"] == [
+        kind for kind, _ in kinds_printed(capsys, "--engine", "both", "--rbac-viewer", *policy)[0]
+    ]
     names, notes = kinds_printed(capsys, "--engine", "both", *policy, *webhook)
     assert not {*names} & {*cel("evenkeel")}
-    assert notes[1].startswith("note: no policy is printed; beside a webhook, policies only deny")
-    assert "evenkeel, evenkeel-warn, evenkeel-audit: not needed" in notes[2]
+    assert "note: no policy is needed: nothing that CEL can find denies" == notes[1]
 
 
 def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
@@ -342,17 +341,3 @@ def test_an_override_that_has_ended_is_not_carried_over(folder, capsys):
 
     assert cel("evenkeel", "evenkeel-warn") == names
     assert "note: override a: ended on 2020-01-31, so it is left out" in notes
-
-
-def test_what_stops_both_engines_is_not_sent_to_both(folder, capsys):
-    (folder / "labels.yaml").write_text(
-        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nrules: {unschedulable: warning}\n"
-        "overrides: [{name: a, podSelector: {matchLabels: {pod-template-hash: b}}, enforcement: Warn}]\n",
-        "utf-8",
-    )
-    capsys.readouterr()
-
-    assert 2 == main(["manifests", "--engine", "policy", "--policy", str(folder / "labels.yaml")])
-    rule, selector = capsys.readouterr().err.splitlines()
-    assert rule.endswith("; leave it out, or use --engine both")
-    assert selector.endswith("; leave it out, or use --engine webhook")

@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.build import policy
 from webhook.manifests.acting import Export
-from webhook.manifests.carrying import differences, not_carried
+from webhook.manifests.admission_policies import admission_policies
+from webhook.manifests.carrying import not_carried, notes, unanswerable
 from webhook.scheduler.features import LATEST
 
 FLEET = {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.sets[*].template"}
@@ -14,6 +15,11 @@ LIST = {
     "defaultingType": "List",
     "defaultConstraints": [{"maxSkew": 2, "topologyKey": "a", "whenUnsatisfiable": "ScheduleAnyway"}],
 }
+
+
+def noted(**fields):
+    export = Export(policy(**fields), LATEST)
+    return [*notes(export, admission_policies(export))]
 
 
 def lost(**fields):
@@ -33,10 +39,6 @@ def lost(**fields):
             "override a: rules.unlabelled-nodes: the API server cannot check it: ",
         ),
         ({"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]}, "override a: until: CEL has no"),
-        (
-            {"overrides": [{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]},
-            "override a: podSelector: only a controller gives Pods pod-template-hash",
-        ),
         ({"workloads": [FLEET]}, "workloads: example.com/Fleet: its objects have several Pod templates"),
         ({"defaulting": LIST}, "defaulting: only a webhook gives Pods constraints"),
         (
@@ -67,6 +69,13 @@ def test_what_can_be_carried_over_is_not(fields):
     assert () == lost(**fields)
 
 
+def test_a_condition_that_cel_cannot_judge_is_told():
+    unknown = {"overrides": [{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]}
+
+    (line,) = unanswerable(Export(policy(**unknown), LATEST, beside_webhook=True))
+    assert "override a: podSelector: only a controller gives Pods pod-template-hash, not the workload" == line
+
+
 def test_a_rule_of_the_policy_is_told_once_and_not_again_of_each_override():
     overrides = [{"name": name, "podSelector": {"matchLabels": {"a": name}}} for name in "ab"]
 
@@ -74,25 +83,25 @@ def test_a_rule_of_the_policy_is_told_once_and_not_again_of_each_override():
 
 
 def test_differences_depend_on_the_policy():
-    built_in = [*differences(Export(policy(), LATEST))]
-    strict = policy(
+    built_in = noted()
+    of_strict = noted(
         rules={"missing-constraints": "error"}, ownedObjects="Deny", defaulting={"defaultingType": "System"}
     )
-    of_strict = [*differences(Export(strict, LATEST))]
 
     assert built_in[0].startswith("not checked: idle-switch, misspelt-topology-key, ")
     assert any(line.startswith("Pods get no default constraints") for line in built_in)
     assert not any(line.startswith("Pods get") for line in of_strict)
     assert not any("owns" in line for line in of_strict)
-    assert "missing-constraints" in of_strict[-1] and "missing-constraints" not in built_in[-1]
+    assert "missing-constraints" in of_strict[-2] and "missing-constraints" not in built_in[-2]
 
 
 def test_beside_a_webhook_what_denies_by_it_alone_is_told():
     overrides = [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]
     errors = {"unknown-field": "error", "missing-constraints": "error"}
     export = Export(policy(rules=errors, overrides=overrides, workloads=[FLEET]), LATEST, beside_webhook=True)
-    begin = "left to the webhook, so that it passes while no webhook answers: "
-    left = [line.removeprefix(begin) for line in differences(export) if line.startswith("left to the webhook")]
+    begin = "left to the webhook: "
+    lines = [*notes(export, admission_policies(export))]
+    left = [line.removeprefix(begin) for line in lines if line.startswith(begin)]
 
     assert left == [
         "unknown-field",
@@ -100,15 +109,34 @@ def test_beside_a_webhook_what_denies_by_it_alone_is_told():
         "invalid-constraint: the types and the label selectors of custom resources",
         "workloads: example.com/Fleet: its objects have several Pod templates",
     ]
-    assert "override a: its part is left to the webhook until 2030-01-31; then print again" in differences(export)
+    again = "after 2030-01-31, write the policies again"
+    assert f"override a: left to the webhook, for CEL has no clock; {again}" in lines
 
 
-def test_beside_a_webhook_only_what_cannot_be_known_stops_it():
-    lost_alone = {"rules": {"unschedulable": "warning"}, "earlyAnswer": True, "workloads": [FLEET]}
-    unknown = {"overrides": [{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]}
+@pytest.mark.parametrize(
+    ("fields", "needless"),
+    [
+        ({}, ["evenkeel-audit"]),
+        ({"enforcement": "Warn"}, ["evenkeel", "evenkeel-audit"]),
+        ({"enforcement": "Audit"}, ["evenkeel", "evenkeel-warn"]),
+    ],
+)
+def test_policies_that_an_earlier_file_needed_are_told_with_the_command_that_deletes_them(fields, needless):
+    names = f"{' '.join(needless)} --ignore-not-found"
 
-    assert () == not_carried(Export(policy(**lost_alone), LATEST, beside_webhook=True))
-    assert 1 == len(not_carried(Export(policy(**unknown), LATEST, beside_webhook=True)))
+    assert noted(**fields)[-1] == (
+        f"not needed: {', '.join(needless)}; what the cluster has of them from before goes on judging; to delete it: "
+        f"kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy {names}"
+    )
+
+
+def test_beside_a_webhook_a_policy_that_denies_nothing_needs_none():
+    export = Export(policy(enforcement="Warn", workloads=[FLEET]), LATEST, beside_webhook=True)
+
+    assert () == admission_policies(export)
+    nothing, needless = notes(export, ())
+    assert "no policy is needed: nothing that CEL can find denies" == nothing
+    assert needless.startswith("not needed: evenkeel, evenkeel-warn, evenkeel-audit; ")
 
 
 def test_an_override_that_comes_after_one_that_has_ended_keeps_its_name():

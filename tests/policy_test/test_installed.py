@@ -135,7 +135,7 @@ def test_what_is_not_there_is_said_and_what_is_there_without_need():
     strict_there = installed(STRICT) | installed(LAX)
     assert [
         f"{CEL_BINDING} evenkeel: is in the cluster, and the policy needs none; "
-        "kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy evenkeel"
+        "kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy evenkeel --ignore-not-found"
     ] == said(LAX, strict_there)
 
 

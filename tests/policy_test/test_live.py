@@ -128,8 +128,8 @@ def test_what_is_refused_otherwise_is_a_line_and_other_cases_are_tested(run, api
     [
         ({"policy": POLICY | {"enforcement": "Warn"}}, "v1.37.1", "--policy FILE --kubernetes-version 1.37"),
         ({"policy": "p p"}, "v1.37.1", "--policy 'p p' --kubernetes-version 1.37"),
-        ({"policy": "p p"}, "v1.33.0", "--policy 'p p' --kubernetes-version 1.33"),
-        ({"policy": "p p", "kubernetesVersion": "1.34"}, "v1.37.1", "--policy 'p p' --kubernetes-version 1.34"),
+        ({"policy": "p p"}, "v1.36.0", "--policy 'p p' --kubernetes-version 1.36"),
+        ({"policy": "p p", "kubernetesVersion": "1.36"}, "v1.37.1", "--policy 'p p' --kubernetes-version 1.36"),
     ],
 )
 def test_a_policy_that_is_not_in_force_is_told_with_the_command(run, api, fields, version, command):
@@ -144,29 +144,32 @@ def test_a_policy_that_is_not_in_force_is_told_with_the_command(run, api, fields
 
 
 def test_the_policies_are_those_of_the_clusters_version_and_of_the_day(run, api):
-    api.git_version = "v1.30.0"
+    api.git_version = "v1.36.0"
     ended = {"name": "a", "podSelector": {}, "until": "2001-01-31", "enforcement": "Warn"}
-    in_force(api, policy_of(POLICY, parse_version("1.30")), parse_version("1.30"))
+    in_force(api, policy_of(POLICY, parse_version("1.36")), parse_version("1.36"))
 
     assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]})).code
     lasting = POLICY | {"overrides": [ended | {"until": "9999-12-31"}]}
     code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=lasting))
-    assert (2, "evenkeel: t: policy: override a: until: CEL has no clock\n") == (code, err)
+    no_clock = "override a: until: CEL has no clock; leave it out, or use --engine webhook"
+    assert (2, f"evenkeel: t: policy: {no_clock}\n") == (code, err)
+    api.git_version = "v1.35.0"
+    code, _, err = run(f"{LIVE} t", t=a_test(case()))
+    assert code == 2 and err.startswith("evenkeel: t: --engine policy: found Kubernetes 1.35, wanted 1.36 or newer: ")
 
 
-@pytest.mark.parametrize(("until", "day"), [("2001-01-31", "2001-01-31"), ("9998-01-31", "9999-01-31")])
-def test_a_day_on_which_the_policy_is_another_than_today_is_refused(run, api, until, day):
+def test_a_day_on_which_the_policy_is_another_than_today_is_refused(run, api):
     """No command writes the policies of another day."""
-    override = {"name": "a", "podSelector": {}, "until": until, "enforcement": "Warn"}
-    code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [override]}, today=day))
+    override = {"name": "a", "podSelector": {}, "until": "2001-01-31", "enforcement": "Warn"}
+    code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [override]}, today="2001-01-31"))
 
     assert (2, []) == (code, api.posted)
-    assert err == (
-        f"evenkeel: t: today: found {day}, on which other overrides are in force than today (a): the policies in a "
-        "cluster are those of today; leave it out, or --engine policy\n"
+    assert err.startswith(
+        "evenkeel: t: today: found 2001-01-31, when these overrides had not ended: a; the policies in "
     )
+    assert err.endswith(": leave it out\n")
     for same in ("2001-02-01", "2030-01-01"):
-        ended = POLICY | {"overrides": [override | {"until": "2001-01-31"}]}
+        ended = POLICY | {"overrides": [override]}
         assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=ended, today=same)).code
 
 

@@ -27,11 +27,11 @@ import yaml
 from certs.files import CertificateError, read
 from certs.pem import ca_bundle
 from webhook.loading import inputs
-from webhook.loading.engines import BOTH, ENGINE, POLICY, add_engine_argument, to_export
+from webhook.loading.engines import BOTH, ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
 from webhook.loading.usage import UsageError
-from webhook.manifests.admission_policies import POLICY_NAMES, VARIABLES_SINCE, WHY_SINCE, admission_policies
+from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies
 from webhook.manifests.ca_bundle import ca_bundle_policy
-from webhook.manifests.carrying import differences
+from webhook.manifests.carrying import notes
 from webhook.manifests.configurations import (
     CONDITIONS_SINCE,
     FAIL,
@@ -43,14 +43,12 @@ from webhook.manifests.configurations import (
     WebhookTarget,
     configurations,
 )
-from webhook.manifests.policy_objects import DELETE_POLICIES
 from webhook.manifests.rbac import VIEWER, rbac, viewer
 from webhook.manifests.skip_label import skip_label_policy
 from webhook.objects.labels import DNS_LABEL
 from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
-from webhook.objects.references import ObjectRef
 from webhook.policy.policy import Policy
-from webhook.scheduler.features import LATEST, Features
+from webhook.scheduler.features import LATEST
 
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"
 WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_OPTION}"
@@ -59,7 +57,6 @@ _OF_WEBHOOK = (
     *("service", "url", "ca_bundle", "tls_secret", "inject_ca_from", "failure_policy", "failure_policy_enforced"),
     *("rbac", "ca_bundle_user"),
 )
-NOTHING_DENIES = "beside a webhook, policies only deny, and no rule is an error where enforcement is Deny"
 SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip-label-group", "--ca-bundle-user"
 
 
@@ -130,27 +127,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    people = (viewer(inputs.policy(args.policy)),) if args.rbac_viewer else ()
     ca = args.ca_bundle or args.tls_secret or args.inject_ca_from
     alone = not (args.service or args.url or ca or args.rbac)
-    if args.engine == POLICY or (args.engine == BOTH and alone):
+    without_webhook = args.engine == POLICY or (args.engine == BOTH and alone)
+    if without_webhook:
         _check_unused(args)
-        features = inputs.features(args.kubernetes_version)
-        policies = _policies(args, features)
-        if not policies and args.engine == BOTH:
-            raise UsageError(
-                f"{ENGINE} {BOTH}: found nothing that denies, so there is no policy to print; {NOTHING_DENIES}"
-            )
-        _print((*people, *policies, *_skip_label(args, features.minor)))
-        return 0
-    if people and alone:
+    elif not (alone and args.rbac_viewer):
+        for given, options in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
+            if not given:
+                raise UsageError(f"found no {options}, wanted one of them; only --rbac-viewer stands alone")
+    features = inputs.features(args.kubernetes_version)
+    policy = inputs.policy(args.policy, features)
+    people = (viewer(policy),) if args.rbac_viewer else ()
+    if alone and args.engine == WEBHOOK:
         _print(people)
         return 0
-    for given, options in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
-        if not given:
-            raise UsageError(f"found no {options}, wanted one of them; only --rbac-viewer stands alone")
-    features = inputs.features(args.kubernetes_version)
-    policy, minor = inputs.policy(args.policy, features), features.minor
+    export = None if args.engine == WEBHOOK else to_export(args.engine, args.policy, policy, features, _unjudged(args))
+    of_webhook = () if without_webhook else _of_webhook(args, policy, features.minor)
+    policies = admission_policies(export) if export is not None else ()
+    objects = (*people, *of_webhook, *policies, *_skip_label(args, features.minor))
+    if not objects:
+        raise UsageError(
+            f"{ENGINE} {BOTH}: found nothing that denies, so there is nothing to print; use {ENGINE} {WEBHOOK}"
+        )
+    if export is not None:
+        for line in (*_assumed(args), *_ended(policy, export.policy), *notes(export, policies)):
+            print(f"note: {line}", file=sys.stderr)
+    _print((*objects, *_ca_bundle(args, features.minor)))
+    return 0
+
+
+def _of_webhook(args: argparse.Namespace, policy: Policy, minor: int) -> tuple[Manifest, ...]:
+    """Return the configurations of the webhook, after its rights where they are asked for."""
     service = _namespaced("--service", args.service)
     target = WebhookTarget(
         _bundle(args.ca_bundle) if args.ca_bundle else b"",
@@ -164,10 +172,7 @@ def run(args: argparse.Namespace) -> int:
     )
     secret = _namespaced(TLS_SECRET, args.tls_secret)
     rights = rbac(policy, *(service or (NAME, NAME)), secret) if args.rbac else ()
-    policies = _policies(args, features) if args.engine == BOTH else ()
-    judging = (*configurations(policy, target), *policies)
-    _print((*people, *rights, *judging, *_skip_label(args, minor), *_ca_bundle(args, minor)))
-    return 0
+    return (*rights, *configurations(policy, target))
 
 
 def _check_unused(args: argparse.Namespace) -> None:
@@ -182,21 +187,10 @@ def _check_unused(args: argparse.Namespace) -> None:
         )
 
 
-def _policies(args: argparse.Namespace, features: Features) -> tuple[Manifest, ...]:
-    """
-    Return the ValidatingAdmissionPolicies, and say on standard error what they do not do.
-
-    UsageError names all that CEL cannot do, unless a webhook does it.
-    """
+def _unjudged(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the namespaces in which policies of the API server judge nothing."""
     own = _namespaced("--service", args.service)
-    excluded = (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))
-    policy = inputs.policy(args.policy, features)
-    export = to_export(args.engine, args.policy, policy, features, excluded)
-    policies = admission_policies(export)
-    said = differences(export) if policies else (f"no policy is printed; {NOTHING_DENIES}",)
-    for line in (*_assumed(args), *_ended(policy, export.policy), *said, *_needless(policies)):
-        print(f"note: {line}", file=sys.stderr)
-    return policies
+    return (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))
 
 
 def _assumed(args: argparse.Namespace) -> Iterator[str]:
@@ -209,16 +203,6 @@ def _ended(policy: Policy, today: Policy) -> Iterator[str]:
     for override in policy.overrides:
         if override not in today.overrides:
             yield f"override {override.name}: ended on {override.until}, so it is left out"
-
-
-def _needless(policies: Sequence[Manifest]) -> Iterator[str]:
-    """Yield how a policy goes that an earlier policy file needed: kubectl apply deletes nothing."""
-    written = {ObjectRef.of(manifest).name for manifest in policies}
-    if names := [name for name in POLICY_NAMES.values() if name not in written]:
-        yield (
-            f"{', '.join(names)}: not needed; if the cluster has it from an earlier policy file, it goes on judging; "
-            f"delete it: {DELETE_POLICIES} {' '.join(names)} --ignore-not-found"
-        )
 
 
 def _namespaced(option: str, text: str | None) -> tuple[str, str] | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 
 import yaml
 
@@ -180,8 +181,8 @@ def _check(args: argparse.Namespace) -> int:
     in_cel = () if args.engine == WEBHOOK else _in_cel(args, policy, before, features)
     entries = _new_entries(policy, before) if before is not None and args.engine != POLICY else ()
     source = inputs.source(args)
-    snapshot = inputs.cluster(source)
-    of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None and args.engine != POLICY else ()
+    snapshot = inputs.cluster(source) if args.engine != POLICY else None
+    of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
     notes = (*policy.notes, *ends, *in_cel, *of_nodes, *of_replicas, *entries)
@@ -193,16 +194,19 @@ def _check(args: argparse.Namespace) -> int:
     return 0
 
 
-def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, features: Features) -> list[str]:
-    """Return what policies of the API server do otherwise, and if they change; UsageError names what they cannot do."""
-    from webhook.manifests.admission_policies import admission_policies
-    from webhook.manifests.carrying import differences
+def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, features: Features) -> Iterator[str]:
+    """Yield what policies of the API server do otherwise, and if they change; UsageError names what they cannot do."""
+    from webhook.manifests.admission_policies import admission_policies  # with all rules in CEL
+    from webhook.manifests.carrying import notes
 
     export = to_export(args.engine, args.file, policy, features)
-    old = None if before is None else replace(export, policy=before.on(inputs.today()))
-    todo = f"helm upgrade, or evenkeel manifests {ENGINE} {args.engine}"
-    changes = old is not None and admission_policies(export) != admission_policies(old)
-    return [*differences(export), *([f"needs its ValidatingAdmissionPolicies anew: {todo}"] if changes else [])]
+    policies = admission_policies(export)
+    yield from notes(export, policies)
+    # Overrides that have ended may stand in what is installed.
+    if before is not None and policies and admission_policies(replace(export, policy=before)) != policies:
+        anew = f"evenkeel manifests {ENGINE} {args.engine} --policy {quote(str(args.file))}"
+        by_chart = "with the chart, helm upgrade --set-file policies=FILE"
+        yield f"needs its ValidatingAdmissionPolicies anew: {anew}; {by_chart}"
 
 
 def _print(prefix: str, lines: Iterable[str]) -> None:

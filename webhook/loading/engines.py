@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from webhook.loading import inputs
@@ -30,10 +29,17 @@ def add_engine_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def to_export(
-    engine: str, file: Path | None, policy: Policy, features: Features, excluded: Sequence[str] = ()
+    engine: str,
+    where: object,
+    policy: Policy,
+    features: Features,
+    excluded: Sequence[str] = (),
+    instead: str = BOTH,
 ) -> Export:
     """
-    Return what of the policy in a file holds today, to be written in CEL.
+    Return what of a policy holds today, to be written in CEL; `where` is its file, or its field.
+
+    `instead` is the engine of the command that does what CEL cannot.
 
     UsageError names all that CEL cannot do, unless a webhook beside it does it.
     """
@@ -48,8 +54,9 @@ def to_export(
             f"{WHY_SINCE}; use {ENGINE} {WEBHOOK}"
         )
     export = Export(policy.on(inputs.today()), features, excluded, beside_webhook=engine == BOTH)
-    if lost := not_carried(export):
-        needed = {line: WEBHOOK if line in unanswerable(export) else BOTH for line in lost}
-        lines = (f"{file}: {line}; leave it out, or use {ENGINE} {other}" for line, other in needed.items())
+    lost = dict.fromkeys(() if export.beside_webhook else not_carried(export), instead)
+    lost |= dict.fromkeys(unanswerable(export), WEBHOOK)
+    if lost:
+        lines = (f"{where}: {line}; leave it out, or use {ENGINE} {able}" for line, able in lost.items())
         raise UsageError("\n".join(lines))
     return export

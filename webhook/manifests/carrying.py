@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from webhook.findings.finding import TOLD
 from webhook.findings.wording import LINE_LIMIT
 from webhook.manifests.acting import Export, action_of
+from webhook.manifests.admission_policies import POLICY_NAMES
 from webhook.manifests.conditions import MOST_ITEMS_READ
+from webhook.manifests.configurations import Manifest
 from webhook.manifests.kinds import cel_name, why_not
 from webhook.manifests.policies import CHECKS
+from webhook.manifests.policy_objects import deletion
 from webhook.manifests.rule_variables import judges_pods, refuses_large
+from webhook.objects.references import ObjectRef
 from webhook.policy.parsing import built_in
 from webhook.policy.policy import DENY
 from webhook.rules import RULES
@@ -23,14 +27,16 @@ _WHY_NO_DEFAULTS = "a MutatingAdmissionPolicy may not write labelSelector"
 
 
 def not_carried(export: Export) -> tuple[str, ...]:
-    """
-    Return a line for each thing in the policy file that would be lost: where it stands, and why CEL cannot do it.
+    """Return a line for each thing in the policy file that only a webhook does: where it stands, and why CEL cannot."""
+    return (*_of_rules(export), *_of_overrides(export), *_of_kinds(export), *_of_fields(export))
 
-    Beside a webhook that is only what keeps CEL from knowing which part of the policy is in force.
-    """
-    if export.beside_webhook:
-        return unanswerable(export)
-    return (*_of_rules(export), *unanswerable(export), *_of_overrides(export), *_of_kinds(export), *_of_fields(export))
+
+def unanswerable(export: Export) -> Iterator[str]:
+    """Yield a line for each condition of an override that CEL cannot judge, so that the part in force is not known."""
+    added = {key for kind in export.kinds for key in kind.addable}
+    for where, override in zip(_places(export)[1:], export.policy.overrides, strict=True):
+        if keys := sorted(added & (override.pod_selector.keys if override.pod_selector else set())):
+            yield f"{where}podSelector: only a controller gives Pods {keys[0]}, not the workload"
 
 
 def _of_rules(export: Export) -> Iterator[str]:
@@ -44,18 +50,6 @@ def _of_rules(export: Export) -> Iterator[str]:
 def _places(export: Export) -> list[str]:
     """Return what stands before the path of a field, for each part; an override has its name, which is its own."""
     return ["", *(f"override {override.name}: " for override in export.policy.overrides)]
-
-
-def unanswerable(export: Export) -> tuple[str, ...]:
-    """Return the lines of what policies cannot do beside a webhook, either: CEL does not know the part in force."""
-    return tuple(_of_labels(export))
-
-
-def _of_labels(export: Export) -> Iterator[str]:
-    added = {key for kind in export.kinds for key in kind.addable}
-    for where, override in zip(_places(export)[1:], export.policy.overrides, strict=True):
-        if keys := sorted(added & (override.pod_selector.keys if override.pod_selector else set())):
-            yield f"{where}podSelector: only a controller gives Pods {keys[0]}, not the workload"
 
 
 def _of_overrides(export: Export) -> Iterator[str]:
@@ -82,12 +76,21 @@ def _of_fields(export: Export) -> Iterator[str]:
         yield "earlyAnswer: the API server asks its policies after it has validated an object itself"
 
 
-def differences(export: Export) -> Iterator[str]:
-    """Yield a line for each thing that the policies do otherwise than the webhook, what is not judged first."""
+def notes(export: Export, policies: Sequence[Manifest]) -> Iterator[str]:
+    """Yield what the policies do otherwise than the webhook, what is not judged first, and which are not needed."""
     yield from _left_to_webhook(export) if export.beside_webhook else _unjudged(export)
     if refuses_large(export):
         yield "onError: an object that is too large to judge is refused with 403, and not with 500"
-    yield f"messages differ from the webhook's: {'; '.join(_of_messages(export))}"
+    if policies:
+        yield f"messages differ from the webhook's: {'; '.join(_of_messages(export))}"
+    else:
+        yield "no policy is needed: nothing that CEL can find denies"
+    written = {ObjectRef.of(manifest).name for manifest in policies}
+    if needless := [name for name in POLICY_NAMES.values() if name not in written]:
+        yield (
+            f"not needed: {', '.join(needless)}; what the cluster has of them from before goes on judging; "
+            f"to delete it: {deletion(needless)}"
+        )
 
 
 def _unjudged(export: Export) -> Iterator[str]:
@@ -105,19 +108,20 @@ def _unjudged(export: Export) -> Iterator[str]:
 
 
 def _left_to_webhook(export: Export) -> Iterator[str]:
-    """Yield what denies by the webhook alone, so that it passes while no webhook answers."""
+    """Yield what denies by the webhook alone: while that does not answer, failurePolicy says what becomes of it."""
     denying = [rule for rule in RULES if any(action_of(part, rule) == DENY for part in export.parts)]
     pods = [rule for rule in denying if rule in CHECKS and not judges_pods(export, rule)]
     left = [
         *([", ".join(rules)] if (rules := [rule for rule in denying if rule not in CHECKS]) else []),
         *([f"in Pods, {', '.join(pods)}: default constraints may change what is found"] if pods else []),
         *([_TYPES_LEFT] if INVALID_CONSTRAINT in denying else []),
-        *_of_kinds(export),
+        *(_of_kinds(export) if denying else ()),
     ]
-    yield from (f"left to the webhook, so that it passes while no webhook answers: {what}" for what in left)
+    yield from (f"left to the webhook: {what}" for what in left)
     for override in export.policy.overrides:
         if override.until:
-            yield f"override {override.name}: its part is left to the webhook until {override.until}; then print again"
+            again = f"after {override.until}, write the policies again"
+            yield f"override {override.name}: left to the webhook, for CEL has no clock; {again}"
 
 
 def _of_messages(export: Export) -> Iterator[str]:
@@ -128,8 +132,8 @@ def _of_messages(export: Export) -> Iterator[str]:
         yield f"the fix of {MISSING} offers only a constraint with which no other rule can find fault anywhere"
     if any(setting.notice for part in export.parts for setting in part.settings.values()):
         yield "notice is not told"
-    yield "of a text with a line end, the title of the rule is told"
-    yield "of several findings of one rule, an update may tell another one"
+    yield "where a message would have a line end, it is the title of the rule"
+    yield "an update may tell of another finding of the same rule than the webhook"
     yield f"lines of more than {LINE_LIMIT:,} characters are not shortened"
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from webhook.manifests.configurations import OWN_LABELS, Manifest
 from webhook.policy.policy import DENY
 
 CEL_POLICY, CEL_BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-DELETE_POLICIES = f"kubectl delete {CEL_BINDING.lower()},{CEL_POLICY.lower()}"  # with their names
 _API_VERSION = "admissionregistration.k8s.io/v1"
+
+
+def deletion(names: Iterable[str]) -> str:
+    """Return the command that deletes policies and their bindings."""
+    return f"kubectl delete {CEL_BINDING.lower()},{CEL_POLICY.lower()} {' '.join(names)} --ignore-not-found"
 
 
 def policy_and_binding(name: str, spec: Manifest, action: str = DENY, **matching: object) -> tuple[Manifest, Manifest]:

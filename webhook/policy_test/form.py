@@ -25,7 +25,7 @@ from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, complaints
 from webhook.rules import RULES
 
 TEST_KIND = "PolicyTest"
-COUNTED_AS = ("passed", "failed", "skipped", "unjudged")  # each case is one of them
+COUNTED_AS = ("passed", "failed", "skipped", "unusable")  # each case is one of them
 Given = Raw | str  # an object, or the path of a file
 
 
@@ -82,7 +82,7 @@ class CaseResult(NamedTuple):
     def counted_as(self) -> str:
         """The one of COUNTED_AS that the case is."""
         if self.problem or self.skipped:
-            return "unjudged" if self.problem else "skipped"
+            return "unusable" if self.problem else "skipped"
         return "passed" if self.passed else "failed"
 
 

@@ -13,7 +13,7 @@ from webhook.cluster.client import Client, ClusterError
 from webhook.loading.usage import UsageError
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
-from webhook.manifests.policy_objects import CEL_BINDING, CEL_POLICY
+from webhook.manifests.policy_objects import CEL_BINDING, CEL_POLICY, deletion
 from webhook.objects.fields import FieldPath, Raw, as_mapping, path_text, value_at
 from webhook.objects.references import ObjectRef
 
@@ -64,10 +64,7 @@ def not_in_force(export: Export, installed: Mapping[Names, Raw], command: str) -
                 yield f"{at} is not what evenkeel writes of the policy; {apply}"
     for kind, name in sorted(installed.keys() - written.keys()):
         if kind == CEL_BINDING:
-            yield (
-                f"{kind} {name}: is in the cluster, and the policy needs none; "
-                f"kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy {name}"
-            )
+            yield f"{kind} {name}: is in the cluster, and the policy needs none; {deletion([name])}"
 
 
 def _compared(kind: str, manifest: Raw) -> Raw:

@@ -20,9 +20,9 @@ from webhook.cluster.client import Client
 from webhook.cluster.trial import Trial, try_creation
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs
+from webhook.loading.engines import ENGINE, POLICY, WEBHOOK, to_export
 from webhook.loading.usage import UsageError
 from webhook.manifests.acting import Export
-from webhook.manifests.carrying import not_carried
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kind
 from webhook.objects.names import SYSTEM_NAMESPACES
@@ -35,7 +35,7 @@ from webhook.policy_test.running import (
     naming,
     object_of,
     policy_of_test,
-    unjudged,
+    unusable,
 )
 from webhook.policy_test.told import compare, incomparable, read_told
 from webhook.render.policy_test import FileResults
@@ -69,7 +69,7 @@ def run_file_live(file: str, cluster: TestedCluster) -> FileResults:
             cases = test.cases
             export = _export(test, folder, cluster)
     except UsageError as error:
-        return unjudged(file, cases, error)
+        return unusable(file, cases, error)
 
     def result(case: Case, where: str) -> CaseResult:
         with naming(f"{where}.object"):
@@ -85,31 +85,28 @@ def _export(test: PolicyTest, folder: str, cluster: TestedCluster) -> Export:
     features = inputs.features(test.kubernetes_version or None, cluster.source, "kubernetesVersion")
     with naming("policy"):
         given = policy_of_test(test.policy, folder, features)
-    policy = given.on(inputs.today())
-    names, then = ({each.name for each in known.overrides} for known in (policy, given.on(test.today)))
-    if test.today and names != then:
+    export = to_export(POLICY, "policy", given, features, SYSTEM_NAMESPACES, instead=WEBHOOK)
+    today = inputs.today()
+    if ended := [each.name for each in given.overrides if test.today and test.today <= each.until < today]:
         raise UsageError(
-            f"today: found {test.today}, on which other overrides are in force than today "
-            f"({', '.join(sorted(names ^ then))}): the policies in a cluster are those of today; "
-            "leave it out, or --engine policy"
+            f"today: found {test.today}, when these overrides had not ended: {', '.join(ended)}; "
+            f"the policies in the cluster are those of {today}: leave it out"
         )
-    with naming("policy"):
-        export = Export(policy, features, SYSTEM_NAMESPACES)
-        command = "evenkeel manifests --engine policy"
-        if test.policy is not None:
-            written = os.path.join(folder, test.policy) if isinstance(test.policy, str) else "FILE"
-            command += f" --policy {quote(written)}"
-        command += f" --kubernetes-version 1.{features.minor}"
-        if wrong := [*not_carried(export)] or [*not_in_force(export, cluster.installed, command)]:
-            raise UsageError("\n".join(wrong))
+    command = f"evenkeel manifests {ENGINE} {POLICY}"
+    if test.policy is not None:
+        written = os.path.join(folder, test.policy) if isinstance(test.policy, str) else "FILE"
+        command += f" --policy {quote(written)}"
+    command += f" --kubernetes-version 1.{features.minor}"
+    if wrong := [f"policy: {line}" for line in not_in_force(export, cluster.installed, command)]:
+        raise UsageError("\n".join(wrong))
     return export
 
 
 def _result(case: Case, obj: Raw, export: Export, client: Client) -> CaseResult:
     """Return what became of a case; UsageError if the API server refuses it, and no policy does."""
     kind = _kind_of(obj, export)
-    unjudged = "" if kind is not None else f"the policies judge no {obj.get('apiVersion')} {obj.get('kind')}"
-    skipped = (UPDATE_SKIPPED if case.old is not None else "") or unjudged or incomparable(case.expect)
+    judged_by_none = "" if kind is not None else f"the policies judge no {obj.get('apiVersion')} {obj.get('kind')}"
+    skipped = (UPDATE_SKIPPED if case.old is not None else "") or judged_by_none or incomparable(case.expect)
     if kind is None or skipped:
         return CaseResult(case.name, {}, {}, skipped=skipped)
     with inputs.usage_errors():

@@ -59,7 +59,7 @@ def run_file(file: str) -> FileResults:
             cases = test.cases
             terms = _terms(test, folder)
     except UsageError as error:
-        return unjudged(file, cases, error)
+        return unusable(file, cases, error)
 
     def result(case: Case, where: str) -> CaseResult:
         return judge(case.name, case.expect, _applied(case, where, terms, folder, read))
@@ -67,10 +67,14 @@ def run_file(file: str) -> FileResults:
     return each_result(file, cases, result)
 
 
-def unjudged(file: str, cases: Iterable[Case], error: UsageError) -> FileResults:
+def unusable(file: str, cases: Iterable[Case], error: UsageError) -> FileResults:
     """Return the results of a file that cannot be used: those of its `cases`, as far as they are known."""
-    results = tuple(CaseResult(case.name, {}, {}, problem=str(error)) for case in cases)
+    results = tuple(_without_result(case, error) for case in cases)
     return FileResults(file, results, tuple(str(error).split("\n")))
+
+
+def _without_result(case: Case, error: UsageError) -> CaseResult:
+    return CaseResult(case.name, case.expect, {}, problem="; ".join(str(error).split("\n")))
 
 
 def each_result(
@@ -82,7 +86,7 @@ def each_result(
         try:
             results.append(result(case, f"{file}: cases[{i}]"))
         except UsageError as error:
-            results.append(CaseResult(case.name, {}, {}, problem=str(error)))
+            results.append(_without_result(case, error))
             problems += str(error).split("\n")
     return FileResults(file, tuple(results), tuple(problems), notes)
 

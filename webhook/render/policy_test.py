@@ -69,7 +69,7 @@ def _summary(totals: Mapping[str, int], cases: int) -> str:
     if totals["passed"] == cases:
         return "all passed"
     first = "failed" if totals["failed"] else "passed"
-    said = {first: first, "skipped": "skipped", "unjudged": "could not be judged"}
+    said = {first: first, "skipped": "skipped", "unusable": "could not be judged"}
     return ", ".join(f"{totals[kind]} {words}" for kind, words in said.items() if totals[kind])
 
 
@@ -121,7 +121,7 @@ def as_json(tested: Sequence[FileResults]) -> str:
 def _case(result: CaseResult) -> dict[str, object]:
     return {
         "name": result.name,
-        "passed": result.passed,
+        "passed": result.counted_as == "passed",
         "expected": result.expected,
         "found": result.found,
         "diff": diff(result),
@@ -142,7 +142,7 @@ def _xml_counts(tested: Sequence[FileResults]) -> str:
     totals, unread = _totals(tested), sum(len(file.unread) for file in tested)
     return (
         f'tests="{sum(totals.values()) + unread}" failures="{totals["failed"]}" '
-        f'errors="{totals["unjudged"] + unread}" skipped="{totals["skipped"]}"'
+        f'errors="{totals["unusable"] + unread}" skipped="{totals["skipped"]}"'
     )
 
 
