@@ -184,7 +184,8 @@ def _denied(export: Export, acting: Acting, others: Sequence[Acting]) -> str:
         pair = f"[{begin('c.topologyKey', LONGEST_KEY)}, c.whenUnsatisfiable]"  # It costs little to compare.
         new = bound(f"{before}.map(c, {pair})", "p", f"{now}.filter(c, !({pair} in p))")
         excused_new = f"[0, {before}.size() - {now}.size() + n.size()].max()"
-        left = bound(new, "n", f"n.slice([{excused_new}, n.size()].min(), n.size())")
+        by_extent = "n" if extent == "0" else f"n.sortBy(c, {extent})"  # An old item excuses none that is worse.
+        left = bound(new, "n", f"{by_extent}.slice([{excused_new}, n.size()].min(), n.size())")
         added = f"{excused} ? [] : [{left}, {new}, {now}].filter(l, l.size() > 0)[0]"
         denied = f"{before}.size() == 0 ? {now} : {added}"
     enforced = export.within(export.enforcing(acting.rule))
