@@ -7,6 +7,7 @@ from copy import deepcopy
 from random import Random
 from typing import NamedTuple
 
+from tests.e2e.large_objects import deployment, many
 from tests.support.build import HOSTNAME, ZONE
 from webhook.objects.kinds import KINDS, Kind
 
@@ -33,6 +34,7 @@ EXPRESSIONS = (
     *({"key": key, "operator": "DoesNotExist"} for key in ("job-name", "pod-template-hash", "version")),
 )
 REVISIONS = ("pod-template-hash", "controller-revision-hash", "version", "tier", "statefulset.kubernetes.io/pod-name")
+ADDED = ("job-name", "pod-template-hash", "controller-revision-hash", ZONE)  # by a controller, or at binding
 IGNORED = (
     "empty-selector",
     "missing-constraints, hard-constraint",
@@ -68,6 +70,25 @@ def cases(number: int, seed: int) -> Iterator[JudgedCase]:
             if user and random.random() < 0.7:
                 obj["metadata"]["ownerReferences"] = [OWNER | {"controller": True}]
             yield JudgedCase(f"{i}", kind, obj, user=user)
+
+
+def large() -> Iterator[JudgedCase]:
+    """Yield Deployments that are too large to judge: new ones, and updates that an enforced rule excuses or not."""
+    kind = next(kind for kind in KINDS if kind.kind == "Deployment")
+    owner = {"ownerReferences": [OWNER | {"controller": True}]}
+    yield JudgedCase("large", kind, _large())
+    yield JudgedCase("large, of an owner", kind, _large(**owner))
+    yield JudgedCase("large, changed beside", kind, _large(labels={"app": "web", "tier": "x"}), _large())
+    yield JudgedCase("large, one more", kind, _large(102), _large())
+    yield JudgedCase("large, under an enforced rule now", kind, _large(), _large(scheduler="other"))
+    yield JudgedCase("large, under an enforced rule before", kind, _large(scheduler="other"), _large())
+    yield JudgedCase("large, under the same override", kind, _large(scheduler="other"), _large(scheduler="other"))
+
+
+def _large(count: int = 101, scheduler: str = "", **metadata: object) -> dict:
+    made = deployment(many(count), **metadata)
+    made["spec"]["template"]["spec"] |= {"schedulerName": scheduler} if scheduler else {}
+    return made
 
 
 def drawn(random: Random, kind: Kind, name: str) -> dict:
@@ -185,6 +206,7 @@ def _pod_spec(random: Random, kind: Kind, labels: dict) -> dict:
 def _constraint(random: Random, labels: dict) -> dict:
     selectors = [{}, {"matchLabels": {"app": labels["app"]}}, {"matchLabels": {"app": "wbe"}}, {"matchLabels": labels}]
     selectors.append({"matchLabels": {"app": "wbe", "tier": "z", "job-name": "x"}})
+    selectors.append({"matchLabels": {"app": labels["app"], random.choice(ADDED): "x"}})
     selectors.append({"matchExpressions": random.sample(EXPRESSIONS, random.randint(1, 3))})
     selectors.append({"matchLabels": {"app": labels["app"]}, "matchExpressions": [random.choice(EXPRESSIONS)]})
     constraint = {

@@ -15,7 +15,7 @@ import yaml
 from tests.conformance.cases import read
 from tests.e2e import programs
 from tests.e2e.custom import define, path_of
-from tests.e2e.judged_cases import CUSTOM, JudgedCase, cases
+from tests.e2e.judged_cases import CUSTOM, JudgedCase, cases, large
 from tests.support import ROOT
 from tests.support.build import policy as policy_of
 from tests.support.serving import until
@@ -63,9 +63,11 @@ NO_DEFAULTS = {"defaulting": {"defaultingType": "System"}}
 STRICT = with_severity("error", "missing-constraints", "hard-constraint", "pinned-pod")
 HELPED = with_severity("error", missing_constraints={"topologyKeys": [], "minReplicas": 1, "help": "see the wiki"})
 ALLOWED = {"forbidden-topology-key": {"severity": "error", "allowedTopologyKeys": [KEY, "kubernetes.io/hostname"]}}
+IGNORED = dict.fromkeys(ALL, "ignore")
+ENFORCED_HINT = {"severity": "warning", "enforced": True}
 POLICIES = {
     "built in": {},
-    "errors": {"rules": with_severity("error"), **NO_DEFAULTS},
+    "errors": {"rules": with_severity("error"), "onError": "Deny", **NO_DEFAULTS},
     "enforced": {"rules": STRICT, "onError": "Deny", **NO_DEFAULTS},
     "warnings": {"rules": with_severity("warning"), **NO_DEFAULTS},
     "only some keys, owned objects too": {"rules": {**HELPED, **ALLOWED}, "ownedObjects": "Deny", **NO_DEFAULTS},
@@ -83,6 +85,26 @@ POLICIES = {
             },
             {"name": "b", "podSelector": {"matchLabels": {"tier": "b"}}, "enforcement": "Audit"},
         ],
+    },
+    "few rules, one enforced": {
+        **NO_DEFAULTS,
+        "rules": {
+            **IGNORED,
+            "hard-constraint": {"severity": "error", "enforced": True},
+            **dict.fromkeys(("empty-selector", "selector-misses-own-pod"), "error"),
+            "pinned-pod": "warning",
+        },
+        "overrides": [{"name": "other", "schedulerName": "other", "rules": {"hard-constraint": "warning"}}],
+    },
+    "nothing denies": {
+        **NO_DEFAULTS,
+        "enforcement": "Warn",
+        "rules": {
+            **IGNORED,
+            **dict.fromkeys(("malformed-topology-key", "missing-constraints"), "error"),
+            "forbidden-topology-key": ALLOWED["forbidden-topology-key"] | ENFORCED_HINT,
+            "pinned-pod": ENFORCED_HINT,
+        },
     },
 }
 
@@ -164,7 +186,7 @@ def admitted(plane):
     define(plane, *CUSTOM)
     plane.controller_manager.stop()
     plane.scheduler.stop()
-    return [*_admitted(plane, [*cases(NUMBER, SEED), *examples()])]
+    return [*_admitted(plane, [*cases(NUMBER, SEED), *large(), *examples()])]
 
 
 def _admitted(plane, every):
