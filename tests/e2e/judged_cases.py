@@ -104,9 +104,8 @@ def drawn(random: Random, kind: Kind, name: str) -> dict:
     else:
         _place(obj, kind, template)
         _finish(random, obj, kind, labels)
-    for constraint in template["spec"].get("topologySpreadConstraints", ()):
-        if not kind.built_in and random.random() < 0.3:
-            constraint[random.choice(FIELDS)] = random.choice(ODD)
+    if not kind.built_in:
+        _spoil(random, template["spec"].get("topologySpreadConstraints", []))
     if random.random() < 0.15:
         obj["metadata"]["annotations"] = {"evenkeel.dev/ignore": random.choice(IGNORED)}
     if random.random() < 0.25:
@@ -224,6 +223,17 @@ def _constraint(random: Random, labels: dict) -> dict:
     if random.random() < 0.2:
         constraint["nodeTaintsPolicy"] = "Honor"
     return constraint
+
+
+def _spoil(random: Random, constraints: list[dict]) -> None:
+    """Make some constraints of a custom resource such that the API server would refuse them in a built-in kind."""
+    for constraint in constraints:
+        if random.random() < 0.1:
+            constraint.pop("labelSelector", None)
+        if random.random() < 0.3:
+            constraint[random.choice(FIELDS)] = random.choice(ODD)
+    if constraints and random.random() < 0.1:
+        constraints.append(deepcopy(constraints[0]))
 
 
 def _distinct(constraints: list[dict]) -> list[dict]:
