@@ -228,8 +228,8 @@ def _constraint(random: Random, labels: dict) -> dict:
 def _spoil(random: Random, constraints: list[dict]) -> None:
     """Make some constraints of a custom resource such that the API server would refuse them in a built-in kind."""
     for constraint in constraints:
-        if random.random() < 0.1:
-            constraint.pop("labelSelector", None)
+        if random.random() < 0.2:
+            constraint["labelSelector"] = random.choice((None, {}))
         if random.random() < 0.3:
             constraint[random.choice(FIELDS)] = random.choice(ODD)
     if constraints and random.random() < 0.1:
