@@ -8,7 +8,8 @@ from random import Random
 from typing import NamedTuple
 
 from tests.e2e.large_objects import deployment, many
-from tests.support.build import HOSTNAME, ZONE
+from tests.e2e.webhook import containers
+from tests.support.build import HOSTNAME, ZONE, constraint, workload
 from webhook.objects.kinds import KINDS, Kind
 
 CUSTOM = tuple(kind for kind in KINDS if kind.kind in ("Rollout", "CloneSet"))
@@ -83,6 +84,19 @@ def large() -> Iterator[JudgedCase]:
     yield JudgedCase("large, under an enforced rule now", kind, _large(), _large(scheduler="other"))
     yield JudgedCase("large, under an enforced rule before", kind, _large(scheduler="other"), _large())
     yield JudgedCase("large, under the same override", kind, _large(scheduler="other"), _large(scheduler="other"))
+
+
+def excused() -> Iterator[JudgedCase]:
+    """Yield updates of which a mistake that was there before excuses one: the milder one, or one in another key."""
+    by_name = {kind.kind: kind for kind in KINDS if kind.built_in}
+    soft = {"whenUnsatisfiable": "ScheduleAnyway"}
+    old, new = [constraint(maxSkew=5, **soft)], [constraint(maxSkew=9), constraint(maxSkew=5, topologyKey="x", **soft)]
+    yield JudgedCase("the worse one is new", by_name["Deployment"], deployment(new), deployment(old))
+    listed = [constraint(), constraint(topologyKey=HOSTNAME)]
+    old, new = ([{**each, "matchLabelKeys": [key]} for each in listed] for key in ("pod-template-hash", "absent"))
+    own = {"serviceName": "web", "replicas": 3}
+    stateful = (containers(workload("StatefulSet", *each, spec=own)) for each in (new, old))
+    yield JudgedCase("another absent key", by_name["StatefulSet"], *stateful)
 
 
 def _large(count: int = 101, scheduler: str = "", **metadata: object) -> dict:
@@ -227,11 +241,11 @@ def _constraint(random: Random, labels: dict) -> dict:
 
 def _spoil(random: Random, constraints: list[dict]) -> None:
     """Make some constraints of a custom resource such that the API server would refuse them in a built-in kind."""
-    for constraint in constraints:
+    for each in constraints:
         if random.random() < 0.2:
-            constraint["labelSelector"] = random.choice((None, {}))
+            each["labelSelector"] = random.choice((None, {}))
         if random.random() < 0.3:
-            constraint[random.choice(FIELDS)] = random.choice(ODD)
+            each[random.choice(FIELDS)] = random.choice(ODD)
     if constraints and random.random() < 0.1:
         constraints.append(deepcopy(constraints[0]))
 

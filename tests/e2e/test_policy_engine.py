@@ -15,7 +15,7 @@ import yaml
 from tests.conformance.cases import read
 from tests.e2e import programs
 from tests.e2e.custom import define, path_of
-from tests.e2e.judged_cases import CUSTOM, JudgedCase, cases, large
+from tests.e2e.judged_cases import CUSTOM, JudgedCase, cases, excused, large
 from tests.support import ROOT
 from tests.support.build import policy as policy_of
 from tests.support.serving import until
@@ -194,7 +194,7 @@ def admitted(plane):
     define(plane, *CUSTOM)
     plane.controller_manager.stop()
     plane.scheduler.stop()
-    return [*_admitted(plane, [*cases(NUMBER, SEED), *large(), *examples()])]
+    return [*_admitted(plane, [*cases(NUMBER, SEED), *large(), *excused(), *examples()])]
 
 
 def _admitted(plane, every):
