@@ -7,7 +7,9 @@ from copy import deepcopy
 from random import Random
 from typing import NamedTuple
 
-from tests.support.build import HOSTNAME, ZONE
+from tests.e2e.large_objects import deployment, many
+from tests.e2e.webhook import containers
+from tests.support.build import HOSTNAME, ZONE, constraint, workload
 from webhook.objects.kinds import KINDS, Kind
 
 CUSTOM = tuple(kind for kind in KINDS if kind.kind in ("Rollout", "CloneSet"))
@@ -33,6 +35,7 @@ EXPRESSIONS = (
     *({"key": key, "operator": "DoesNotExist"} for key in ("job-name", "pod-template-hash", "version")),
 )
 REVISIONS = ("pod-template-hash", "controller-revision-hash", "version", "tier", "statefulset.kubernetes.io/pod-name")
+ADDED = ("job-name", "pod-template-hash", "controller-revision-hash", ZONE)  # by a controller, or at binding
 IGNORED = (
     "empty-selector",
     "missing-constraints, hard-constraint",
@@ -70,6 +73,38 @@ def cases(number: int, seed: int) -> Iterator[JudgedCase]:
             yield JudgedCase(f"{i}", kind, obj, user=user)
 
 
+def large() -> Iterator[JudgedCase]:
+    """Yield Deployments that are too large to judge: new ones, and updates that an enforced rule excuses or not."""
+    kind = next(kind for kind in KINDS if kind.kind == "Deployment")
+    owner = {"ownerReferences": [OWNER | {"controller": True}]}
+    yield JudgedCase("large", kind, _large())
+    yield JudgedCase("large, of an owner", kind, _large(**owner))
+    yield JudgedCase("large, changed beside", kind, _large(labels={"app": "web", "tier": "x"}), _large())
+    yield JudgedCase("large, one more", kind, _large(102), _large())
+    yield JudgedCase("large, under an enforced rule now", kind, _large(), _large(scheduler="other"))
+    yield JudgedCase("large, under an enforced rule before", kind, _large(scheduler="other"), _large())
+    yield JudgedCase("large, under the same override", kind, _large(scheduler="other"), _large(scheduler="other"))
+
+
+def excused() -> Iterator[JudgedCase]:
+    """Yield updates of which a mistake that was there before excuses one: the milder one, or one in another key."""
+    by_name = {kind.kind: kind for kind in KINDS if kind.built_in}
+    soft = {"whenUnsatisfiable": "ScheduleAnyway"}
+    old, new = [constraint(maxSkew=5, **soft)], [constraint(maxSkew=9), constraint(maxSkew=5, topologyKey="x", **soft)]
+    yield JudgedCase("the worse one is new", by_name["Deployment"], deployment(new), deployment(old))
+    listed = [constraint(), constraint(topologyKey=HOSTNAME)]
+    old, new = ([{**each, "matchLabelKeys": [key]} for each in listed] for key in ("pod-template-hash", "absent"))
+    own = {"serviceName": "web", "replicas": 3}
+    stateful = (containers(workload("StatefulSet", *each, spec=own)) for each in (new, old))
+    yield JudgedCase("another absent key", by_name["StatefulSet"], *stateful)
+
+
+def _large(count: int = 101, scheduler: str = "", **metadata: object) -> dict:
+    made = deployment(many(count), **metadata)
+    made["spec"]["template"]["spec"] |= {"schedulerName": scheduler} if scheduler else {}
+    return made
+
+
 def drawn(random: Random, kind: Kind, name: str) -> dict:
     """Draw an object of a kind."""
     labels = dict(random.choice(LABELS))
@@ -83,9 +118,8 @@ def drawn(random: Random, kind: Kind, name: str) -> dict:
     else:
         _place(obj, kind, template)
         _finish(random, obj, kind, labels)
-    for constraint in template["spec"].get("topologySpreadConstraints", ()):
-        if not kind.built_in and random.random() < 0.3:
-            constraint[random.choice(FIELDS)] = random.choice(ODD)
+    if not kind.built_in:
+        _spoil(random, template["spec"].get("topologySpreadConstraints", []))
     if random.random() < 0.15:
         obj["metadata"]["annotations"] = {"evenkeel.dev/ignore": random.choice(IGNORED)}
     if random.random() < 0.25:
@@ -185,6 +219,7 @@ def _pod_spec(random: Random, kind: Kind, labels: dict) -> dict:
 def _constraint(random: Random, labels: dict) -> dict:
     selectors = [{}, {"matchLabels": {"app": labels["app"]}}, {"matchLabels": {"app": "wbe"}}, {"matchLabels": labels}]
     selectors.append({"matchLabels": {"app": "wbe", "tier": "z", "job-name": "x"}})
+    selectors.append({"matchLabels": {"app": labels["app"], random.choice(ADDED): "x"}})
     selectors.append({"matchExpressions": random.sample(EXPRESSIONS, random.randint(1, 3))})
     selectors.append({"matchLabels": {"app": labels["app"]}, "matchExpressions": [random.choice(EXPRESSIONS)]})
     constraint = {
@@ -202,6 +237,17 @@ def _constraint(random: Random, labels: dict) -> dict:
     if random.random() < 0.2:
         constraint["nodeTaintsPolicy"] = "Honor"
     return constraint
+
+
+def _spoil(random: Random, constraints: list[dict]) -> None:
+    """Make some constraints of a custom resource such that the API server would refuse them in a built-in kind."""
+    for each in constraints:
+        if random.random() < 0.2:
+            each["labelSelector"] = random.choice((None, {}))
+        if random.random() < 0.3:
+            each[random.choice(FIELDS)] = random.choice(ODD)
+    if constraints and random.random() < 0.1:
+        constraints.append(deepcopy(constraints[0]))
 
 
 def _distinct(constraints: list[dict]) -> list[dict]:

@@ -11,6 +11,7 @@ from tests.manifests.exports import POLICIES, export
 from tests.support.build import policy
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
+from webhook.manifests.conditions import NOT_OWNED
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.scheduler.features import LATEST
 
@@ -108,6 +109,15 @@ def test_pods_are_judged_when_they_are_created_and_others_when_they_change():
 )
 def test_what_no_rule_judges_is_left_out_early(name, conditions):
     assert conditions == [each["name"] for each in made(name)[0]["evenkeel"]["matchConditions"]]
+
+
+def test_an_owned_object_is_judged_where_one_that_is_too_large_is_refused():
+    owned_too = {
+        manifest["metadata"]["name"]: NOT_OWNED not in manifest["spec"]["matchConditions"]
+        for manifest in admission_policies(Export(policy(onError="Deny"), LATEST))[::2]
+    }
+
+    assert {"evenkeel": True, "evenkeel-warn": False} == owned_too
 
 
 def test_a_help_may_look_like_a_variable():

@@ -54,7 +54,7 @@ def _spec(export: Export, action: str, acting: Sequence[Acting]) -> Manifest:
     return {
         "failurePolicy": "Fail" if action == DENY and _refuses(export, acting) else "Ignore",
         "matchConstraints": {"resourceRules": _resource_rules(export)},
-        "matchConditions": _conditions(export, acting),
+        "matchConditions": _conditions(export, action, acting),
         "variables": [{"name": name, "expression": every[name]} for name in every if name in used],
         "validations": asked,
     }
@@ -62,10 +62,14 @@ def _spec(export: Export, action: str, acting: Sequence[Acting]) -> Manifest:
 
 def _refuses(export: Export, acting: Sequence[Acting]) -> bool:
     """Return whether an object is refused that cannot be evaluated: where a rule is enforced, or onError is Deny."""
-    return export.policy.on_error == DENY or any(each.parts & export.enforcing(each.rule) for each in acting)
+    return export.policy.on_error == DENY or _enforces(export, acting)
 
 
-def _conditions(export: Export, acting: Sequence[Acting]) -> list[Manifest]:
+def _enforces(export: Export, acting: Sequence[Acting]) -> bool:
+    return any(each.parts & export.enforcing(each.rule) for each in acting)
+
+
+def _conditions(export: Export, action: str, acting: Sequence[Acting]) -> list[Manifest]:
     """
     Return the matchConditions; they cannot ask about the namespace, which they do not know.
 
@@ -73,7 +77,8 @@ def _conditions(export: Export, acting: Sequence[Acting]) -> list[Manifest]:
     """
     needs = all(RULES[each.rule].needs_constraints for each in acting)
     audits = all(part.owned_objects != DENY for part in export.parts)
-    only_audited = audits and not any(each.parts & export.enforcing(each.rule) for each in acting)
+    large = action == DENY and refuses_large(export)  # whoever owns it
+    only_audited = audits and not large and not _enforces(export, acting)
     asked = [*([has_constraints(export.kinds)] if needs else []), changed(export.kinds)]
     if wrong := malformed(export.kinds):
         asked = [{**each, "expression": f"{wrong} || {each['expression']}"} for each in asked]

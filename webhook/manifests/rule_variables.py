@@ -180,13 +180,16 @@ def _denied(export: Export, acting: Acting, others: Sequence[Acting]) -> str:
         as_bad = f"filter(c, ({extent}) >= {bound('d', 'c', extent)}).size()"
         counted = f"{now}.all(d, {now}.{as_bad} <= {before}.{as_bad})"
         fewer = f"{now}.size() <= {before}.size()"
-        excused = any_of((fewer, *_fewer_of_rule(acting, others))) if extent == "0" else counted
+        excused = fewer if extent == "0" else counted
         pair = f"[{begin('c.topologyKey', LONGEST_KEY)}, c.whenUnsatisfiable]"  # It costs little to compare.
         new = bound(f"{before}.map(c, {pair})", "p", f"{now}.filter(c, !({pair} in p))")
         excused_new = f"[0, {before}.size() - {now}.size() + n.size()].max()"
-        left = bound(new, "n", f"n.slice([{excused_new}, n.size()].min(), n.size())")
+        by_extent = "n" if extent == "0" else f"n.sortBy(c, {extent})"  # An old item excuses none that is worse.
+        left = bound(new, "n", f"{by_extent}.slice([{excused_new}, n.size()].min(), n.size())")
         added = f"{excused} ? [] : [{left}, {new}, {now}].filter(l, l.size() > 0)[0]"
-        denied = f"{before}.size() == 0 ? {now} : {added}"
+        # What another check of the rule found before excuses, too, and also where this one found nothing.
+        of_rule = "".join(f"{condition} ? [] : " for condition in _fewer_of_rule(acting, others))
+        denied = f"{of_rule}{before}.size() == 0 ? {now} : {added}"
     enforced = export.within(export.enforcing(acting.rule))
     known = "variables.fits_before" if enforced == "false" else f"(variables.fits_before || {enforced})"
     denied = denied if enforced == "true" else f"!{known} ? [] : ({denied})"
