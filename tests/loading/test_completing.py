@@ -197,4 +197,5 @@ def test_kubectl_gets_the_same_by_a_program_of_its_own(answering):
     done = script("explain", "pod/w", name="kubectl_complete-evenkeel")
 
     assert (0, "pod/web-1\npod/web-2\n:4\n", "") == (done.returncode, done.stdout, done.stderr)
-    assert done.stdout == script("__complete", "explain", "pod/w").stdout
+    for name in ("evenkeel", "kubectl-evenkeel"):
+        assert done.stdout == script("__complete", "explain", "pod/w", name=name).stdout

@@ -1,7 +1,7 @@
 """
 Print a script by which a shell completes commands, options, rules, and what is in the cluster.
 
-What is in the cluster is asked of kubectl, for a quarter of a second; kubectl completes `kubectl evenkeel` without it.
+What is in the cluster is asked of kubectl, for a fifth of a second; kubectl completes `kubectl evenkeel` without it.
 Exit code 0: printed, 2: there is no such shell.
 """
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-KUBECTL_SECONDS = 0.25
+KUBECTL_SECONDS = 0.2
 NO_SPACE, NO_FILES, ONLY_FOLDERS = 2, 4, 16  # cobra's ShellCompDirective
 WORDS_TABLE = Path(__file__).with_suffix(".json")
 LIVE_CLUSTER, NAMESPACE_OPTION, ALL_OPTION = "live", "--namespace", "--all-namespaces"
