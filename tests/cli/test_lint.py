@@ -222,6 +222,15 @@ def test_paths_with_different_configurations_are_bad_usage(run):
     assert "evenkeel: found a/.evenkeel.yaml and b/.evenkeel.yaml, wanted one; lint them apart\n" == refused.err
 
 
+def test_a_configuration_of_another_name_is_noted(run):
+    files = {".git/HEAD": "", "a.yaml": FINE, ".evenkeel.yml": "{}"}
+    note = "note: .evenkeel.yml: is not read; rename it .evenkeel.yaml\n"
+
+    assert run("a.yaml", files).err.startswith(note)
+    assert note not in run("-q a.yaml").err
+    assert note not in run("a.yaml", {".evenkeel.yaml": "{}"}).err
+
+
 class Exits(NamedTuple):
     options: str
     error: int
@@ -259,7 +268,8 @@ UNUSABLE = [
     ("--rule excessive-max-skew=error a.yaml", "--rule: excessive-max-skew: must have maxSkew"),
     ("--write-baseline a.yaml", "--write-baseline: needs --baseline FILE"),
     ("--baseline b --write-baseline --fix a.yaml", "--write-baseline: cannot be combined with --fix"),
-    ("--baseline nowhere a.yaml", "nowhere: No such file"),
+    ("--baseline nowhere a.yaml", "nowhere: No such file or directory; --write-baseline writes it"),
+    ("--fix-severity error a.yaml", "--fix-severity: found neither --fix nor --diff, wanted one of them"),
     ("--baseline a.yaml a.yaml", "a.yaml: version: found null, wanted 1"),
     ("--build auto --fix a.yaml", "--build auto: cannot be combined with --fix or --diff"),
     ("--baseline b --write-baseline --since main a.yaml", "--write-baseline: cannot be combined with --since"),

@@ -15,7 +15,7 @@ from tests.support.build import constraint, namespace, pod, workload
 from tests.support.commands import POLICY, SCRIPTS, commands, nobody_reads, script
 from webhook import __version__
 from webhook.cli import main
-from webhook.cli.main import COMMANDS
+from webhook.cli.main import COMMANDS, GROUPS
 
 DENIED = workload("Deployment", constraint(labelSelector={}))
 WARNED = workload("StatefulSet", constraint(labelSelector={"matchLabels": {"app": "db"}}), name="db")
@@ -40,6 +40,7 @@ OWN_WORDS = {
     "lint": {"--fail-on", "-o", "-n"},
     "admit": {"-n", "-o"},
     "certs inspect": {"-o"},
+    "certs issue": {"--client"},
     "policy show": {"-n"},
     "verify": {"--for"},
 }
@@ -73,14 +74,71 @@ def test_the_list_of_commands_says_what_each_is_for(run):
     out = run("--help").out
 
     for command in COMMANDS:
-        assert re.search(rf"^    {command} +\w+", out, re.MULTILINE)
+        assert re.search(rf"^  {command} +\w+", out, re.MULTILINE)
 
 
-def test_wrong_arguments_are_exit_code_2(run):
-    for command in ("", "nonsense", "admit", "policy", "policy nonsense", "admit -f new -o xml"):
-        code, out, err = run(command)
-        assert (2, "") == (code, out)
-        assert err.startswith("usage: ")
+def test_without_a_command_they_are_listed_in_the_groups_of_the_readme(run):
+    """With two examples, in 80 columns, and as --help and help do."""
+    code, out, err = run("")
+
+    assert (0, "") == (code, err)
+    assert {out} == {run(words).out for words in ("--help", "-h", "help", "help --help")}
+    assert 2 == len(re.findall(r"^  evenkeel ", out, re.MULTILINE))
+    assert all(len(line) <= 80 for line in out.splitlines())
+    readme = (ROOT / "README.md").read_text("utf-8").partition("## Documentation")[2].partition("\n## ")[0]
+    for title, group in GROUPS.items():
+        section = readme.partition(f"\n{title}:\n")[2].partition("\nFor who")[0].partition("\nTo look up")[0]
+        assert [*group] == list(dict.fromkeys(re.findall(r"`evenkeel (\w+)", section))), title
+
+
+@pytest.mark.parametrize("words", ["lint", "policy test", "certs"])
+def test_help_of_a_command_is_its_help(run, words):
+    assert run(f"{words} --help") == run(f"help {words}")
+
+
+WRONG = {
+    "explian": 'evenkeel: unknown command "explian"; did you mean explain?',
+    "nonsense": 'evenkeel: unknown command "nonsense"; see evenkeel --help',
+    "help explian": 'evenkeel: unknown command "explian"; did you mean explain?',
+    "--versoin": 'evenkeel: unknown option "--versoin"; did you mean --version?',
+    "policy chekc": 'evenkeel policy: unknown command "chekc"; did you mean check?',
+    "policy": "evenkeel policy: the following arguments are required: ACTION; see evenkeel policy --help",
+    "admit": "evenkeel admit: the following arguments are required: -f/--filename; see evenkeel admit --help",
+    "admit -f": "evenkeel admit: -f/--filename: expected one argument; see evenkeel admit --help",
+    "admit --filname new": 'evenkeel admit: unknown option "--filname"; did you mean --filename?',
+    "explain --outptu=json pod/a": 'evenkeel explain: unknown option "--outptu"; did you mean --output?',
+    "explain -Z pod/a": 'evenkeel explain: unknown option "-Z"; see evenkeel explain --help',
+    "admit -f new -o xml": 'evenkeel admit: -o/--output: found "xml", wanted text, json, yaml; see evenkeel admit',
+    "admit -f new -o jsn": 'evenkeel admit: -o/--output: found "jsn", wanted text, json, yaml; did you mean json?',
+    "kinds more": 'evenkeel kinds: unexpected argument "more"; see evenkeel kinds --help',
+    "pending -A -n a": "evenkeel pending: -n/--namespace: not allowed with argument -A/--all-namespaces;"
+    " see evenkeel pending --help",
+    "simulate --runs x": 'evenkeel simulate: --runs: found "x", wanted a whole number; see evenkeel simulate --help',
+    "certs issue --name a --dir b --days x": "evenkeel certs issue: --days: must be",
+    "explain --\x1b[31m": 'evenkeel explain: unknown option "--\\u001b[31m"; see evenkeel explain --help',
+}
+
+
+@pytest.mark.parametrize("command", WRONG)
+def test_wrong_arguments_are_one_line_and_exit_code_2(run, command):
+    code, out, err = run(command)
+
+    assert (2, "", 1) == (code, out, len(err.splitlines()))
+    assert err.startswith(WRONG[command])
+
+
+@pytest.mark.parametrize("command", ["admit -f new", "lint new", "policy show", "explain pod/a", "pending"])
+def test_a_namespace_is_a_dns_label(run, command):
+    code, out, err = run(f"{command} -n Bad_NS", new=WARNED)
+
+    assert (2, "") == (code, out)
+    assert err.startswith('evenkeel: --namespace: found "Bad_NS", wanted the name of one namespace')
+    assert 1 == len(err.splitlines())
+
+
+@pytest.mark.parametrize("words", ["admit --filen new", "admit -fnew", "admit -f=new", "admit -f new --output=json"])
+def test_an_option_may_be_shortened_and_have_its_value_beside_it(run, words):
+    assert 0 == run(words, new=WARNED).code
 
 
 WITHOUT_MORE = [command for command in COMMANDS if command not in ("admit", "certs", "lint", "policy")]
@@ -91,13 +149,12 @@ WITH_MORE = [
 
 
 @pytest.mark.parametrize("command", [*WITHOUT_MORE, *WITH_MORE])
-def test_an_option_that_there_is_not_is_told_with_the_usage_of_its_command(run, command):
+def test_an_option_that_there_is_not_is_told_by_its_command(run, command):
     code, out, err = run(f"{command} --bogus")
     named = " ".join(command.split()[: 1 + command.startswith(("certs", "policy"))])
-    *usage, error = err.splitlines()
 
-    assert (2, "", True) == (code, out, usage[0].startswith(f"usage: evenkeel {named} "))
-    assert f"evenkeel {named}: error: unrecognized arguments: --bogus" == error
+    assert (2, "") == (code, out)
+    assert f'evenkeel {named}: unknown option "--bogus"; see evenkeel {named} --help\n' == err
 
 
 def test_the_installed_command_exits_with_the_code(tmp_path):

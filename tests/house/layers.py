@@ -37,7 +37,7 @@ loading
 loading.verification_thread
 loading.observing
 loading.clusters · loading.engines · loading.listening · loading.progress · loading.selection · loading.simulated_runs
-loading.processes
+loading.completing · loading.processes
 loading.inputs
 loading.usage
 serving.report_metrics · serving.server

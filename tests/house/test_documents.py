@@ -198,6 +198,7 @@ FORMS = {
         f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1 rollout",
         f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/budgets.yaml drain=b1",
     ],
+    "Version": ["version --client"],
     "Verification": ["verify --replay {folder}/day.jsonl.gz --cases {folder}"],
 }
 BY_NAME = (

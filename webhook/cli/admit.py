@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n",
         "--namespace",
         metavar="NAME",
+        type=inputs.namespace,
         default="default",
         help="the namespace of objects that name none (default: %(default)s)",
     )

@@ -57,6 +57,8 @@ from webhook.rules import RULES
 FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
 DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
+MISNAMED_CONFIGURATION = CONFIGURATION_NAME.replace(".yaml", ".yml")
+USUAL_FIX_SEVERITY = Severity.WARNING
 SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
 
 
@@ -84,8 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fix-severity",
         metavar="SEVERITY",
         choices=SEVERITY_CHOICES,
-        default="warning",
-        help="repair findings of this severity or higher (default: %(default)s)",
+        help=f"repair findings of this severity or higher (default: {USUAL_FIX_SEVERITY})",
     )
     parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, change nothing")
     parser.add_argument(
@@ -133,6 +134,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-n",
         "--namespace",
         metavar="NAME",
+        type=inputs.namespace,
         default="default",
         help="the namespace of objects that name none (default: %(default)s)",
     )
@@ -145,6 +147,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     _check(args)
     configured = _configured(args.paths)
+    if not configured.file and not args.quiet:
+        _note_misnamed(args.paths)
     files, missing = _files(args, configured)
     reader, baseline = FileReader(), _baseline(args)
     terms = _terms(args, configured)
@@ -158,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
             _before(args, configured, files, terms),
             repairs=args.fix or args.diff,
             writes=args.fix,
-            fix_severity=Severity(args.fix_severity),
+            fix_severity=Severity(args.fix_severity or USUAL_FIX_SEVERITY),
             cpus=cpus(),
         )
         for path in missing:
@@ -180,6 +184,8 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     if args.write_baseline and args.baseline is None:
         raise UsageError("--write-baseline: needs --baseline FILE to write to")
+    if args.fix_severity and not (args.fix or args.diff):
+        raise UsageError("--fix-severity: found neither --fix nor --diff, wanted one of them; leave --fix-severity out")
     if args.write_baseline and (args.fix or args.diff):
         raise UsageError("--write-baseline: cannot be combined with --fix or --diff; repair first")
     if args.build == AUTO and (args.fix or args.diff):
@@ -230,6 +236,13 @@ def _configured(paths: Sequence[str]) -> _Configured:
         return _Configured(file, parse_configuration(inputs.text(Path(file))))
     except ConfigurationError as error:
         raise UsageError("\n".join(f"{file}: {cause}" for cause in error.causes)) from error
+
+
+def _note_misnamed(paths: Sequence[str]) -> None:
+    for file in dict.fromkeys(os.path.join(root_of(path), MISNAMED_CONFIGURATION) for path in paths):
+        if os.path.isfile(file):
+            name = one_line(os.path.relpath(file), LINE_LIMIT)
+            print(f"note: {name}: is not read; rename it {CONFIGURATION_NAME}", file=sys.stderr)
 
 
 def _files(args: argparse.Namespace, configured: _Configured) -> tuple[list[str], list[NotFound]]:
@@ -357,6 +370,8 @@ def _severity(text: str) -> tuple[str, Severity]:
 def _baseline(args: argparse.Namespace) -> Baseline:
     if args.baseline is None or args.write_baseline:
         return Baseline()
+    if not os.path.exists(args.baseline):
+        raise UsageError(f"{args.baseline}: No such file or directory; --write-baseline writes it")
     try:
         return read_baseline(inputs.text(Path(args.baseline)))
     except BaselineError as error:

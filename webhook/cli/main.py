@@ -4,44 +4,132 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from typing import NoReturn
 
 from webhook import __version__
 from webhook.loading.usage import TOO_DEEP, UsageError, print_error
 
-COMMANDS = {
-    "admit": "print how the webhook answers when an object is applied",
-    "certs": "issue the webhook's serving certificate, or show certificates",
-    "dump": "write what evenkeel reads of a cluster to a file that --cluster reads",
-    "explain": "explain where a Pod may run, why it waits, and what would let it in",
-    "kinds": "list the kinds of operators that lint and admit judge, and where they keep constraints",
-    "lint": "judge manifests before they reach a cluster",
-    "manifests": "print the webhook configurations and RBAC",
-    "pending": "list every Pod that could not be placed, by workload and cause, with what would free most",
-    "policy": "check a policy file, show the settings for one Pod, test it, or print the schema",
-    "report": "report what a policy would do to each workload, and how its Pods are spread",
-    "rules": "print the catalogue of rules, or one rule's page",
-    "serve": "serve the webhook over TLS",
-    "simulate": "simulate a scale, a rollout, a drain or a lost zone: how the Pods would lie, and how many would wait",
-    "verify": "watch what kube-scheduler decides, and say how often that is what is computed here",
+# As in the README, the daily ones first.
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "For whoever writes manifests": {
+        "lint": "judge manifests before they reach a cluster",
+        "admit": "print how the webhook answers when an object is applied",
+        "rules": "print the catalogue of rules, or one rule's page",
+        "kinds": "list the kinds of operators that lint and admit judge",
+    },
+    "For whoever is on call": {
+        "explain": "say where a Pod may run, why it waits, and what would let it in",
+        "pending": "list every Pod that waits, by cause, with what would free most",
+        "simulate": "simulate a scale, a rollout, a drain or a lost zone",
+        "dump": "write what evenkeel reads of a cluster to a file for --cluster",
+    },
+    "For whoever runs clusters": {
+        "report": "report how Pods are spread, and what a policy would do to them",
+        "policy": "check, show, test or export a policy, or print its JSON Schema",
+        "manifests": "print the webhook configurations and RBAC",
+        "certs": "issue the webhook's serving certificate, or show certificates",
+        "serve": "serve the webhook over TLS",
+        "verify": "watch kube-scheduler, and say how often it is computed right",
+    },
+    "To look up": {
+        "version": "print the versions of evenkeel, of Kubernetes and of the cluster",
+        "completion": "print the script by which a shell completes commands and names",
+    },
 }
+COMMANDS = {command: help_line for group in GROUPS.values() for command, help_line in group.items()}
+HELP_COMMAND, HELP_OF_HELP = "help", "say what a command does, and list its options"
+ASKS_HELP, COMPLETE, MEANT = "--help", "__complete", "; did you mean "
+OVERVIEW = """\
+usage: {name} COMMAND ...
+
+Pods that spread across zones and nodes as their owners meant.
+
+{groups}
+
+Examples:
+  {name} lint deploy/                      judge the manifests in a folder
+  {name} explain deployment/web -n shop    say where its next Pod may run
+
+{name} help COMMAND says what a command does; {name} -V prints the version.
+"""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports with its own usage what it does not know, in place of the parser above it."""
+    """A parser that says in one line what is wrong with the words of its command, and what may have been meant."""
 
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Return the arguments; of a command that takes many `words`, also those that come after an option."""
+        for option in filter(self._is_unknown, self._own(args)):
+            self.error(f'unknown option "{option}"{_meant(option, self._option_string_actions)}')
         parsed, more = super().parse_known_args(args, namespace)
-        unknown = [word for word in more if word.startswith("-") or not hasattr(parsed, "words")]
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        if more and not hasattr(parsed, "words"):
+            self.error(f'unexpected argument "{more[0]}"')
         if more:
             parsed.words += more
         return parsed, []
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line, and exit with 2."""
+        end = "" if MEANT in message else f"; see {self.prog} {ASKS_HELP}"
+        print_error(UsageError(f"{message.removeprefix('argument ')}{end}"), self.prog)
+        self.exit(2)
+
+    def _own(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield the words that may be options of this parser, and not of one below it or after --."""
+        for word in words:
+            if word == "--" or (self._subparsers is not None and not word.startswith("-")):
+                return
+            yield word.partition("=")[0]
+
+    def _is_unknown(self, word: str) -> bool:
+        """Return whether a word has the form of an option, which may be shortened, and is none."""
+        if not re.fullmatch(r"-[^\s\d.]\S*", word):
+            return False
+        long = word.startswith("--")
+        return not any(
+            option.startswith(word) if long else option == word[:2] for option in self._option_string_actions
+        )
+
+    def _get_value(self, action: argparse.Action, text: str) -> object:
+        try:
+            return super()._get_value(action, text)
+        except argparse.ArgumentError:
+            if action.type is not int:
+                raise
+        raise argparse.ArgumentError(action, f'found "{text}", wanted a whole number')
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known, meant = [*map(str, action.choices)], _meant(str(value), action.choices)
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(f'unknown command "{value}"{meant}')
+        raise argparse.ArgumentError(action, f'found "{value}", wanted {", ".join(known)}{meant}')
+
+
+class TopParser(Parser):
+    """The parser of all commands, whose help lists them in groups."""
+
+    def format_help(self) -> str:
+        """Return what evenkeel is for, and its commands."""
+        groups = (
+            "\n".join((f"{title}:", *(f"  {command:<12}{help_line}" for command, help_line in group.items())))
+            for title, group in GROUPS.items()
+        )
+        return OVERVIEW.format(name=self.prog, groups="\n\n".join(groups))
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    """Return a question for what is known and most like a word, "" if nothing is."""
+    from difflib import get_close_matches  # which only an error needs
+
+    by_name = {str(name).lstrip("-"): name for name in known}
+    return "".join(f"{MEANT}{by_name[close]}?" for close in get_close_matches(word.lstrip("-"), by_name, 1))
 
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
@@ -51,9 +139,9 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     If `argv` names one of them, only that one is there, and only its module is imported: `admit` loads no web server.
     """
     name = "kubectl evenkeel" if os.path.basename(sys.argv[0]).startswith("kubectl") else "evenkeel"
-    top = Parser(prog=name, description="Pods that spread across zones and nodes as their owners meant.")
+    top = TopParser(prog=name)
     top.add_argument("-V", "--version", action="version", version=f"evenkeel {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     named = argv[0] if argv and argv[0] in COMMANDS else ""
     for command in [named] if named else COMMANDS:
         help_line, raw = COMMANDS[command], argparse.RawDescriptionHelpFormatter
@@ -71,8 +159,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = list(sys.argv[1:] if argv is None else argv) or [ASKS_HELP]
+    if words[0] == HELP_COMMAND:
+        words = [*words[1:], ASKS_HELP]
     try:
+        if words[0] == COMPLETE:
+            return complete(words[1:])
         args = parser(words).parse_args(words)  # imports the command, which takes a while
         code: int = args.run(args)
         if sys.stdout is None:
@@ -94,3 +186,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def complete(words: Sequence[str] | None = None) -> int:
+    """Print what a shell may offer for the last of the words after `evenkeel`; kubectl runs it for its plugin."""
+    from webhook.loading.completing import completed  # which no other command needs
+
+    print(completed(sys.argv[1:] if words is None else words))
+    return 0

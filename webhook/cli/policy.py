@@ -80,7 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.set_defaults(act=_check)
     show = actions.add_parser("show", help="show the settings for one Pod", description=SHOW)
     show.add_argument(
-        *("-n", "--namespace"), metavar="NAME", default="default", help="the Pod's namespace (default: %(default)s)"
+        *("-n", "--namespace"),
+        metavar="NAME",
+        type=inputs.namespace,
+        default="default",
+        help="the Pod's namespace (default: %(default)s)",
     )
     inputs.add_namespace_labels_argument(show)
     show.add_argument("--labels", metavar="KEY=VALUE,…", default="", help="the Pod's labels")

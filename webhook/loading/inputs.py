@@ -248,6 +248,13 @@ def client(option: str = LIVE_OPTION, source: Source = NO_CLUSTER, patience: flo
         raise UsageError(f"{option}: {error}") from error
 
 
+def namespace(text: str) -> str:
+    """Return the name of one namespace, the value of -n."""
+    if not DNS_LABEL.fullmatch(text):
+        raise UsageError(f'--namespace: found "{text}", wanted the name of one namespace')
+    return text
+
+
 def namespaced(option: str, text: str) -> tuple[str, str]:
     """Return the namespace and name in `text`, the value NS/NAME of an option."""
     namespace, _, name = text.partition("/")

@@ -14,9 +14,9 @@ class UsageError(Exception):
 TOO_DEEP = UsageError("the input is nested too deep")
 
 
-def print_error(error: UsageError) -> None:
+def print_error(error: UsageError, by: str = "evenkeel") -> None:
     """Print each line of the message to stderr; names in it come from files, and must not control the terminal."""
     from webhook.findings.wording import one_line  # which a server that starts does not need
 
     for line in str(error).split("\n"):
-        print(f"evenkeel: {one_line(line, LONGEST_LINE)}", file=sys.stderr, flush=True)
+        print(f"{by}: {one_line(line, LONGEST_LINE)}", file=sys.stderr, flush=True)

@@ -1,0 +1,47 @@
+"""
+Print the versions of evenkeel, of the Kubernetes that it knows, and of the cluster that kubectl uses.
+
+Exit code 0: printed, also where no cluster is reached, 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from webhook import __version__
+from webhook.loading import inputs, selection
+from webhook.loading.usage import UsageError
+from webhook.scheduler.features import NEWEST, OLDEST
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--client", action="store_true", help="do not ask the cluster")
+    inputs.add_access_arguments(parser)
+    selection.add_output_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    cluster, error = (None, None) if args.client else _of_cluster(args)
+    oldest, newest = f"1.{OLDEST}", f"1.{NEWEST}"
+    if args.output == selection.JSON:
+        from webhook.render.explanation import OUTPUT_API_VERSION  # which takes longer than all else
+
+        known = {"oldest": oldest, "newest": newest}
+        form = {"apiVersion": OUTPUT_API_VERSION, "kind": "Version", "evenkeel": __version__, "kubernetes": known}
+        print(json.dumps({**form, "cluster": cluster, "notReached": error}, indent=2))
+        return 0
+    print(f"evenkeel: {__version__}\nKubernetes: {oldest} to {newest}")
+    if not args.client:
+        print(f"cluster: {cluster or f'not reached: {error}'}")
+    return 0
+
+
+def _of_cluster(args: argparse.Namespace) -> tuple[str | None, str | None]:
+    """Return the version of the cluster, or why it is not known."""
+    source = inputs.Source(inputs.LIVE, args.kubeconfig, args.context)
+    try:
+        with inputs.usage_errors():
+            return inputs.client(source=source).version(), None
+    except UsageError as error:
+        return None, str(error).removeprefix(f"{inputs.LIVE_OPTION}: ")
