@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -21,7 +20,7 @@ from webhook.admission.terms import Terms
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs
 from webhook.loading.engines import ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
-from webhook.loading.usage import UsageError
+from webhook.loading.usage import UsageError, print_notes
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
@@ -104,6 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export = actions.add_parser("export", help="print the default constraints for kube-scheduler", description=EXPORT)
     export.add_argument("--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="who is to read it")
     inputs.add_policy_argument(export)
+    inputs.add_quiet_argument(export)
     export.set_defaults(act=_export)
     printed = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA_HELP)
     printed.set_defaults(act=_schema)
@@ -274,8 +274,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _export(args: argparse.Namespace) -> int:
     policy, today = inputs.policy(args.policy), inputs.today()
-    for loss in scheduler_defaults.losses(policy, today):
-        print(one_line(f"note: {loss}", LINE_LIMIT), file=sys.stderr)
+    print_notes(scheduler_defaults.losses(policy, today), args.quiet)
     print("# Merge the profiles into the file that kube-scheduler reads by --config; see docs/policy.md.")
     print(yaml.safe_dump(scheduler_defaults.configuration(policy.on(today)), sort_keys=False, width=1_000), end="")
     return 0
