@@ -28,13 +28,6 @@ COMMANDS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch):
-    """One in which no variable says anything of colour."""
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-
-
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.split()[0])
 def test_colour_changes_nothing_else(run, command):
     """Also no column of a table: widths are those of what is seen."""
