@@ -19,6 +19,8 @@ TIMELESS = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("steady", derandomize=True, database=None, **TIMELESS)
 settings.register_profile("hunt", max_examples=int(EXAMPLES or 1), database=None, **TIMELESS)
 settings.load_profile("hunt" if EXAMPLES else "steady")
+for variable in ("FORCE_COLOR", "NO_COLOR"):  # What commands print is held without, also where CI sets one of them.
+    os.environ.pop(variable, None)
 BY_NAME = {
     Path(__file__).parent / "browser": "needs Chromium: make browser",
     Path(__file__).parent / "e2e": "needs a control plane: make e2e",

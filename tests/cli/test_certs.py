@@ -24,6 +24,7 @@ from webhook.loading.usage import UsageError
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
+NEITHER = "holds neither tls.crt nor ca.crt, wanted a file, or a folder that evenkeel certs issue has written"
 ALL = ["ca.crt", "ca.key", "tls.crt", "tls.key"]
 
 
@@ -223,6 +224,30 @@ class TestInspect:
         assert titles == [block.splitlines()[0] for block in blocks]
         assert [True, False, True] == ["  key  " in block for block in blocks]
 
+    def test_of_a_folder_shows_the_certificate_and_the_ca_with_their_keys(self, issued, capsys):
+        """And of the keys nothing but whether they match."""
+        assert 0 == run("inspect", issued)
+
+        printed = capsys.readouterr().out
+        assert [f"{issued}/tls.crt", f"{issued}/ca.crt"] == [block.splitlines()[0] for block in printed.split("\n\n")]
+        for stem in ("tls", "ca"):
+            assert f"  key         {issued}/{stem}.key: matches" in printed.splitlines()
+            assert not {*(issued / f"{stem}.key").read_text().splitlines()} & {*printed.splitlines()}
+        assert "PRIVATE" not in printed
+
+    def test_of_a_folder_finds_a_key_of_another_certificate(self, issued, capsys):
+        (issued / "tls.key").write_bytes((issued / "ca.key").read_bytes())
+
+        assert 1 == run("inspect", issued)
+        assert f"{issued}/tls.key: is not the key of {issued}/tls.crt" in capsys.readouterr().out
+
+    def test_of_a_folder_without_a_ca_shows_the_certificate(self, issued, capsys):
+        """As evenkeel certs issue --ca-dir leaves it."""
+        (issued / "ca.crt").unlink()
+
+        assert 0 == run("inspect", issued)
+        assert "ca.crt" not in capsys.readouterr().out
+
     def test_prints_json_in_lines(self, issued, capsys):
         run("inspect", issued / "tls.crt", issued / "ca.crt", "-o", "json")
 
@@ -285,12 +310,12 @@ class TestInspect:
         assert capsys.readouterr().out.startswith("-\n  subject     CN=web.shop.svc\n")
 
     def test_prints_the_good_before_it_refuses_the_bad(self, issued, capsys):
-        told = refusal("inspect", issued / "tls.key", issued / "tls.crt", issued / "nothing", issued)
+        told = refusal("inspect", issued / "tls.key", issued / "tls.crt", issued / "nothing", issued.parent)
 
         assert [
             f"{issued}/tls.key: has no certificate, found PRIVATE KEY",
             f"{issued}/nothing: No such file or directory",
-            f"{issued}: Is a directory",
+            f"{issued.parent}: {NEITHER}",
         ] == told.splitlines()
         assert capsys.readouterr().out.startswith(f"{issued}/tls.crt\n")
 
@@ -322,7 +347,7 @@ class TestCommand:
     def test_exits_with_2_and_every_complaint_on_a_line(self, tmp_path, capsys):
         assert 2 == cli.main(["certs", "inspect", str(tmp_path), f"{tmp_path}/nothing"])
 
-        told = [f"evenkeel: {tmp_path}: Is a directory", f"evenkeel: {tmp_path}/nothing: No such file or directory"]
+        told = [f"evenkeel: {tmp_path}: {NEITHER}", f"evenkeel: {tmp_path}/nothing: No such file or directory"]
         assert told == capsys.readouterr().err.splitlines()
 
     def test_shows_no_key(self, tmp_path, capsys, caplog):

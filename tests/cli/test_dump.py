@@ -155,10 +155,10 @@ def test_a_file_of_kubectl_keeps_the_version_of_its_kubelets(run):
     old = NODE | {"status": {"nodeInfo": {"kubeletVersion": "v1.33.5", "osImage": "x"}, "allocatable": {"cpu": "1"}}}
     run("dump --cluster objects -o once.gz", objects={"kind": "List", "items": [old, workload("Deployment")]})
     run("dump --cluster once.gz -o twice.gz")
-    told = [run(f"simulate deployment/web -n shop scale=9 --cluster {file}").out for file in ("once.gz", "twice.gz")]
+    told = [run(f"simulate deployment/web -n shop scale=9 --cluster {file}") for file in ("once.gz", "twice.gz")]
 
-    assert ["Kubernetes 1.33." in out.splitlines()[0] for out in told] == [True, True]
-    assert "1.33, as its newest kubelet, is assumed" in told[1]
+    assert ["Kubernetes 1.33." in each.out.splitlines()[0] for each in told] == [True, True]
+    assert "1.33, as its newest kubelet, is assumed" in told[1].err
 
 
 def test_a_dump_of_a_dump_is_the_same(run, api, tmp_path):

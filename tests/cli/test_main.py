@@ -37,7 +37,7 @@ OWN_WORDS = {
     "report": {"--policy", "--fail-on"},
     "simulate": {"-f", "--fail-on", "--by"},
     "explain": {"-f"},
-    "lint": {"--fail-on", "-o", "-n"},
+    "lint": {"--fail-on", "-o", "-n", "-q"},
     "admit": {"-n", "-o"},
     "certs inspect": {"-o"},
     "certs issue": {"--client"},
@@ -190,6 +190,42 @@ def test_ctrl_c_ends_quietly_while_a_command_is_imported(run, monkeypatch):
     monkeypatch.setattr(main, "import_module", interrupted)
 
     assert (130, "", "") == run("lint .")
+
+
+EXAMPLES = ROOT / "docs" / "examples"
+NEWER = "--kubernetes-version 1.99"
+IN_CLUSTER = f"--cluster {EXAMPLES}/waiting/cluster.yaml {NEWER}"
+NOTED = [
+    f"admit -f {EXAMPLES}/web.yaml {NEWER}",
+    f"explain deployment/web -n shop {IN_CLUSTER}",
+    f"lint {EXAMPLES}/web.yaml {NEWER}",
+    f"manifests --engine policy {NEWER}",
+    f"pending -A {IN_CLUSTER}",
+    "policy export --for kube-scheduler",
+    f"report -A {IN_CLUSTER}",
+    f"report -A {IN_CLUSTER} -o openreports",
+    f"simulate deployment/web scale=3 -n shop {IN_CLUSTER}",
+    f"simulate scale=3 -f {EXAMPLES}/web.yaml {IN_CLUSTER}",
+    f"simulate drain=a1 -A --runs 2 {IN_CLUSTER}",
+]
+
+
+@pytest.mark.parametrize("command", NOTED)
+def test_notes_are_on_standard_error_and_not_there_if_it_is_to_be_quiet(run, command):
+    """But for lint, whose totals are left out, too."""
+    code, out, err = run(command)
+
+    assert err.splitlines() == [line for line in err.splitlines() if line.startswith("note: ")] != []
+    assert "note: " not in out
+    assert (code, "" if "lint" in command else out, "") == run(f"{command} --quiet")
+
+
+@pytest.mark.parametrize("command", [command for command in NOTED if command.startswith(("pending", "simulate"))])
+def test_a_form_for_programs_holds_the_notes(run, command):
+    err, (_, out, none) = run(command).err, run(f"{command} -q -o json")
+
+    assert "" == none
+    assert {line.removeprefix("note: ") for line in err.splitlines()} <= set(json.loads(out)["notes"])
 
 
 RED = "\x1b[31mred"

@@ -72,14 +72,12 @@ def test_exit_codes(pending):
 
 
 def test_where_none_waits_in_one_namespace_it_says_that_no_other_was_looked_at(pending):
-    _, out, _ = pending("-n quiet", [node("n1")])
+    _, out, err = pending("-n quiet", [node("n1")])
 
-    assert [
-        "0 Pods could not be placed.",
-        "Only the namespace quiet was looked at; -A looks at all.",
-    ] == out.splitlines()
-    assert "looked at" not in pending("-A", [node("n1")])[1]
-    assert "looked at" not in pending("-n shop")[1]
+    assert ["0 Pods could not be placed."] == out.splitlines()
+    assert ["note: Only the namespace quiet was looked at; -A looks at all."] == err.splitlines()
+    assert "looked at" not in pending("-A", [node("n1")]).err
+    assert "looked at" not in pending("-n shop").err
     assert ["0 Pods could not be placed."] == pending("-n quiet", [node("n1"), running("n1")]).out.splitlines()
 
 
@@ -124,7 +122,7 @@ def test_where_pods_of_other_namespaces_cannot_be_listed_it_says_that_they_may_t
     monkeypatch.setattr("webhook.loading.inputs.contents", contents)
 
     assert "Pods of other namespaces cannot be listed: they may take room and ports" in (
-        run("pending -n shop --cluster dump").out
+        run("pending -n shop --cluster dump").err
     )
 
 

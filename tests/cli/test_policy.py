@@ -206,6 +206,8 @@ def test_what_is_exported_is_no_different_and_any_other_copy_is_1(run):
     assert (0, "p: ok") == (same.code, same.out.splitlines()[-1])
     old = run("policy check p --against s", p=listed, s=out.replace("k8s.io/v1", "k8s.io/v1beta3"))
     assert (0, True) == (old.code, "\ns: note: apiVersion: kubescheduler.config.k8s.io/v1beta3 is no longer" in old.out)
+    for_programs = run("policy check p --against s -o json", p=listed, s=out.replace("maxSkew: 1", "maxSkew: 2"))
+    assert (1, 2) == (for_programs.code, len(json.loads(for_programs.out)["against"]["differences"]))
     begins = [line[:12] for line in other.out.splitlines() if line.startswith(("s: p", "s: m"))]
     assert (1, ["s: profiles[", "s: profiles[", "s: merge int"]) == (other.code, begins)
 

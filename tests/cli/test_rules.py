@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from webhook.cli import main as cli
@@ -22,3 +24,14 @@ def test_the_catalogue_can_be_printed(capsys):
 def test_a_rule_that_there_is_not(capsys):
     assert 2 == cli.main(["rules", "empty-selektor"])
     assert 'evenkeel: found "empty-selektor", wanted a rule; did you mean empty-selector?\n' == capsys.readouterr().err
+
+
+def test_both_for_programs(capsys):
+    printed = []
+    for words in (["rules"], ["rules", "empty-selector"]):
+        assert 0 == cli.main([*words, "-o", "json"])
+        printed.append(json.loads(capsys.readouterr().out))
+    every, single = printed
+
+    assert list(RULES) == [rule["id"] for rule in every["rules"]]
+    assert [rule for rule in every["rules"] if rule["id"] == "empty-selector"] == single["rules"]

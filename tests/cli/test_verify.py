@@ -117,10 +117,10 @@ def test_what_is_not_compared_is_told_by_its_reason(replay):
 
 
 def test_a_log_with_a_gap_is_judged_on_both_sides(replay):
-    out = replay(right(), right()).out
+    _, out, err = replay(right(), right())
 
     assert out.startswith("6 of 6 decisions")
-    assert "note: The log was interrupted once; what was decided meanwhile was not seen." == out.splitlines()[-1]
+    assert "note: The log was interrupted once; what was decided meanwhile was not seen.\n" == err
 
 
 @pytest.mark.parametrize("resource", ["nodes", "pods"])
@@ -215,8 +215,8 @@ def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer
     monkeypatch.setattr(verify, "line", lambda: shown(once_compared(telling(api, right()), refuse)))
     code, out, err = run("verify --for 60s")
 
-    assert (0, "", "3 of 3 decisions") == (code, err, out[:16])
-    assert out.splitlines()[-1].startswith("note: It ended early: pods cannot be listed: ")
+    assert (0, "3 of 3 decisions") == (code, out[:16])
+    assert err.splitlines()[-1].startswith("note: It ended early: pods cannot be listed: ")
 
 
 @pytest.fixture
@@ -250,10 +250,10 @@ def test_a_replay_that_is_interrupted_says_so(replay, monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(verify, "line", lambda: shown(interrupt))
-    code, out, _ = replay(right(), wrong())
+    code, out, err = replay(right(), wrong())
 
     assert (0, "3 of 3 decisions") == (code, out[:16])
-    assert "note: It was interrupted: what follows in the recording was not judged." in out.splitlines()
+    assert "note: It was interrupted: what follows in the recording was not judged." in err.splitlines()
 
 
 class shown:

@@ -187,8 +187,11 @@ FORMS = {
         f"explain pod/db-1 -n shop --cluster {EXAMPLES}/waiting/claims.yaml",
     ],
     "KindList": ["kinds"],
+    "PolicyCheck": [f"policy check {EXAMPLES}/policy.yaml --against {{folder}}/scheduler.yaml"],
+    "PolicyInForce": [f"policy show -n shop --policy {EXAMPLES}/policy.yaml"],
     "PendingList": [f"pending -A --cluster {EXAMPLES}/waiting/cluster.yaml"],
     "PolicyTestResults": [f"policy test {EXAMPLES}/failing-test.yaml"],
+    "RuleList": ["rules", "rules selector-misses-own-pod"],
     "Report": [
         f"report -A --cluster {EXAMPLES}/report/cluster.yaml --policy {EXAMPLES}/report/new.yaml"
         f" --compare {EXAMPLES}/report/old.yaml",
@@ -217,7 +220,14 @@ BY_NAME = (
     "outcomes",
     "defaultsChange",
 )  # Their keys are names of things, not of fields.
-OF_OTHERS = ("patch", "auditAnnotations", "expected", "found", "details")  # What is in them is not described there.
+OF_OTHERS = (
+    "patch",
+    "auditAnnotations",
+    "expected",
+    "found",
+    "details",
+    "parameters",
+)  # What is in them is not described there.
 NAME = re.compile(r"`(?:…\.)?(\w+)(?:\[])?`")
 COMMON = {"apiVersion", "kind", "least", "mostLikely", "most"}
 
@@ -238,6 +248,7 @@ def test_every_field_that_a_program_reads_is_described(form, tmp_path, capsys):
     """And no other in the first column."""
     assert 0 == main(["certs", "issue", "--name", "a", "--dir", str(tmp_path)])
     recorded(tmp_path / "day.jsonl.gz", wrong())
+    (tmp_path / "scheduler.yaml").write_text(output("evenkeel policy export -q --for kube-scheduler"), "utf-8")
     printed = [output(f"evenkeel {command.format(folder=tmp_path)} -o json") for command in FORMS[form]]
     found = set(fields([json.loads(one) for one in printed]))
     page, title = ("report.md", "## JSON") if form == "Report" else ("programs.md", f"### {form}")

@@ -1,4 +1,4 @@
-"""A summary in which there is one of each."""
+"""A summary in which there is one of each, and a command, run where its files lie."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import pytest
 
 from tests.support.build import constraint, honoring, node, pod, policy, snapshot, workload
 from tests.support.lint import EVIL, summary, terms
+from tests.support.running import run
 from webhook.scheduler.features import LATEST
+
+__all__ = ["run"]
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 import pytest
 
 from tests.support.build import pod, policy
 from webhook.objects.workload import parse_workloads
-from webhook.render.in_force import text
+from webhook.render.in_force import as_json, text
 from webhook.rules import RULES
 
 BATCH = "{name: batch, namespaceSelector: {matchLabels: {team: batch}}, defaulting: {defaultingType: System}%s}"
@@ -70,3 +71,26 @@ def test_every_rule_has_a_line():
 
     assert list(RULES) == [line.split()[0] for line in found[found.index("rules") + 1 :]]
     assert not any("certain" in line for line in found)
+
+
+def test_the_same_for_programs():
+    of_batch = "namespaceSelector: {matchLabels: {team: batch}}, rules: {empty-selector: warning}"
+    given = policy(f"{{enforcement: Warn, overrides: [{{name: batch, until: 2999-01-31, {of_batch}}}]}}")
+    (workload,) = parse_workloads(pod())
+    known, doubtful = (
+        json.loads(as_json(given, given.in_force(workload, labels))) for labels in ({"team": "batch"}, None)
+    )
+
+    assert ("batch", "2999-01-31", True, "Warn") == tuple(
+        known[name] for name in ("override", "until", "certain", "enforcement")
+    )
+    assert ("List", 2) == (known["defaulting"]["type"], len(known["defaulting"]["defaultConstraints"]))
+    assert list(RULES) == [rule["id"] for rule in known["rules"]]
+    assert (None, None, False) == tuple(doubtful[name] for name in ("override", "until", "certain"))
+    assert ["empty-selector"] == [rule["id"] for rule in doubtful["rules"] if rule["inDoubt"]]
+
+
+def test_defaulting_that_is_in_doubt_is_null():
+    given = policy(OVERRIDDEN)
+
+    assert json.loads(as_json(given, given.in_force(parse_workloads(pod())[0], None)))["defaulting"] is None

@@ -12,9 +12,10 @@ from tests.support.lint import KEYS, WEB, judged, summary
 from webhook.findings.finding import Skipped
 from webhook.lint.results import JudgedFile, JudgedPlaces, LintSummary, Located, Problem
 from webhook.render import lint_text
-from webhook.render.lint_text import Style, notes
+from webhook.render.lint_text import notes
+from webhook.render.style import UNCOLOURED, Style
 
-PLAIN, COLOURED = Style(False), Style(True)
+COLOURED = Style(True)
 WRONG = workload("StatefulSet", constraint(labelSelector={}))
 TEXT = """\
 a.yaml
@@ -29,12 +30,12 @@ error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must selec
 
 
 def test_the_line_is_quoted_with_carets_under_the_field():
-    assert TEXT == lint_text.file(judged(json.dumps(WRONG, indent=1)), PLAIN)
+    assert TEXT == lint_text.file(judged(json.dumps(WRONG, indent=1)), UNCOLOURED)
 
 
 def test_an_absent_field_is_named_and_the_carets_stand_under_what_lacks_it():
     text = f"{WEB}{KEYS.replace('        topologyKey: zone', '')}        labelSelector: {{matchLabels: {{app: web}}}}\n"
-    (quoted, carets) = lint_text.file(judged(text), PLAIN).splitlines()[4:6]
+    (quoted, carets) = lint_text.file(judged(text), UNCOLOURED).splitlines()[4:6]
 
     assert ("12 |       - maxSkew: 1", "   |       ^^^^^^^^^^^^ found no topologyKey, wanted a node label key") == (
         quoted,
@@ -53,18 +54,18 @@ def test_colour_changes_nothing_else():
 
 
 def test_a_file_without_findings_has_no_text():
-    assert "" == lint_text.file(JudgedFile("a.yaml"), PLAIN)
+    assert "" == lint_text.file(JudgedFile("a.yaml"), UNCOLOURED)
 
 
 def test_a_problem_stands_before_the_findings_and_standard_input_has_a_name():
     found = JudgedFile("-", problems=[Problem("-", 2, 1, "cannot be read: x")])
 
-    assert "<stdin>\nerror: cannot be read: x\n  --> <stdin>:2:1\n" == lint_text.file(found, PLAIN)
+    assert "<stdin>\nerror: cannot be read: x\n  --> <stdin>:2:1\n" == lint_text.file(found, UNCOLOURED)
 
 
 def test_a_long_line_is_cut_around_the_carets():
     found = judged(json.dumps(WRONG | {"status": {"x": "y" * 1000}, "spec": WRONG["spec"]}))
-    lines = lint_text.file(found, PLAIN).splitlines()
+    lines = lint_text.file(found, UNCOLOURED).splitlines()
     start, end = lines[5].index("^"), lines[5].rindex("^") + 1
 
     assert len(lines[4]) <= lint_text.LONGEST_QUOTED + 5
@@ -74,7 +75,7 @@ def test_a_long_line_is_cut_around_the_carets():
 def test_wide_characters_take_two_columns():
     finding = judged(json.dumps(WRONG)).found[0].finding
     located = Located("a", 1, 3, 5, "長長x y", finding, None, "")
-    quoted, carets = lint_text.file(JudgedFile("a", found=[located]), PLAIN).splitlines()[4:6]
+    quoted, carets = lint_text.file(JudgedFile("a", found=[located]), UNCOLOURED).splitlines()[4:6]
 
     assert quoted.endswith("長長x y")
     assert " 1 |     ^^ found" in carets.replace("   |", " 1 |", 1)
@@ -84,14 +85,14 @@ def test_whatever_is_in_a_manifest_text_stays_printable(everything):
     result = JudgedFile(
         "\x1b[31m", found=everything.found, problems=[*everything.problems, Problem("\x1b", 1, 1, "\x1b")]
     )
-    text = "\n".join((lint_text.summary(everything, PLAIN, 0), lint_text.file(result, PLAIN)))
+    text = "\n".join((lint_text.summary(everything, UNCOLOURED, 0), lint_text.file(result, UNCOLOURED)))
 
     assert all(line.isprintable() for line in text.split("\n"))
 
 
 def test_the_counts():
     def counts(**fields):
-        return lint_text.summary(LintSummary(files=2, objects=3, **fields), PLAIN, 1).splitlines()[0]
+        return lint_text.summary(LintSummary(files=2, objects=3, **fields), UNCOLOURED, 1).splitlines()[0]
 
     problem = Problem("a.yaml", 1, 1, "x")
 

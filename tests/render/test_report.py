@@ -18,8 +18,8 @@ OK = constraint(labelSelector={"matchLabels": {"app": "ok"}})
 NEW, COMPARED = Titles("new.yaml"), Titles("new.yaml", "old.yaml")
 
 
-def lines(*objects, titles=NEW, notes=(), **options):
-    return [line.rstrip() for line in text(report(*objects, **options), titles, notes).splitlines()]
+def lines(*objects, titles=NEW, **options):
+    return [line.rstrip() for line in text(report(*objects, **options), titles).splitlines()]
 
 
 def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
@@ -131,20 +131,19 @@ def test_other_workloads_closed_domains_and_few_domains():
 def test_the_numbers_by_namespace():
     shop = namespace(team="web")
     found = report(*ZONES, shop, *deployment(EMPTY), *pods("a1", "a2"))
-    by_namespace = text(found, NEW, ["a note"], Shown(by="namespace")).splitlines()
+    by_namespace = text(found, NEW, Shown(by="namespace")).splitlines()
     (one,) = as_json(found, NEW)["namespaces"]
 
-    assert "a note" == by_namespace[0]
     assert [
         ["NAMESPACE", "WORKLOADS", "PODS", "WAITING", "DENIED AT UPDATE", "IF CREATED", "WITH ERRORS", "WITH WARNINGS"],
         ["shop", "1", "2", "0", "0", "1", "1", "0"],
-    ] == [re.split("   +", line.strip())[:8] for line in by_namespace[2:4]]
-    assert ["UNEVEN", "ALL IN ONE ZONE", "A ZONE TAKES", "CONTACT"] == re.split("   +", by_namespace[2])[-4:]
-    assert ["0", "1", "100% (a)", "team=web"] == re.split("   +", by_namespace[3])[-4:]
+    ] == [re.split("   +", line.strip())[:8] for line in by_namespace[0:2]]
+    assert ["UNEVEN", "ALL IN ONE ZONE", "A ZONE TAKES", "CONTACT"] == re.split("   +", by_namespace[0])[-4:]
+    assert ["0", "1", "100% (a)", "team=web"] == re.split("   +", by_namespace[1])[-4:]
     assert ("a", 1) == (one["summary"]["largestZone"], one["summary"]["largestZoneShare"])
-    assert "not known" in text(report(*ZONES, *deployment()), NEW, (), Shown(by="namespace")), "whose it is"
+    assert "not known" in text(report(*ZONES, *deployment()), NEW, Shown(by="namespace")), "whose it is"
     assert "0 denied at the next update, its Pods included; 1 if created anew." in by_namespace
-    assert "DENIED" not in text(found, Titles(), (), Shown(by="namespace")), "for nobody asked a policy"
+    assert "DENIED" not in text(found, Titles(), Shown(by="namespace")), "for nobody asked a policy"
     assert ("shop", {"team": "web"}) == (one["namespace"], one["contacts"])
     assert (0, 1, 1, 0) == tuple(
         one["summary"][name] for name in ("deniedUpdates", "deniedCreates", "withErrors", "withWarnings")
@@ -154,7 +153,7 @@ def test_the_numbers_by_namespace():
 def test_the_numbers_by_a_label():
     other = workload("Deployment", name="x")
     other["metadata"]["labels"] = {"team": "a\nb"}
-    found = text(report(*ZONES, *deployment(EMPTY), other, label="team"), NEW, (), Shown(by="team")).splitlines()
+    found = text(report(*ZONES, *deployment(EMPTY), other, label="team"), NEW, Shown(by="team")).splitlines()
 
     assert ["team", "WORKLOADS"] == found[0].split()[:2]
     assert "CONTACT" not in found[0]
@@ -163,16 +162,16 @@ def test_the_numbers_by_a_label():
 
 def test_only_the_sums():
     found = report(*WEB)
-    sums = text(found, NEW, ["a note"], Shown(summary=True)).splitlines()
+    sums = text(found, NEW, Shown(summary=True)).splitlines()
 
-    assert ["a note", "", "1 workload with 5 Pods, 1 of them waiting, on 6 nodes in 3 zones."] == sums[:3]
+    assert "1 workload with 5 Pods, 1 of them waiting, on 6 nodes in 3 zones." == sums[0]
     assert "workloads" not in as_json(found, NEW, (), Shown(summary=True))
 
 
 def test_only_what_changes():
     """What is denied by both is not listed, and nobody says that nothing is denied."""
     found = report(*WEB, *deployment(EMPTY, name="bad"), compare=policy("{enforcement: Warn}"))
-    listed = text(found, COMPARED, (), Shown(changed=True))
+    listed = text(found, COMPARED, Shown(changed=True))
 
     assert "shop/deployment/bad" in listed
     assert "shop/deployment/web" not in listed
@@ -180,15 +179,13 @@ def test_only_what_changes():
     assert ["Deployment/bad"] == [
         one["workload"] for one in as_json(found, COMPARED, (), Shown(changed=True))["workloads"]
     ]
-    alike = text(report(*WEB, *deployment(EMPTY), compare=policy()), COMPARED, (), Shown(changed=True))
+    alike = text(report(*WEB, *deployment(EMPTY), compare=policy()), COMPARED, Shown(changed=True))
     assert "  no workload would fare otherwise" in alike
     assert "How the Pods" not in alike
 
 
 def test_nothing_at_all():
-    assert ["a note", "", "0 workloads with 0 Pods on 1 node in 0 zones."] == lines(
-        node("a1"), titles=Titles(), notes=["a note"]
-    )
+    assert ["0 workloads with 0 Pods on 1 node in 0 zones."] == lines(node("a1"), titles=Titles())
 
 
 def test_without_nodes_nothing_is_said_of_what_needs_them():

@@ -57,10 +57,7 @@ of a part of the nodes that may have been scored.
 34 decisions agree in another state than the first that was tried: what was written at the same time was seen earlier \
 or later.
 Not compared: 1 another scheduler, 2 another replica took over, 1 too many orders.
-Not judged, to use no more than half a CPU: 414; 75% of all were judged.
-note: storageclasses cannot be listed""" == text(
-        many, Observation("v1.37.1", 7_500, notes=["storageclasses cannot be listed"])
-    )
+Not judged, to use no more than half a CPU: 414; 75% of all were judged.""" == text(many, Observation("v1.37.1", 7_500))
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text: what kubectl prints; json: a line for each object; yaml: the objects as they are stored",
     )
+    inputs.add_quiet_argument(parser)
     inputs.add_namespace_labels_argument(parser)
     inputs.add_cluster_arguments(parser)
     inputs.add_policy_argument(parser)
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     given = inputs.objects(args.old) if args.old is not None else None
     old = {identity_of(obj, args.namespace): obj for obj in given} if given is not None else None
     source = inputs.source(args)
-    features = inputs.features(args.kubernetes_version, source)
+    features = inputs.features(args.kubernetes_version, source, quiet=args.quiet)
     policy = inputs.policy_of_today(args.policy, features)
     labels = inputs.namespace_labels(args)
     if "" not in labels:

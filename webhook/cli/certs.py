@@ -30,6 +30,7 @@ INSPECT = (
     "Show certificates, and whether the key file next to each matches. "
     "Exit code 0: all are valid, 1: one is expired, not yet valid, or its key does not match, 2: bad input."
 )
+IN_FOLDER = ("tls.crt", "ca.crt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     seen = "show certificates, and whether the key file next to each matches"
     show = actions.add_parser("inspect", help=seen, description=INSPECT)
     show.add_argument(
-        "files", metavar="FILE", type=Path, nargs="+", help="certificates in PEM, or - for standard input"
+        "files",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        help=f"certificates in PEM, a folder with {' or '.join(IN_FOLDER)}, or - for standard input",
     )
     show.add_argument(
         *("-o", "--output"),
@@ -157,7 +162,7 @@ class _Seen:
 def _inspect(args: argparse.Namespace, now: datetime) -> int:
     seen: list[_Seen] = []
     unusable: list[str] = []
-    for file in args.files:
+    for file in chain.from_iterable(map(_in_folder, args.files)):
         try:
             seen += _look(file, now)
         except CertificateError as error:
@@ -169,6 +174,11 @@ def _inspect(args: argparse.Namespace, now: datetime) -> int:
     return 0 if all(certificate.is_fine for certificate in seen) else 1
 
 
+def _in_folder(path: Path) -> list[Path]:
+    """Return the files with certificates in a folder as `issue` writes it, or else the path itself."""
+    return [path / name for name in IN_FOLDER if os.path.exists(path / name)] or [path]
+
+
 def _standard_input() -> bytes:
     if sys.stdin is None:
         raise UsageError("-: standard input is closed")
@@ -176,6 +186,9 @@ def _standard_input() -> bytes:
 
 
 def _look(file: Path, now: datetime) -> Iterator[_Seen]:
+    if os.path.isdir(file):
+        neither = f"holds neither {' nor '.join(IN_FOLDER)}"
+        raise CertificateError(f"{file}: {neither}, wanted a file, or a folder that evenkeel certs issue has written")
     pem = Pem("-", _standard_input()) if str(file) == "-" else read(file)
     certificates = inspect(pem)
     for number, inspection in enumerate(certificates, 1):

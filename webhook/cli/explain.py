@@ -46,6 +46,7 @@ from webhook.placement.successors import changed_since, made_again, with_success
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
 from webhook.policy.policy import Policy
 from webhook.render import explanation as render
+from webhook.render.style import add_color_argument, style_of
 from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.simulation.controllers import SimulatedCluster
@@ -69,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_argument(parser)
     selection.add_output_argument(parser)
+    inputs.add_quiet_argument(parser)
+    add_color_argument(parser)
     inputs.add_policy_argument(parser)
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -83,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)
     subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
+    known = known._replace(notes=selection.noted(args, known.notes))
     defaults = given_defaults(known.pods, known.others) if policy is None else _defaults(policy, known)
     explained = list[render.Explained]()
     for subject in subjects:
@@ -95,8 +99,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output == selection.JSON and explained:
         print(render.dumped([render.as_json(of_subject) for of_subject in explained]))
     elif explained:
-        now = datetime.now(UTC)
-        print("\n\n".join(render.text(of_subject, now) for of_subject in explained))
+        now, style = datetime.now(UTC), style_of(args.color)
+        print("\n\n".join(render.text(of_subject, now, style) for of_subject in explained))
     if errors:
         raise UsageError("\n".join(errors))
     if not all(of_subject.explanation.feasibility.feasible for of_subject in explained):

@@ -46,12 +46,13 @@ from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find, root_of
 from webhook.loading import inputs, progress
 from webhook.loading.processes import cpus
-from webhook.loading.usage import UsageError
+from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.reading import brief
 from webhook.policy.policy import Policy, PolicyError
 from webhook.render import lint_text
 from webhook.render.catalogue import suggestion
+from webhook.render.style import Style, add_color_argument, style_of
 from webhook.rules import RULES
 
 FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
@@ -75,12 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help=f"{', '.join(FORMATS)} (default: %(default)s)",
     )
-    parser.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="print findings and problems alone, without notes and totals",
-    )
+    inputs.add_quiet_argument(parser, "print findings and problems alone, without notes and totals")
+    add_color_argument(parser)
     parser.add_argument("--fix", action="store_true", help="repair findings that have exactly one fix, in the files")
     parser.add_argument(
         "--fix-severity",
@@ -147,12 +144,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     _check(args)
     configured = _configured(args.paths)
-    if not configured.file and not args.quiet:
-        _note_misnamed(args.paths)
+    if not configured.file:
+        print_notes(_misnamed(args.paths), args.quiet)
     files, missing = _files(args, configured)
     reader, baseline = FileReader(), _baseline(args)
     terms = _terms(args, configured)
-    style = lint_text.Style(_coloured())
+    style = style_of(args.color)
     try:
         session = Session(
             _with_input(args, terms, files, args.paths, reader),
@@ -238,11 +235,11 @@ def _configured(paths: Sequence[str]) -> _Configured:
         raise UsageError("\n".join(f"{file}: {cause}" for cause in error.causes)) from error
 
 
-def _note_misnamed(paths: Sequence[str]) -> None:
+def _misnamed(paths: Sequence[str]) -> Iterator[str]:
+    """Yield a note for each file that would set options, were it named rightly."""
     for file in dict.fromkeys(os.path.join(root_of(path), MISNAMED_CONFIGURATION) for path in paths):
         if os.path.isfile(file):
-            name = one_line(os.path.relpath(file), LINE_LIMIT)
-            print(f"note: {name}: is not read; rename it {CONFIGURATION_NAME}", file=sys.stderr)
+            yield f"{os.path.relpath(file)}: is not read; rename it {CONFIGURATION_NAME}"
 
 
 def _files(args: argparse.Namespace, configured: _Configured) -> tuple[list[str], list[NotFound]]:
@@ -260,7 +257,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     unused = in_file.pop(UNUSED_SUPPRESSION, Severity.WARNING)
     unused = severities.pop(UNUSED_SUPPRESSION, unused)
     source = inputs.source(args)
-    features = inputs.features(args.kubernetes_version, source)
+    features = inputs.features(args.kubernetes_version, source, quiet=args.quiet)
     policy = inputs.with_operators(inputs.policy_of_today(args.policy or configured.policy, features))
     if args.policy:
         in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
@@ -395,7 +392,7 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     return 0 if len(problems) == len(summary.problems) else 2
 
 
-def _print_outcome(args: argparse.Namespace, style: lint_text.Style, outcome: FileOutcome) -> None:
+def _print_outcome(args: argparse.Namespace, style: Style, outcome: FileOutcome) -> None:
     """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
     judged, rewrite = outcome.judged, outcome.rewrite
     if args.diff and rewrite is not None:
@@ -419,15 +416,13 @@ def _exit_code(summary: LintSummary, fail_on: Severity) -> int:
     return int(any(located.finding.severity.rank <= fail_on.rank for located in summary.found))
 
 
-def _print_summary(
-    args: argparse.Namespace, style: lint_text.Style, session: Session, files: list[str], code: int
-) -> None:
+def _print_summary(args: argparse.Namespace, style: Style, session: Session, files: list[str], code: int) -> None:
     summary = session.summary
     if args.output in ("text", "concise"):
         if not args.quiet:
             said = sys.stdout if args.output == "text" else sys.stderr
             print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
-            _print_notes(summary)
+            print_notes(lint_text.notes(summary))
     elif args.output == "json":
         from webhook.render import lint_json
 
@@ -441,8 +436,8 @@ def _print_summary(
 
         if commands := github.as_commands(summary):
             print(commands)
-        if not _is_summed_up(summary) and not args.quiet:
-            _print_notes(summary)
+        if not _is_summed_up(summary):
+            print_notes(lint_text.notes(summary), args.quiet)
     elif args.output == "markdown":
         from webhook.render import lint_markdown
 
@@ -451,11 +446,6 @@ def _print_summary(
         from webhook.render import junit
 
         print(junit.as_xml(summary, files))
-
-
-def _print_notes(summary: LintSummary) -> None:
-    for note in lint_text.notes(summary):
-        print(f"note: {note}", file=sys.stderr)
 
 
 def _is_summed_up(summary: LintSummary) -> bool:
@@ -468,7 +458,3 @@ def _is_summed_up(summary: LintSummary) -> bool:
     except OSError:
         return False
     return True
-
-
-def _coloured() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")

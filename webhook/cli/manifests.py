@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,7 +27,7 @@ from certs.files import CertificateError, read
 from certs.pem import ca_bundle
 from webhook.loading import inputs
 from webhook.loading.engines import BOTH, ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
-from webhook.loading.usage import UsageError
+from webhook.loading.usage import UsageError, print_notes
 from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies
 from webhook.manifests.ca_bundle import ca_bundle_policy
 from webhook.manifests.carrying import notes
@@ -124,6 +123,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser, of_cluster=False)
+    inputs.add_quiet_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
         for given, options in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
             if not given:
                 raise UsageError(f"found no {options}, wanted one of them; only --rbac-viewer stands alone")
-    features = inputs.features(args.kubernetes_version)
+    features = inputs.features(args.kubernetes_version, quiet=args.quiet)
     policy = inputs.policy(args.policy, features)
     people = (viewer(policy),) if args.rbac_viewer else ()
     if alone and args.engine == WEBHOOK:
@@ -151,8 +151,7 @@ def run(args: argparse.Namespace) -> int:
             f"{ENGINE} {BOTH}: found nothing that denies, so there is nothing to print; use {ENGINE} {WEBHOOK}"
         )
     if export is not None:
-        for line in (*_assumed(args), *_ended(policy, export.policy), *notes(export, policies)):
-            print(f"note: {line}", file=sys.stderr)
+        print_notes((*_assumed(args), *_ended(policy, export.policy), *notes(export, policies)), args.quiet)
     _print((*objects, *_ca_bundle(args, features.minor)))
     return 0
 
@@ -223,7 +222,7 @@ def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
             "without matchConditions the Pods of controllers cannot be told apart; leave the option out"
         )
     if not policy.enforced:
-        print(f"note: --failure-policy-enforced {FAIL}: no rule of the policy is enforced and denies", file=sys.stderr)
+        print_notes([f"--failure-policy-enforced {FAIL}: no rule of the policy is enforced and denies"], args.quiet)
     return True
 
 

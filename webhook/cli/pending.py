@@ -21,6 +21,7 @@ from webhook.objects.fields import Raw, texts_at
 from webhook.objects.pod_object import read_pod
 from webhook.placement.subject import PlacementSubject, of_pod
 from webhook.render import pending as render
+from webhook.render.style import add_color_argument, style_of
 from webhook.scheduler.profile import Profiles
 from webhook.simulation.pending import is_stuck, pending
 
@@ -30,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser)
+    inputs.add_quiet_argument(parser)
+    add_color_argument(parser)
     parser.add_argument(
         "--fail-on",
         choices=("pending", inputs.NOT_JUDGED),
@@ -61,8 +64,11 @@ def run(args: argparse.Namespace) -> int:
     if chosen.namespace and not subjects and namespaces <= {chosen.namespace}:
         only = f"Only the namespace {chosen.namespace} was looked at; -A looks at all."
         around = around._replace(notes=(*around.notes, only))
-    form = render.as_json if args.output == selection.JSON else render.text
-    print(form(listed, others, around))
+    around = around._replace(notes=selection.noted(args, around.notes))
+    if args.output == selection.JSON:
+        print(render.as_json(listed, others, around))
+    else:
+        print(render.text(listed, others, around, style_of(args.color)))
     if args.fail_on == inputs.NOT_JUDGED:
         return int(any(group.gaps for group in listed.groups))
     return 1 if args.fail_on and waiting else 0

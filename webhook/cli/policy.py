@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,10 +17,9 @@ from shlex import quote
 import yaml
 
 from webhook.admission.terms import Terms
-from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.loading import inputs
+from webhook.loading import inputs, selection
 from webhook.loading.engines import ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
-from webhook.loading.usage import UsageError
+from webhook.loading.usage import UsageError, print_notes
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
@@ -30,7 +28,8 @@ from webhook.policy.policy import Policy
 from webhook.policy.schema import schema
 from webhook.policy_test.running import SUFFIX, files_of, run_file
 from webhook.policy_test.writing import write
-from webhook.render import in_force, policy_test
+from webhook.render import in_force, policy_check, policy_test
+from webhook.render.policy_check import KUBE_SCHEDULER, ComparedCopy
 from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.nodes import Nodes
 
@@ -58,8 +57,6 @@ EXPORT = (
     "itself; what it cannot be told goes to standard error. "
     "Exit code 0: printed, 2: an input cannot be used."
 )
-KUBE_SCHEDULER = "kube-scheduler"
-EXPORTED = f"evenkeel policy export --for {KUBE_SCHEDULER}"
 SCHEMA_HELP = "Print the JSON Schema of a policy file, for completion in an editor. Exit code 0: printed."
 
 
@@ -77,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_engine_argument(check)
     inputs.add_version_argument(check, of_cluster=False)
     inputs.add_cluster_arguments(check)
+    selection.add_output_argument(check)
     check.set_defaults(act=_check)
     show = actions.add_parser("show", help="show the settings for one Pod", description=SHOW)
     show.add_argument(
@@ -96,6 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     inputs.add_policy_argument(show)
     inputs.add_cluster_arguments(show)
+    selection.add_output_argument(show)
     show.set_defaults(act=_show)
     test = actions.add_parser(
         "test",
@@ -108,6 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export = actions.add_parser("export", help="print the default constraints for kube-scheduler", description=EXPORT)
     export.add_argument("--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="who is to read it")
     inputs.add_policy_argument(export)
+    inputs.add_quiet_argument(export)
     export.set_defaults(act=_export)
     printed = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA_HELP)
     printed.set_defaults(act=_schema)
@@ -190,12 +190,10 @@ def _check(args: argparse.Namespace) -> int:
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
     notes = (*policy.notes, *ends, *in_cel, *of_nodes, *of_replicas, *entries)
-    copy = _copy(args.against) if args.against is not None else None
-    _print(f"{args.file}: note", notes)
-    if copy is not None and not _is_same(policy.on(inputs.today()), copy, args.against):
-        return 1
-    _print(str(args.file), ["ok"])
-    return 0
+    copy = _compared(policy.on(inputs.today()), args.against) if args.against is not None else None
+    form = policy_check.as_json if args.output == selection.JSON else policy_check.text
+    print(form(str(args.file), notes, copy))
+    return 1 if copy is not None and copy.differences else 0
 
 
 def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, features: Features) -> Iterator[str]:
@@ -211,11 +209,6 @@ def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, fea
         anew = f"evenkeel manifests {ENGINE} {args.engine} --policy {quote(str(args.file))}"
         by_chart = "with the chart, helm upgrade --set-file policies=FILE"
         yield f"needs its ValidatingAdmissionPolicies anew: {anew}; {by_chart}"
-
-
-def _print(prefix: str, lines: Iterable[str]) -> None:
-    for line in lines:
-        print(one_line(f"{prefix}: {line}", LINE_LIMIT))
 
 
 def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
@@ -235,20 +228,11 @@ def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
         yield f"where the replicas of evenkeel run is not known: {error}"
 
 
-def _copy(path: Path) -> Policy:
-    """Return the KubeSchedulerConfiguration at `path` as a policy; UsageError if kube-scheduler would not read it."""
+def _compared(policy: Policy, path: Path) -> ComparedCopy:
+    """Compare the policy with a KubeSchedulerConfiguration; UsageError if kube-scheduler would not read that."""
     inputs.profiles(path)
-    return inputs.policy(path)
-
-
-def _is_same(policy: Policy, copy: Policy, path: Path) -> bool:
-    """Print the notes on a copy, and how its default constraints differ; return whether they do not."""
-    _print(f"{path}: note", copy.notes)
-    differences = [*scheduler_defaults.differences(policy, copy)]
-    _print(str(path), differences)
-    if differences:
-        _print(str(path), [f"merge into it the profiles that {EXPORTED} prints, and restart kube-scheduler"])
-    return not differences
+    copy = inputs.policy(path)
+    return ComparedCopy(str(path), copy.notes, [*scheduler_defaults.differences(policy, copy)])
 
 
 def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
@@ -272,14 +256,14 @@ def _show(args: argparse.Namespace) -> int:
         "spec": {"schedulerName": args.scheduler_name},
     }
     known = Terms(policy, snapshot, LATEST, labels=inputs.namespace_labels(args)).namespace_labels(args.namespace)
-    print(in_force.text(policy, policy.in_force(parse_workloads(pod)[0], known)))
+    form = in_force.as_json if args.output == selection.JSON else in_force.text
+    print(form(policy, policy.in_force(parse_workloads(pod)[0], known)))
     return 0
 
 
 def _export(args: argparse.Namespace) -> int:
     policy, today = inputs.policy(args.policy), inputs.today()
-    for loss in scheduler_defaults.losses(policy, today):
-        print(one_line(f"note: {loss}", LINE_LIMIT), file=sys.stderr)
+    print_notes(scheduler_defaults.losses(policy, today), args.quiet)
     print("# Merge the profiles into the file that kube-scheduler reads by --config; see docs/policy.md.")
     print(yaml.safe_dump(scheduler_defaults.configuration(policy.on(today)), sort_keys=False, width=1_000), end="")
     return 0

@@ -21,7 +21,6 @@ input, or nodes cannot be listed, so that how Pods are spread is not known.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -34,7 +33,7 @@ from webhook.loading import clusters, inputs, selection
 from webhook.loading.clusters import Known
 from webhook.loading.listening import listen
 from webhook.loading.progress import with_bar, with_count
-from webhook.loading.usage import UsageError
+from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import Kinds
 from webhook.objects.names import SYSTEM_NAMESPACES
@@ -43,6 +42,7 @@ from webhook.objects.references import ObjectRef
 from webhook.placement.created_pods import read_creation
 from webhook.render import report as render
 from webhook.render.claims import notes_on_pins
+from webhook.render.style import add_color_argument, style_of
 from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting_pods import waiting
@@ -62,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser, selection.HTML, OPENREPORTS)
+    inputs.add_quiet_argument(parser)
+    add_color_argument(parser)
     parser.add_argument(
         "--apply",
         action="store_true",
@@ -122,12 +124,11 @@ def run(args: argparse.Namespace) -> int:
         return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named), verification)
     report, known, inventory = _made(args, source, policies, profiles, chosen, named)
     of_nodes = policies.policy.notes_on(known.snapshot.nodes) if policies.in_force is not None else ()
-    notes = (*_notes(args, chosen.namespace, report, known), *of_nodes)
+    notes = selection.noted(args, (*_notes(args, chosen.namespace, report, known), *of_nodes))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == OPENREPORTS:
-        for note in notes:
-            print(f"note: {note}", file=sys.stderr)
+        print_notes(notes, args.quiet)
         _publish(args, source, chosen, report, whole=not known.notes)
     elif args.output == selection.HTML:
         from webhook.render import report_page  # Jinja2 takes a while to import.
@@ -139,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.output == selection.JSON:
         print(render.dumped(render.as_json(report, titles, notes, shown)))
     else:
-        print(render.text(report, titles, notes, shown))
+        print(render.text(report, titles, shown, style_of(args.color)))
     if known.without_nodes:
         raise UsageError(known.without_nodes)
     return _exit_code(report, args.fail_on)
@@ -252,7 +253,7 @@ def _publish(
 
     objects = openreports.objects(report, int(time.time()))
     if objects.left_out:
-        print(f"evenkeel: {objects.left_out:,} findings are left out, those of the last workloads", file=sys.stderr)
+        print_notes([f"{objects.left_out:,} findings are left out, those of the last workloads"], args.quiet)
     if not args.apply:
         print(openreports.dumped(objects))
         return
@@ -261,7 +262,7 @@ def _publish(
         uids = (texts_at(workload.live.raw, "metadata.uid")[0] for workload in report.workloads)
         about = frozenset(uids) if args.object or args.selector else None
     else:
-        print("note: what has no findings now is not deleted, because not all could be read", file=sys.stderr)
+        print_notes(["what has no findings now is not deleted, because not all could be read"], args.quiet)
     _write(source, objects.items, chosen.namespace, about)
 
 
@@ -303,7 +304,8 @@ def _is_chosen(workload: LiveWorkload, chosen: selection.Selection) -> bool:
 
 def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Known) -> Iterator[str]:
     """Yield what cannot be judged; UsageError if the object that is named has no place in the report."""
-    yield from known.notes
+    told = () if args.output in (selection.JSON, selection.HTML) else (known.without_nodes,)  # as an error
+    yield from (note for note in known.notes if note not in told)
     if any(workload.live.claims for workload in report.workloads):
         yield from notes_on_pins(known.snapshot)
     if args.object and not report.workloads:

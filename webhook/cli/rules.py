@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import argparse
 
+from webhook.loading import selection
 from webhook.loading.usage import UsageError
-from webhook.render import catalogue
+from webhook.render import catalogue, rules_json
 from webhook.rules import RULES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rule", metavar="ID", nargs="?", help="the rule whose page to print (default: the catalogue)")
+    selection.add_output_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.rule is None:
-        print(catalogue.table())
-        return 0
-    if args.rule not in RULES:
+    if args.rule is not None and args.rule not in RULES:
         raise UsageError(f'found "{args.rule}", wanted a rule; {catalogue.suggestion(args.rule)}')
-    print("\n".join(catalogue.section(RULES[args.rule])).rstrip())
+    if args.output == selection.JSON:
+        print(rules_json.as_json(RULES.values() if args.rule is None else [RULES[args.rule]]))
+    else:
+        print(catalogue.table() if args.rule is None else "\n".join(catalogue.section(RULES[args.rule])).rstrip())
     return 0

@@ -39,6 +39,7 @@ from webhook.placement.subject import next_replica
 from webhook.render import cluster_simulation, cluster_simulation_page, simulation_page
 from webhook.render import simulation as render
 from webhook.render.cluster_simulation import USUAL_KEEP, ClusterSimulated
+from webhook.render.style import add_color_argument, style_of
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
 from webhook.simulation import ties
@@ -91,6 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a whole cluster, the sums of each namespace, or of the workloads with each value of a label",
     )
     selection.add_output_argument(parser, selection.HTML)
+    inputs.add_quiet_argument(parser)
+    add_color_argument(parser)
     parser.add_argument("--runs", metavar="N", type=int, help=f"how often (default: {RUNS}; {RUNS_IN_WORDS})")
     parser.add_argument(
         "--seed", metavar="N", type=int, default=SEED, help="what chance begins with (default: %(default)s)"
@@ -139,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
         len(outcomes),
         outcome,
         made.not_judged,
-        (*known.notes, *_unlisted(raw, known, kinds), *known.assumed, *made.notes),
+        (*selection.noted(args, (*known.notes, *known.assumed)), *_unlisted(raw, known, kinds), *made.notes),
         helps,
         [_commands(each.remedy, raw, kinds, applied=bool(args.filename)) for each in helps.changes],
         len(outcomes) < runs,
@@ -147,7 +150,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output == selection.HTML:
         print(simulation_page.html(shown, clusters.origin(source, known)))
     else:
-        print(render.as_json(shown) if args.output == selection.JSON else render.text(shown))
+        as_json = args.output == selection.JSON
+        print(render.as_json(shown) if as_json else render.text(shown, style_of(args.color)))
     return int(bool(args.fail_on and COMES_ABOUT[args.fail_on](shown)))
 
 
@@ -176,7 +180,8 @@ def _run_cluster(
         labels = sorted({label for of in shown.values() for label in of.labels})
         raise UsageError(f"--by {by}: no workload has the label; they have {first_of(labels, MOST_CHOICES) or 'none'}")
     groups = {name: of.labels.get(by, "") if by else of.ref.namespace for name, of in shown.items()}
-    notes = (*known.notes, *_unlisted_of_all(known, kinds), *known.assumed, *(() if workloads else (NO_PODS,)))
+    of_run = selection.noted(args, (*known.notes, *known.assumed))
+    notes = (*of_run, *_unlisted_of_all(known, kinds), *(() if workloads else (NO_PODS,)))
     each = [
         _of_domain(
             args,
@@ -203,7 +208,8 @@ def _run_cluster(
         print(cluster_simulation_page.html(simulated, steps, clusters.origin(source, known)))
     else:
         as_json = args.output == selection.JSON
-        print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated))
+        style = style_of(args.color)
+        print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated, style))
     return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](simulated)))
 
 

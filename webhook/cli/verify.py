@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"where to write a dump for each decision that differs, {MOST_CASES} at most (default: %(default)s)",
     )
     selection.add_output_argument(parser)
+    inputs.add_quiet_argument(parser)
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
 
@@ -93,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
             if not observer.tally.every.compared:
                 raise
             notes.append(f"It ended early: {error}")
-        observed = Observation(observer.kubernetes_version, observer.seconds, namespace, [*_notes(observer), *notes])
+        notes = [*_notes(observer), *notes]
+    observed = Observation(observer.kubernetes_version, observer.seconds, namespace, selection.noted(args, notes))
     if args.output == selection.JSON:
         print(render.as_json(observer.tally, observed, differences, options))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -107,7 +106,10 @@ def read(
         known = _read(contents, source, version, wanted, given, through)
         known = known._replace(
             snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
-            notes=("Pods of other namespaces cannot be listed: they may take room and ports, and keep others off.",),
+            notes=(
+                *known.notes,
+                "Pods of other namespaces cannot be listed: they may take room and ports, and keep others off.",
+            ),
         )
     missing = contents.missing
     if "pods" in missing and not (known.others or known.snapshot.nodes):
@@ -191,7 +193,8 @@ def _read(
     if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
         held = list(objects)
         kubelet, objects = _newest_kubelet(held), iter(held)
-    features = kubelet or _features(known_version)
+    features = kubelet or (inputs.given_features(known_version) if known_version else LATEST)
+    notes = tuple(filter(None, [unknown(features)])) if known_version else ()
     pods, unread = list[Raw](), set[str]()
     others: dict[ObjectKey, Raw] = {}
     replaced: dict[ObjectKey, Raw] = {}
@@ -229,7 +232,7 @@ def _read(
         snapshot = replace(snapshot, storage=replace(snapshot.storage or NO_STORAGE, unread=STORAGE_RESOURCES))
     which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
-    return Known(snapshot, features, tuple(pods), others, (), assumed, contents.time, replaced=replaced)
+    return Known(snapshot, features, tuple(pods), others, notes, assumed, contents.time, replaced=replaced)
 
 
 def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
@@ -240,15 +243,6 @@ def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
             with suppress(ValueError):
                 versions.append(parse_version(texts_at(obj, "status.nodeInfo.kubeletVersion")[0]))
     return max(versions, default=None)
-
-
-def _features(version: str) -> Features:
-    if not version:
-        return LATEST
-    features = inputs.given_features(version)
-    if note := unknown(features):
-        print(f"note: {note}", file=sys.stderr)
-    return features
 
 
 def origin(source: inputs.Source, known: Known) -> Origin:

@@ -19,7 +19,7 @@ from webhook.cluster.dump import DumpError, load, read_text
 from webhook.documents.reading import decoded, read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.loading.usage import UsageError
+from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.labels import DNS_LABEL, Labels
@@ -64,6 +64,12 @@ def add_policy_argument(
     parser: argparse.ArgumentParser, purpose: str = "a policy file (default: the built-in policy)"
 ) -> None:
     parser.add_argument("--policy", metavar="FILE", type=Path, help=purpose)
+
+
+def add_quiet_argument(
+    parser: argparse.ArgumentParser, purpose: str = "print no notes, only the result and errors"
+) -> None:
+    parser.add_argument("-q", "--quiet", action="store_true", help=purpose)
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") -> None:
@@ -263,18 +269,19 @@ def namespaced(option: str, text: str) -> tuple[str, str]:
     return namespace, name
 
 
-def features(version: str | None, source: Source = NO_CLUSTER, option: str = VERSION_OPTION) -> Features:
+def features(
+    version: str | None, source: Source = NO_CLUSTER, option: str = VERSION_OPTION, *, quiet: bool = False
+) -> Features:
     """
     Return the features of a Kubernetes version such as 1.34; without one, those of the cluster, or else of the newest.
 
-    `option` is the name of the option that gives the version.
+    `option` is the name of the option that gives the version.  Of a version that is too new, a note says so.
     """
     known = version or (_live_version(source) if source.live else _dumped_version(source))
     if not known:
         return LATEST
     known_features = given_features(known, option)
-    if note := unknown(known_features):
-        print(f"note: {note}", file=sys.stderr)
+    print_notes(filter(None, [unknown(known_features)]), quiet)
     return known_features
 
 

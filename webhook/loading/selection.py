@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from webhook.cluster.dump import DumpError, namespace_of
 from webhook.loading.inputs import Source
-from webhook.loading.usage import UsageError
+from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import DNS_LABEL, Labels, label_key_errors
 from webhook.objects.reading import brief
@@ -65,6 +65,14 @@ def add_output_argument(parser: argparse.ArgumentParser, *more: str) -> None:
         default=TEXT,
         help="the form of the output (default: %(default)s)",
     )
+
+
+def noted(args: argparse.Namespace, notes: Iterable[str]) -> tuple[str, ...]:
+    """Return the notes on a run that the form of the output holds; none of text, which has them on stderr."""
+    if args.output != TEXT:
+        return tuple(notes)
+    print_notes(notes, args.quiet)
+    return ()
 
 
 def typed_name(words: Sequence[str], kinds: Kinds = KINDS) -> TypedName:

@@ -1,8 +1,9 @@
-"""Input that a command cannot use."""
+"""Input that a command cannot use, and notes on a run."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 LONGEST_LINE = 10_000  # characters of an error
 
@@ -20,3 +21,11 @@ def print_error(error: UsageError, by: str = "evenkeel") -> None:
 
     for line in str(error).split("\n"):
         print(f"{by}: {one_line(line, LONGEST_LINE)}", file=sys.stderr, flush=True)
+
+
+def print_notes(notes: Iterable[str], quiet: bool = False) -> None:
+    """Print notes to stderr, as errors are printed, and none if it is to be `quiet`."""
+    from webhook.findings.wording import one_line
+
+    for note in () if quiet else notes:
+        print(f"note: {one_line(note, LONGEST_LINE)}", file=sys.stderr, flush=True)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, number_of, one_line
 from webhook.objects.fields import IntOrPercent
-from webhook.objects.reading import printable
 from webhook.placement.room import in_words
 from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.simulation import (
@@ -25,6 +24,7 @@ from webhook.render.simulation import (
     ties_in_words,
     violated_lines,
 )
+from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine, columns, restyled
 from webhook.simulation.cluster_results import ClusterStep, SkewResult, Sum, WorkloadResult
 from webhook.simulation.each_domain import NO_DOMAIN, DomainResult, LossOfWorkload, worst_first
 from webhook.simulation.results import Range
@@ -100,9 +100,9 @@ def joined(each: Sequence[ClusterSimulated]) -> ClusterSimulated:
     )
 
 
-def text(simulated: ClusterSimulated) -> str:
+def text(simulated: ClusterSimulated, style: Style = UNCOLOURED) -> str:
     """Render a simulation for a person who is about to do it."""
-    return "\n".join(map(printable, (*head(simulated), *numbers(simulated))))
+    return style.lines((*head(simulated), *numbers(simulated)))
 
 
 def head(simulated: ClusterSimulated) -> Iterator[str]:
@@ -124,18 +124,21 @@ def _runs(numbers: Sequence[int], simulated: ClusterSimulated) -> str:
     return f"{least}{number_of(numbers[-1], 'run')}{' of each domain' if simulated.in_turn else ''}"
 
 
-def numbers(simulated: ClusterSimulated) -> list[str]:
+def numbers(simulated: ClusterSimulated) -> list[TextLine]:
     """Return the lines in which any run may change a number."""
-    lines = list[str]()
+    lines = list[TextLine]()
     for step in steps_in_full(simulated):
-        lines += ["", f"  {one_line(step.step.text, LINE_LIMIT)}"]
-        lines += [f"    {line}" for line in _lines(step_parts(step, simulated))]
+        lines += [
+            "",
+            Styled(Look.NAME, f"  {one_line(step.step.text, LINE_LIMIT)}"),
+            *_lines(step_parts(step, simulated)),
+        ]
     if simulated.in_turn:
-        lines += ["", f"  {IN_TURN}", *(f"    {line}" for line in _lines(domain_parts(simulated)))]
+        lines += ["", Styled(Look.NAME, f"  {IN_TURN}"), *_lines(domain_parts(simulated))]
     if simulated.in_turn or simulated.keep is not None:
-        title, *below = _lines(kept_parts(simulated))
-        lines += ["", f"  {title}", *(f"    {line}" for line in below)]
-    return [line.rstrip() for line in lines]
+        title, *below = kept_parts(simulated)
+        lines += ["", *_lines([title], 2), *_lines(below)]
+    return lines
 
 
 def steps_in_full(simulated: ClusterSimulated) -> Sequence[ClusterStep]:
@@ -147,8 +150,8 @@ def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     """Yield what the steps of each domain come to."""
     rows = []
     for of in simulated.domains[:MOST_LOSSES]:
-        few = f"{len(of.not_kept):,}"
-        cells = (*_cells(of.lost, of.more, of.missing, of.out), few)
+        few = Styled(Look.ERROR if of.not_kept else "", f"{len(of.not_kept):,}")
+        cells = (ends_text(of.lost), *_hurt(of.more, of.missing, of.out), few)
         rows.append(Row(of.domain, cells, tuple(_domain_remarks(of))))
     yield ResultTable(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
     if more := simulated.domains[MOST_LOSSES:]:
@@ -180,9 +183,10 @@ def kept_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     if isinstance(simulated.keep, int):
         keep = number_of(simulated.keep, "Pod")
     if not worst:
-        yield f"Every workload keeps {keep.replace('their', 'its')}, where no step moves them."
+        yield Styled(Look.GOOD, f"Every workload keeps {keep.replace('their', 'its')}, where no step moves them.")
         return
-    yield f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
+    few = f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
+    yield Styled(Look.ERROR, few)
     losses = sorted(worst.values(), key=lambda of: of[0].by_share)
     titles = ("workload", "Pods", "keeps", *(["domain"] if simulated.in_turn else []))
     cells = [(loss.workload, f"{loss.pods:,}", ends_text(loss.kept), domain) for loss, domain in losses[:MOST_LOSSES]]
@@ -207,7 +211,7 @@ def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str |
     if listed := (*step.hurt, *(step.whole if few else ())):
         yield ""
         rows = [
-            Row(of.workload, _cells(of.pods, of.lost, of.back, of.more, of.missing), tuple(_remarks(of)), of)
+            Row(of.workload, (*_cells(of.pods, of.lost, of.back), *_hurt(of.more, of.missing)), tuple(_remarks(of)), of)
             for of in listed
         ]
         yield ResultTable(("workload", "Pods", "lost", "back", "wait", "missing"), rows)
@@ -216,7 +220,10 @@ def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str |
         yield _whole(step)
     if len(step.sums) > 1 or (simulated.by and step.sums):
         yield ""
-        sums = [Row(of.name or NO_GROUP, _cells(*of[2:], of.broken)) for of in step.sums]
+        sums = [
+            Row(of.name or NO_GROUP, (*_cells(of.lost, of.back), *_hurt(of.more, of.missing, of.broken)))
+            for of in step.sums
+        ]
         yield ResultTable((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
     if step.elsewhere:
         are = "is" if step.elsewhere == 1 else "are"
@@ -227,12 +234,18 @@ def _cells(*ranges: Range) -> tuple[str, ...]:
     return tuple(map(ends_text, ranges))
 
 
+def _hurt(*ranges: Range) -> tuple[str, ...]:
+    """Return the cells of Pods or workloads that are not to be, red where there are any."""
+    return tuple([Styled(Look.ERROR if bounds.most else "", ends_text(bounds)) for bounds in ranges])
+
+
 def _total(total: Sum) -> str:
     """Return what becomes of all Pods that are lost, such as `8 Pods are lost: 5 find room, 3 wait.`."""
     (lost, pods), *ends = total_words(total.lost, total.back, total.more, total.missing)
     words = [f"{ends_text(number)} {what}" for number, what in ends if number.most]
     said = f"{ends_text(lost)} {pods}" if lost.most else "No Pod is lost"
-    return f"{said}{': ' if words else ''}{', '.join(words)}."
+    look = Look.ERROR if total.more.most or total.missing.most else Look.GOOD if lost.most else ""
+    return Styled(look, f"{said}{': ' if words else ''}{', '.join(words)}.")
 
 
 def total_words(lost: Range, back: Range, more: Range, missing: Range) -> Iterator[tuple[Range, str]]:
@@ -254,7 +267,7 @@ def _whole(step: ClusterStep) -> str:
 def _remarks(of: WorkloadResult) -> Iterator[str]:
     """Yield why Pods of a workload wait, a line for each cause, and what else is wrong with it."""
     if of.loses_all:
-        yield f"loses all its Pods at once{but_in_all(of.loses_all)}"
+        yield Styled(Look.WARNING, f"loses all its Pods at once{but_in_all(of.loses_all)}")
     for cause, pods in list(of.causes.items())[:MOST_REASONS]:
         yield f"{ends_text(pods)} {'waits' if pods == (1, 1, 1) else 'wait'}: {one_line(cause, 4 * LINE_LIMIT)}"
     if len(of.causes) > MOST_REASONS:
@@ -282,30 +295,32 @@ def _missing(of: WorkloadResult) -> Iterator[str]:
 
 
 def _skew(of: SkewResult) -> str:
-    return f"skew {ends_text(of.skew)} by {of.topology_key}, more than maxSkew {of.max_skew}{but_in_all(of.exceeds)}"
+    words = f"skew {ends_text(of.skew)} by {of.topology_key}, more than maxSkew {of.max_skew}{but_in_all(of.exceeds)}"
+    return Styled(Look.WARNING, words)
 
 
-def _lines(parts: Iterable[str | ResultTable]) -> Iterator[str]:
+def _lines(parts: Iterable[str | ResultTable], indent: int = 4) -> Iterator[TextLine]:
+    """Yield the lines of texts and tables, below each other and indented."""
     for part in parts:
-        if isinstance(part, str):
-            yield part
-        else:
-            yield from _table(*part)
+        for line in [(part,)] if isinstance(part, str) else _table(*part):
+            yield (" " * indent, *line) if any(line) else ""
 
 
-def _table(titles: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+def _table(titles: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Yield a line with the titles of the columns, and for each row its cells, and what is said below."""
-    lines = [(one_line(row.name, LINE_LIMIT), *(one_line(cell, NAME_LIMIT) for cell in row.cells)) for row in rows]
+    lines = [
+        (
+            Styled(Look.NAME, one_line(row.name, LINE_LIMIT)),
+            *(restyled(cell, one_line(cell, NAME_LIMIT)) for cell in row.cells),
+        )
+        for row in rows
+    ]
     widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]
-
-    def aligned(cells: Sequence[str]) -> str:
-        right = [f"{cell:>{width}}" for cell, width in zip(cells[1:], widths[1:], strict=True)]
-        return "   ".join((f"{cells[0]:<{widths[0]}}", *right))
-
-    yield aligned(titles)
+    sides = "<" + ">" * len(titles)
+    yield columns([Styled(Look.FAINT, title) for title in titles], widths, sides)
     for row, line in zip(rows, lines, strict=True):
-        yield aligned(line)
-        yield from (f"  {remark}" for remark in row.remarks)
+        yield columns(line, widths, sides)
+        yield from (("  ", remark) for remark in row.remarks)
 
 
 def _are(number: Range) -> str:

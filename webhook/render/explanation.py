@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 from webhook.objects.names import HOSTNAME
-from webhook.objects.reading import printable
 from webhook.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from webhook.placement.claims import ClaimReach
 from webhook.placement.commands import Command, asking
@@ -28,6 +27,7 @@ from webhook.render.claims import claim_remarks, claim_rows, gap_remarks, places
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
+from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.scheduler.constraint import HONOR, IGNORE, Constraint
 from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.host_ports import HostPort
@@ -111,19 +111,19 @@ class Explained(NamedTuple):
     reach: str = ""
 
 
-def text(explained: Explained, now: datetime) -> str:
+def text(explained: Explained, now: datetime, style: Style = UNCOLOURED) -> str:
     """Render an explanation for a person who asks why a Pod waits."""
-    return "\n".join(map(printable, _lines(explained, now)))
+    return style.lines(_lines(explained, now))
 
 
-def _lines(explained: Explained, now: datetime) -> Iterator[str]:
+def _lines(explained: Explained, now: datetime) -> Iterator[TextLine]:
     subject, explanation = explained.subject, explained.explanation
     if explained.waiting:
         number = len(explained.waiting)
         wait = f"{number:,} of {number_of(explained.pods, 'Pod')} {'waits' if number == 1 else 'wait'}"
         command = asking(subject.ref.namespace, explained.waiting[0])
-        yield f"{wait}: {one_line(_some(explained.waiting), LINE_LIMIT)}; {command} says why"
-    yield headline(explained)
+        yield Styled(Look.ERROR, wait), f": {one_line(_some(explained.waiting), LINE_LIMIT)}; {command} says why"
+    yield _headline(explained)
     for remark in (*subject.remarks, *nomination(explanation), *explained.notes):
         yield f"  {remark}"
     if explanation.constraints:
@@ -186,29 +186,38 @@ def _preemption(explained: Explained) -> Iterator[str]:
 
 def headline(explained: Explained) -> str:
     """Return which Pod it is, and how many nodes take it."""
+    return "".join(_headline(explained))
+
+
+def _headline(explained: Explained) -> tuple[str, ...]:
+    """Return the parts of the headline."""
     subject, explanation = explained.subject, explained.explanation
     passing, number = explanation.feasibility.feasible.bit_count(), len(explanation.nodes)
     preemption = explanation.preemption
     helped = preemption is not None and preemption.helps and not (subject.node or subject.pod.terminating)
     none = "no node passes, but preemption helps" if helped else "no node passes"
     nodes = f"{passing:,} of {number_of(number, 'node')} {_pass(passing)}" if passing else none
-    nodes += "".join(f"; {meaning}" for meaning in meant(misspelt_keys(explanation.cycle)))
     unknown = f"; {in_words(explanation.gaps)}" if explanation.gaps else ""
+    doubtful = Look.WARNING if unknown or helped or subject.node else ""
+    verdict = Styled(doubtful or (Look.GOOD if passing else Look.ERROR), nodes)
+    more = "".join(f"; {meaning}" for meaning in meant(misspelt_keys(explanation.cycle)))
     if unknown and passing:
-        nodes += " what evenkeel judges"
-    name = one_line(str(subject.ref), LINE_LIMIT)
+        more += " what evenkeel judges"
+    name = Styled(Look.NAME, one_line(str(subject.ref), LINE_LIMIT))
     if not subject.exists:
-        what = f"{name} as it would be placed now" if subject.is_pod else f"The next Pod of {name}"
-        return f"{what}: {nodes}{unknown}."
+        what = (name, " as it would be placed now") if subject.is_pod else ("The next Pod of ", name)
+        return (*what, ": ", verdict, f"{more}{unknown}.")
     made_by = f" ({one_line(subject.workload, LINE_LIMIT)})" if subject.workload else ""
     if not subject.node:
-        return f"{name}{made_by} is {subject.phase}: {nodes}{unknown}."
+        return name, f"{made_by} is {subject.phase}: ", verdict, f"{more}{unknown}."
     own = explanation.nodes.named((subject.node,))
     still = "its own among them" if own & explanation.feasibility.feasible else f"but not {subject.node}"
-    where = f"{nodes}, {still}" if passing and own else nodes
+    if passing and own:
+        more += f", {still}"
     if not own:
-        where += f"; {subject.node} is no node of the cluster"
-    return f"{name}{made_by} is on node {subject.node}. Placed anew, itself not counted: {where}{unknown}."
+        more += f"; {subject.node} is no node of the cluster"
+    begins = f"{made_by} is on node {subject.node}. Placed anew, itself not counted: "
+    return name, begins, verdict, f"{more}{unknown}."
 
 
 def _causes(explanation: Explanation) -> Iterator[str]:
@@ -321,14 +330,14 @@ def _pass(number: int) -> str:
     return "passes" if number == 1 else "pass"
 
 
-def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
+def _constraint(explained: ConstraintExplained, explanation: Explanation) -> Iterator[TextLine]:
     constraint = explained.constraint
-    yield f"  {'   '.join(constraint_words(constraint))}"
+    yield Styled(Look.NAME, f"  {'   '.join(constraint_words(constraint))}")
     if alike := _nodes_alike(explained, explanation):
         yield f"    {alike}"
     elif rows := list(domain_rows(explained, explanation)):
         header = (constraint.topology_key.rpartition("/")[2], "Pods", "skew if placed here", "nodes", "")
-        yield from _aligned([header, *rows])
+        yield from _aligned([tuple([Styled(Look.FAINT, cell) for cell in header]), *rows])
     yield from (f"    {remark}" for remark in constraint_remarks(explained, explanation))
 
 
@@ -433,15 +442,17 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
     )
     counted = "" if domain.eligible else "not counted; "
     if not domain.passes:
-        return f"{counted}refused"
+        return Styled(Look.ERROR, f"{counted}refused")
     if explained.constraint.soft:
         scores = explanation.scores.get(POD_TOPOLOGY_SPREAD, {})
         of_domain = [scores[name] for name in explanation.nodes.names(domain.open) if name in scores]
         worth = f"score {max(of_domain)}" if of_domain else ""
         return "; ".join(filter(None, (f"{counted}{worth}".removesuffix("; "), shut)))
     if not domain.open and not shut:
-        return f"{counted}passes, but another constraint refuses it"
-    return f"{counted}passes" + (f", but {shut}" if shut else "")
+        return Styled(Look.ERROR, f"{counted}passes, but another constraint refuses it")
+    if shut:
+        return Styled(Look.WARNING if domain.open else Look.ERROR, f"{counted}passes, but {shut}")
+    return Styled(Look.GOOD, f"{counted}passes")
 
 
 def _why(nodes: NodeSet, explanation: Explanation, but: str | None = None) -> str:
@@ -514,12 +525,9 @@ _OWN_WORDS = {
 }
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[TextLine]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for first, number, skew, nodes, outcome in rows:
-        yield (
-            f"    {first:<{widths[0]}}   {number:>{widths[1]}}   {skew:<{widths[2]}}   {nodes:>{widths[3]}}   {outcome}"
-        ).rstrip()
+    yield from (("    ", *columns(row, widths, "<><><")) for row in rows)
 
 
 def said(explained: Explained, now: datetime | None) -> Iterator[str]:
@@ -566,14 +574,14 @@ def preferred(explanation: Explanation) -> str:
     return f"Nodes that pass{scored}: {', '.join(shown)}{more}."
 
 
-def _remedies(explained: Explained) -> Iterator[str]:
+def _remedies(explained: Explained) -> Iterator[TextLine]:
     proposals = explained.proposals
     if not proposals:
         yield "  No change that evenkeel tried lets it in, and no two of them together."
         return
     preemption = explained.explanation.preemption
     instead = "In place of preemption any" if preemption is not None and preemption.helps else "Any"
-    yield f"  {instead} one of these would let it in (each was tried):"
+    yield Styled(Look.NAME, f"  {instead} one of these would let it in (each was tried):")
     width = max(len(proposal.remedy.change) for proposal in proposals)
     for title, changes in remedies_by_place(explained):
         yield f"  {title}"
@@ -581,13 +589,13 @@ def _remedies(explained: Explained) -> Iterator[str]:
     yield from _commands(proposals)
 
 
-def _commands(proposals: Sequence[Proposal]) -> Iterator[str]:
+def _commands(proposals: Sequence[Proposal]) -> Iterator[TextLine]:
     """Yield the commands for the first changes: those in the cluster, and one in the template."""
     made = [proposal for proposal in proposals if proposal.commands and not proposal.futile]
     shown = _made(made, NOW) + _made(made, IN_TEMPLATE)[:1]
     for proposal in shown:
         yield ""
-        yield f"  {proposal.remedy.change}:"
+        yield Styled(Look.NAME, f"  {proposal.remedy.change}:")
         yield from (f"    {command}" for command in proposal.commands)
     if len(shown) < len(made):
         yield ""

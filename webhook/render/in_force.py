@@ -1,4 +1,4 @@
-"""The settings of a policy for one Pod, as text."""
+"""The settings of a policy for one Pod, as text and JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from webhook.findings.rule import RuleSetting
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.policy.policy import InForce, Policy
+from webhook.render.explanation import OUTPUT_API_VERSION
 
 
 def text(policy: Policy, in_force: InForce) -> str:
@@ -39,3 +40,34 @@ def _setting(setting: RuleSetting) -> str:
     said = [f"{name}={json.dumps(text, ensure_ascii=False)}" for name, text in words.items() if text]
     enforced = ["enforced"] if setting.enforced else []
     return " ".join((f"{setting.severity:<8}", *enforced, *parameters, *said)).rstrip()
+
+
+def as_json(policy: Policy, in_force: InForce) -> str:
+    """Return the form `PolicyInForce`, for programs."""
+    defaulting = in_force.defaulting
+    document = {
+        "apiVersion": OUTPUT_API_VERSION,
+        "kind": "PolicyInForce",
+        "override": in_force.override,
+        "until": next((each.until for each in policy.overrides if each.name == in_force.override), "") or None,
+        "certain": in_force.certain,
+        "enforcement": in_force.enforcement,
+        "ownedObjects": in_force.owned_objects,
+        "earlyAnswer": policy.early_answer,
+        "onError": policy.on_error,
+        "watchPods": policy.watch_pods,
+        "defaulting": defaulting and {"type": defaulting.type, "defaultConstraints": [*defaulting.constraints]},
+        "rules": [
+            {
+                "id": rule,
+                "severity": str(setting.severity),
+                "enforced": setting.enforced,
+                "inDoubt": rule in in_force.doubted,
+                "parameters": dict(setting.parameters),
+                "help": setting.help,
+                "notice": setting.notice,
+            }
+            for rule, setting in in_force.settings.items()
+        ],
+    }
+    return json.dumps(document, indent=2)

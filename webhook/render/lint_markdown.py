@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from webhook.findings import wording
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.results import LintSummary
-from webhook.render.lint_text import Style, counts, judged_places, notes, shown
+from webhook.render.lint_text import counts, judged_places, notes, shown
+from webhook.render.style import UNCOLOURED
 
 MOST_CHARACTERS = 60_000  # GitHub refuses a comment of more than 65,536.
 _MARKDOWN_MARKS = frozenset("&<>|`*_[]@\\~#!")
@@ -28,7 +29,7 @@ def as_markdown(summary: LintSummary) -> str:
         *(f"{escaped(line)}  " for line in judged_places(summary)),
         *(f"* {escaped(n)}" for n in notes(summary)),
     ]
-    lines = [f"**{escaped(counts(summary, Style(False), 0))}**"]
+    lines = [f"**{escaped(counts(summary, UNCOLOURED, 0))}**"]
     if rows := [*_rows(summary)]:
         lines += ["", "| where | finding | fix |", "| --- | --- | --- |"]
         left = MOST_CHARACTERS - sum(map(len, (*lines, *after)))

@@ -13,32 +13,22 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from webhook.findings import wording
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.notes import alike, many, together
 from webhook.lint.results import JudgedFile, LintSummary, Located, Problem
+from webhook.render.style import Look, Style
 
 LONGEST_QUOTED, KEPT_BEFORE = 160, 80
-_STYLES = {"error": "1;31", "warning": "1;33", "info": "1;36", "file": "1", "faint": "2", "good": "1;32"}
-
-
-class Style(NamedTuple):
-    """Colours text, if it is `coloured`, as ANSI terminals do."""
-
-    coloured: bool
-
-    def __call__(self, name: str, text: str) -> str:
-        return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.coloured and text else text
 
 
 def file(judged: JudgedFile, style: Style) -> str:
     """Return the problems and findings of one file below its name; "" if there are none."""
     problems = (_problem(problem, style) for problem in judged.problems)
     blocks = [*problems, *(_finding(located, style) for located in judged.found)]
-    heading = style("file", shown(judged.file))
+    heading = style(Look.NAME, shown(judged.file))
     return "\n".join((heading, *(f"{block}\n" for block in blocks))) if blocks else ""
 
 
@@ -57,7 +47,9 @@ def shown(file: str) -> str:
 
 def _problem(problem: Problem, style: Style) -> str:
     where = f"{shown(problem.file)}:{problem.line}:{problem.column}"
-    return f"{style('error', 'error')}: {one_line(problem.message, LINE_LIMIT)}\n  {style('faint', '-->')} {where}"
+    return (
+        f"{style(Look.ERROR, 'error')}: {one_line(problem.message, LINE_LIMIT)}\n  {style(Look.FAINT, '-->')} {where}"
+    )
 
 
 def _finding(located: Located, style: Style) -> str:
@@ -71,11 +63,11 @@ def _finding(located: Located, style: Style) -> str:
     return "\n".join(
         (
             f"{style(severity, severity)}: {one_line(message, LINE_LIMIT)}",
-            f"{blank}{style('faint', '-->')} {one_line(where, LINE_LIMIT)}",
-            style("faint", f"{blank} |"),
-            f"{style('faint', f'{line:>{width}} |')} {quoted}",
-            f"{style('faint', f'{blank} |')} {before}{style(severity, carets)} {one_line(values, LINE_LIMIT)}",
-            *(f"{style('faint', f'{blank} =')} {one_line(text, LINE_LIMIT)}" for text in _advice(finding)),
+            f"{blank}{style(Look.FAINT, '-->')} {one_line(where, LINE_LIMIT)}",
+            style(Look.FAINT, f"{blank} |"),
+            f"{style(Look.FAINT, f'{line:>{width}} |')} {quoted}",
+            f"{style(Look.FAINT, f'{blank} |')} {before}{style(severity, carets)} {one_line(values, LINE_LIMIT)}",
+            *(f"{style(Look.FAINT, f'{blank} =')} {one_line(text, LINE_LIMIT)}" for text in _advice(finding)),
         )
     )
 
@@ -116,14 +108,14 @@ def counts(summary: LintSummary, style: Style, repairable: int) -> str:
     """Return how many findings and problems there are, and in how many files; --fix would repair `repairable`."""
     of = f"{many(summary.files, 'file')}, {many(summary.objects, 'object')}"
     if not summary.found and not summary.problems:
-        return f"{style('good', 'no findings')} in {of}"
+        return f"{style(Look.GOOD, 'no findings')} in {of}"
     parts = [
         style(str(severity), many(count, str(severity)) if severity is not Severity.INFO else f"{count} info")
         for severity in Severity
         if (count := summary.count(severity))
     ]
     if summary.problems:
-        parts.append(style("error", many(len(summary.problems), "problem")))
+        parts.append(style(Look.ERROR, many(len(summary.problems), "problem")))
     files = {*(located.file for located in summary.found), *(problem.file for problem in summary.problems)}
     hint = f"; --fix repairs {repairable} of them" if repairable else ""
     return f"{', '.join(parts)} in {len(files)} of {of}{hint}"

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.reading import printable
 from webhook.placement.commands import asking
 from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE
 from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json, meant, run_then, runs_json
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import in_words as preemption_in_words
+from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine
 from webhook.simulation.pending import PASSES, Group, PendingList
 
 MOST_NAMES = 3
@@ -37,15 +37,19 @@ class Surroundings(NamedTuple):
 NOTHING_KNOWN = Surroundings()
 
 
-def text(listed: PendingList, others: Mapping[str, int], around: Surroundings = NOTHING_KNOWN) -> str:
+def text(
+    listed: PendingList, others: Mapping[str, int], around: Surroundings = NOTHING_KNOWN, style: Style = UNCOLOURED
+) -> str:
     """Render the list for a person; `others` are Pods that wait for something else than a node, by what that is."""
-    return "\n".join(map(printable, _lines(listed, others, around)))
+    return style.lines(_lines(listed, others, around))
 
 
-def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings) -> Iterator[str]:
+def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings) -> Iterator[TextLine]:
     number = sum(len(group.pods) for group in listed.groups)
     if number or not around.elsewhere:
-        yield f"{number} Pod{'' if number == 1 else 's'} could not be placed."
+        yield Styled(
+            Look.ERROR if number else Look.GOOD, f"{number} Pod{'' if number == 1 else 's'} could not be placed."
+        )
     else:
         yield one_line(_waiting_elsewhere(around, bool(others)), 2 * LINE_LIMIT)
     yield from around.notes
@@ -59,7 +63,8 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
         yield ""
         yield from around.assumed
     if listed.compared:
-        yield f"{listed.agree} of {listed.compared} agree with the scheduler's own message."
+        look = Look.FAINT if listed.agree == listed.compared else Look.WARNING
+        yield Styled(look, f"{listed.agree} of {listed.compared} agree with the scheduler's own message.")
 
 
 def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
@@ -73,12 +78,13 @@ def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
     return f"{here} in namespace {around.namespace}; {shown}: add {add}, or -A"
 
 
-def _group(group: Group, together: bool) -> Iterator[str]:
+def _group(group: Group, together: bool) -> Iterator[TextLine]:
     """Yield a group, with what helps most of all Pods `together`, or of its own."""
     names = ", ".join(one_line(name, LINE_LIMIT) for name in group.pods[:MOST_NAMES])
     more = f" and {len(group.pods) - MOST_NAMES:,} more" if len(group.pods) > MOST_NAMES else ""
-    yield f"{one_line(f'{group.workload} in {group.namespace}', LINE_LIMIT)}: {len(group.pods)}: {names}{more}"
-    yield from (f"  {meaning}" for meaning in meant(group.misspelt))
+    workload = Styled(Look.NAME, one_line(f"{group.workload} in {group.namespace}", LINE_LIMIT))
+    yield workload, f": {len(group.pods)}: {names}{more}"
+    yield from (Styled(Look.WARNING, f"  {meaning}") for meaning in meant(group.misspelt))
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
     if group.cause.startswith(PASSES):
         yield f"  {_next_try(group)}"
@@ -91,7 +97,8 @@ def _group(group: Group, together: bool) -> Iterator[str]:
         alone = "" if together else " (only the Pods of this group were placed)"
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created anew" if in_pod else group.remedy.where
-        yield f"  {where}: {one_line(group.remedy.change, LINE_LIMIT)}: {run_then(group.frees, group.stuck)}{alone}"
+        change = Styled(Look.NAME, one_line(group.remedy.change, LINE_LIMIT))
+        yield f"  {where}: ", change, f": {run_then(group.frees, group.stuck)}{alone}"
         if group.remedy.where == IN_TEMPLATE and not in_pod:
             yield f"  what comes of it was not simulated here: {asking(group.namespace, group.pods[0])}"
         yield from (f"    {command}" for command in group.commands)

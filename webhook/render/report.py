@@ -10,12 +10,12 @@ from typing import NamedTuple
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line
-from webhook.objects.reading import printable
 from webhook.objects.references import Scaling
 from webhook.placement.subject import FROM_POD
 from webhook.render.claims import places
 from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.findings import finding_json
+from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.report.impact import GRAVITY, Impact, WebhookAnswer
 from webhook.report.report import Report, ReportedWorkload, ReportSummary
 from webhook.report.spread import Spread, ZoneLoss
@@ -49,9 +49,9 @@ class Shown(NamedTuple):
 ALL = Shown()
 
 
-def text(report: Report, titles: Titles, notes: Sequence[str] = (), shown: Shown = ALL) -> str:
+def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCOLOURED) -> str:
     """Render a report for a person: first what a policy would do, then the spread, and the sums last."""
-    lines = [*notes, *([""] if notes else [])]
+    lines = list[TextLine]()
     workloads = shown.workloads(report)
     if shown.by:
         lines += [*_table(list(_groups(report, titles, shown.by))), ""]
@@ -60,15 +60,15 @@ def text(report: Report, titles: Titles, notes: Sequence[str] = (), shown: Shown
             lines += [*_impacts(workloads, titles, shown), ""]
         if workloads:
             lines += [*_spreads(workloads), ""]
-    return "\n".join(map(printable, [*lines, *_sums(report, titles)]))
+    return style.lines([*lines, *_sums(report, titles)])
 
 
 # What the policy would do
 
 
-def _impacts(workloads: Sequence[ReportedWorkload], titles: Titles, shown: Shown) -> Iterator[str]:
+def _impacts(workloads: Sequence[ReportedWorkload], titles: Titles, shown: Shown) -> Iterator[TextLine]:
     compared = f", compared with {titles.compare}" if titles.compare else ""
-    yield f"What {titles.policy} would do{compared}:"
+    yield Styled(Look.NAME, f"What {titles.policy} would do{compared}:")
     yield ""
     concerned = [workload for workload in workloads if workload.impact.worst.outcome not in QUIET or workload.changes]
     concerned.sort(key=lambda workload: workload.impact.worst.gravity)
@@ -91,11 +91,13 @@ def _worst(impact: Impact) -> str:
 
 
 def answer_word(answer: WebhookAnswer | None) -> str:
+    """Return what the webhook answers, red where it denies, yellow where it warns."""
     if answer is None:
         return "-"
     if answer.not_sent:
         return NOT_SENT
-    return str(answer.outcome) if answer.allowed else str(Outcome.DENIED)
+    outcome = answer.outcome if answer.allowed else Outcome.DENIED
+    return Styled("" if outcome in QUIET else Look.WARNING if answer.allowed else Look.ERROR, str(outcome))
 
 
 # Groups
@@ -126,8 +128,8 @@ def contact_words(contacts: Mapping[str, str] | None) -> str:
 # Spread
 
 
-def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[str]:
-    yield "How the Pods are spread, what hurts most first:"
+def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[TextLine]:
+    yield Styled(Look.NAME, "How the Pods are spread, what hurts most first:")
     yield ""
     rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "A ZONE TAKES", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
     below: dict[int, list[str]] = {}
@@ -141,25 +143,27 @@ def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[str]:
         below[len(rows) - 1] += [*pinned_words(workload), *_findings(workload)]
     for i, line in enumerate(_table(rows)):
         yield line
-        yield from (f"      {remark}" for remark in below.get(i, ()))
+        yield from (("      ", remark) for remark in below.get(i, ()))
 
 
 def _name(workload: ReportedWorkload) -> str:
     ref = workload.live.ref
-    return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME_COLUMN)
+    return Styled(Look.NAME, one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", NAME_COLUMN))
 
 
 def _pods(workload: ReportedWorkload) -> str:
     """Return the numbers of Pods on nodes and of those that wait; of how many, where some are not even there."""
     waiting = f" + {workload.live.waiting:,} waiting" if workload.live.waiting else ""
     wanted = f" of {workload.replicas:,}" if (workload.replicas or 0) > workload.live.pods else ""
-    return f"{workload.live.running:,}{waiting}{wanted}"
+    return Styled(Look.ERROR if waiting else "", f"{workload.live.running:,}{waiting}{wanted}")
 
 
 def _loss(loss: ZoneLoss | None) -> str:
     if loss is None:
         return NOT_KNOWN
-    return "-" if loss.share is None else f"{loss.share:.0%} ({one_line(loss.largest, 24)})"
+    if loss.share is None:
+        return "-"
+    return Styled(Look.WARNING if loss.share == 1 else "", f"{loss.share:.0%} ({one_line(loss.largest, 24)})")
 
 
 def _spread(spread: Spread) -> tuple[str, str, str]:
@@ -173,7 +177,8 @@ def skew_words(spread: Spread) -> str:
     """Return the skew against maxSkew."""
     if spread.skew is None:
         return NOT_KNOWN
-    return f"{spread.skew:,} {'>' if spread.excess else 'of'} {spread.constraint.max_skew:,}"
+    words = f"{spread.skew:,} {'>' if spread.excess else 'of'} {spread.constraint.max_skew:,}"
+    return Styled(Look.WARNING if spread.excess else "", words)
 
 
 def _domains(spread: Spread) -> str:
@@ -193,7 +198,7 @@ def _domains(spread: Spread) -> str:
 
 def _remarks(spread: Spread, idle: str) -> Iterator[str]:
     if idle:
-        yield f"{spread.constraint.topology_key}: {idle_words(spread, idle)}"
+        yield Styled(Look.WARNING, f"{spread.constraint.topology_key}: {idle_words(spread, idle)}")
     yield from spread_remarks(spread)
 
 
@@ -242,7 +247,7 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
     for severity in Severity:
         rules = dict.fromkeys(finding.rule for finding in findings if finding.severity is severity)
         if rules:
-            yield f"{severity}: {', '.join(rules)}"
+            yield Styled(severity, f"{severity}: {', '.join(rules)}")
 
 
 def foreign_words(workload: ReportedWorkload) -> str:
@@ -257,10 +262,11 @@ def autoscaled(scaling: Scaling) -> str:
     return f"autoscaled: {least:,} replicas or more" if most is None else f"autoscaled: {least:,} to {most:,} replicas"
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[TextLine]:
+    """Yield the rows of a table, of which the first is the titles of the columns."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        yield "  " + "   ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    titles = tuple([Styled(Look.FAINT, title) for title in rows[0]])
+    yield from (("  ", *columns(row, widths, "<" * len(row))) for row in (titles, *rows[1:]))
 
 
 def size_words(report: Report) -> str:

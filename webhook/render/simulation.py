@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, first_of, one_line
-from webhook.objects.reading import printable
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import Command
 from webhook.placement.gaps import DISRUPTION_BUDGETS
 from webhook.placement.remedies import IN_TEMPLATE, NOW
 from webhook.render.explanation import OUTPUT_API_VERSION, command_json, constraint_words, too_few_domains, unwritten
+from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
 from webhook.simulation.drain_remedies import DrainRemedy
 from webhook.simulation.pod import PodClass
@@ -74,40 +74,41 @@ class DomainRow(NamedTuple):
     unreachable: Range
 
 
-def text(shown: Simulated) -> str:
+def text(shown: Simulated, style: Style = UNCOLOURED) -> str:
     """Render a simulation for a person who is about to do it."""
-    return "\n".join(map(printable, _lines(shown)))
+    return style.lines(_lines(shown))
 
 
-def _lines(shown: Simulated) -> Iterator[str]:
+def _lines(shown: Simulated) -> Iterator[TextLine]:
     runs = f"{shown.runs:,} run{'' if shown.runs == 1 else 's'}"
-    yield f"{one_line(str(shown.ref), LINE_LIMIT)}, {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
+    ref = Styled(Look.NAME, one_line(str(shown.ref), LINE_LIMIT))
+    yield ref, f", {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
     yield from (f"  {line}" for line in assumptions(shown))
     marks = f"{AT_LEAST_MARK} in every run, {LIKELY_MARK} most likely, {AT_MOST_MARK} at most"
     yield f"  Pods in each domain: {marks}. Totals have the fullest domain first."
     widest = widest_of(shown)
     for i, result in enumerate(shown.results):
         yield ""
-        yield f"  {one_line(result.step, LINE_LIMIT) or BEFORE}"
+        yield Styled(Look.NAME, f"  {one_line(result.step, LINE_LIMIT) or BEFORE}")
         for constraint in result.constraints:
             yield from _constraint(constraint, widest)
-        yield from (f"    {line}" for line in waiting_lines(result))
+        yield from (("    ", line) for line in waiting_lines(result))
         if i:
-            yield from (f"    {line}" for line in ending_lines(result))
+            yield from (("    ", line) for line in ending_lines(result))
     yield from _helping(shown)
 
 
-def _helping(shown: Simulated) -> Iterator[str]:
+def _helping(shown: Simulated) -> Iterator[TextLine]:
     """Yield the changes that help, and the commands of the first that has any."""
     if not shown.helping.changes:
         return
     yield ""
-    yield f"  {helping_title(shown.helping)}:"
+    yield Styled(Look.NAME, f"  {helping_title(shown.helping)}:")
     yield from (f"    {where}: {words}" for where, words in helping_lines(shown.helping))
     for each, made in zip(shown.helping.changes, shown.commands, strict=True):
         if made:
             yield ""
-            yield f"  {each.remedy.change}:"
+            yield Styled(Look.NAME, f"  {each.remedy.change}:")
             yield from (f"    {command}" for command in made)
             break
 
@@ -180,7 +181,7 @@ def ties_in_words(plan: Plan) -> str:
     return "Ties between nodes are broken at random."
 
 
-def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
+def _constraint(of: OfConstraint, widest: int) -> Iterator[TextLine]:
     constraint = of.constraint
     yield f"    {'   '.join(constraint_words(constraint))}"
     rows = list(domain_rows(of))
@@ -191,7 +192,7 @@ def _constraint(of: OfConstraint, widest: int) -> Iterator[str]:
         yield f"      {row.name:<{width}}   {ends_text(row.pods):>{numbers}}   {bar}".rstrip()
     yield from (f"      {line}" for line in counting_lines(of))
     if of.exceeds:
-        yield f"      {excess_line(of)}"
+        yield Styled(Look.WARNING, f"      {excess_line(of)}")
 
 
 def counting_lines(of: OfConstraint) -> Iterator[str]:
@@ -313,7 +314,7 @@ def waiting_lines(result: StepResult) -> Iterator[str]:
     if result.waiting is not None:
         waiting = result.waiting
         many = "Pod waits" if waiting.pods == (1, 1, 1) else "Pods wait"
-        yield f"{range_text(waiting.pods)} {many}{but_in_all(waiting.share)}:"
+        yield Styled(Look.ERROR, f"{range_text(waiting.pods)} {many}{but_in_all(waiting.share)}:")
         for reason, share in list(result.reasons.items())[:MOST_REASONS]:
             yield f"  {said_share(share)}: {one_line(reason, 4 * LINE_LIMIT)}"
         if len(result.reasons) > MOST_REASONS:
@@ -321,9 +322,11 @@ def waiting_lines(result: StepResult) -> Iterator[str]:
     if result.others.most > 0:
         pods, wait = ("Pod", "waits") if result.others == (1, 1, 1) else ("Pods", "wait")
         which = first_of(map(_of_workload, result.waiting_others.items()), MOST_REASONS)
-        yield f"{ends_text(result.others)} more {pods} of other workloads {wait} than before: {which}."
+        more = f"{ends_text(result.others)} more {pods} of other workloads {wait} than before: {which}."
+        yield Styled(Look.ERROR, more)
     if result.preempted:
-        yield f"kube-scheduler preempts {first_of(map(_of_workload, result.preempted.items()), MOST_REASONS)}."
+        victims = first_of(map(_of_workload, result.preempted.items()), MOST_REASONS)
+        yield Styled(Look.WARNING, f"kube-scheduler preempts {victims}.")
 
 
 def _of_workload(of: tuple[str, Range]) -> str:
@@ -382,10 +385,11 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         yield drain_line(result.drained)
     if result.missing.most:
         pods = "Pod is" if result.missing == (1, 1, 1) else "Pods are"
-        yield f"{range_text(result.missing)} {pods} missing: {_why_missing(result)}."
+        yield Styled(Look.ERROR, f"{range_text(result.missing)} {pods} missing: {_why_missing(result)}.")
     if result.lost:
         pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
-        yield f"{pods} deleted that no controller replaces: {first_of(map(_lost, result.lost.items()), MOST_REASONS)}."
+        lost = first_of(map(_lost, result.lost.items()), MOST_REASONS)
+        yield Styled(Look.ERROR, f"{pods} deleted that no controller replaces: {lost}.")
     yield from held_lines(result.held, result.kept)
     yield from _drain_remedy_lines(result.drain_remedies)
     yield from violated_lines(result.violated)
@@ -394,7 +398,7 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         new = f"{range_text(stuck.updated)} of {range_text(stuck.pods)} Pods are updated"
         unavailable = "not all updated Pods are available"
         why = unavailable if stuck.updated == stuck.pods else new
-        yield f"The rollout never finishes{but_in_all(stuck.share)}: {why}."
+        yield Styled(Look.ERROR, f"The rollout never finishes{but_in_all(stuck.share)}: {why}.")
     if result.holding:
         yield f"{_holding(result)}."
 
@@ -403,7 +407,7 @@ def violated_lines(violated: Mapping[str, float]) -> Iterator[str]:
     """Yield the PodDisruptionBudgets that preemption violates."""
     for budget, share in violated.items():
         named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
-        yield f"Preemption violates {named}{but_in_all(share)}: more Pods go than it allows."
+        yield Styled(Look.WARNING, f"Preemption violates {named}{but_in_all(share)}: more Pods go than it allows.")
 
 
 def held_lines(held: Mapping[BlockedEviction, float], kept_pods: Mapping[BlockedEviction, KeptPods]) -> Iterator[str]:
@@ -414,7 +418,7 @@ def held_lines(held: Mapping[BlockedEviction, float], kept_pods: Mapping[Blocked
     for budgets, kept in by_budgets.items():
         ends = "fails" if len(budgets) > 1 else "never finishes"
         for eviction, share in kept[:MOST_REASONS]:
-            yield f"The {DRAIN} {ends}{but_in_all(share)}: {keeping(eviction, held, kept_pods)}."
+            yield Styled(Look.ERROR, f"The {DRAIN} {ends}{but_in_all(share)}: {keeping(eviction, held, kept_pods)}.")
         if len(kept) > MOST_REASONS:
             yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
         yield from (f"  {_numbers_of(budget)}" for budget in kept_pods[kept[0][0]].budgets)
@@ -429,7 +433,7 @@ def _drain_remedy_lines(remedies: Sequence[DrainRemedy] | None) -> Iterator[str]
         tried = "No change of replicas or budgets that was tried on one run"
         yield f"{tried} lets the {DRAIN} end without more Pods that wait."
         return
-    yield f"What would let the {DRAIN} end (each was tried on one run):"
+    yield Styled(Look.NAME, f"What would let the {DRAIN} end (each was tried on one run):")
     for remedy in remedies:
         yield f"  {one_line(remedy.change, LINE_LIMIT)}:"
         yield from (f"    {command}" for command in remedy.commands)

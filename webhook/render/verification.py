@@ -77,7 +77,6 @@ def text(tally: Tally, observed: Observation) -> str:
     if tally.every.compared:
         lines += ["", *_table(tally), ""]
     lines += _remarks(tally)
-    lines += [f"note: {note}" for note in observed.notes]
     return "\n".join(lines).rstrip()
 
 

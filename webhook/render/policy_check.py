@@ -1,0 +1,44 @@
+"""What `evenkeel policy check` prints: the notes on a policy, and how a copy of its default constraints differs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.render.explanation import OUTPUT_API_VERSION
+
+KUBE_SCHEDULER = "kube-scheduler"
+EXPORTED = f"evenkeel policy export --for {KUBE_SCHEDULER}"
+
+
+class ComparedCopy(NamedTuple):
+    """A KubeSchedulerConfiguration, the notes on it, and how its default constraints differ from those of a policy."""
+
+    file: str
+    notes: Sequence[str]
+    differences: Sequence[str]
+
+
+def text(file: str, notes: Sequence[str], copy: ComparedCopy | None = None) -> str:
+    """Return a line for each note on the policy in a file and on a copy, and for each difference; `ok` without any."""
+    return "\n".join(one_line(line, LINE_LIMIT) for line in _lines(file, notes, copy))
+
+
+def _lines(file: str, notes: Sequence[str], copy: ComparedCopy | None) -> Iterator[str]:
+    yield from (f"{file}: note: {note}" for note in notes)
+    if copy is not None:
+        yield from (f"{copy.file}: note: {note}" for note in copy.notes)
+        yield from (f"{copy.file}: {difference}" for difference in copy.differences)
+        if copy.differences:
+            yield f"{copy.file}: merge into it the profiles that {EXPORTED} prints, and restart kube-scheduler"
+            return
+    yield f"{file}: ok"
+
+
+def as_json(file: str, notes: Sequence[str], copy: ComparedCopy | None = None) -> str:
+    """Return the form `PolicyCheck`, for programs."""
+    against = {"file": copy.file, "notes": [*copy.notes], "differences": [*copy.differences]} if copy else None
+    document = {"apiVersion": OUTPUT_API_VERSION, "kind": "PolicyCheck", "file": file, "notes": [*notes]}
+    return json.dumps({**document, "against": against}, indent=2)
