@@ -12,8 +12,11 @@ UNIT := $(addprefix tests/,objects documents scheduler placement simulation find
 ALONE := $(addprefix tests/,properties serving transport)
 E2E_ALONE := tests/e2e/test_memory.py
 
+tag = evenkeel:$(shell sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py)
+of_image = --build-arg REVISION=$$(git rev-parse HEAD) $(if $(BASE),--build-arg BASE=$(BASE))
+
 .PHONY: help run unit test browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
-	oracle-diff fuzz bench lint docs image image-check lock release release-check clean
+	oracle-diff fuzz bench lint docs image images image-check lock release release-check clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -102,10 +105,15 @@ release: .venv/release helm ## build wheel, sdist, chart, SBOM and checksums in 
 release-check: .venv/release helm ## build a release, install it by the lock, and use it
 	@$(PYTHON) -m pytest -q tests/release
 
-image: ## build the container image; needs Docker
-	@docker build --build-arg REVISION=$$(git rev-parse HEAD) --tag evenkeel:$$(sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py) .
+image: ## build the container image for this machine; needs Docker with BuildKit; BASE= is its base
+	@docker build $(of_image) --tag $(tag) .
 
-image-check: .venv/test helm ## build the image by buildah, and run it as the chart does; as root; BASE= is its base
+# Buildah 1.28, which Debian 12 has, does not set BUILDPLATFORM by itself.
+images: ## build it for amd64 and arm64, as one manifest list; needs buildah, and no emulator; BASE= is its base
+	@buildah build $(of_image) --build-arg BUILDPLATFORM=$$(buildah info --format '{{.host.os}}/{{.host.arch}}') \
+	--platform linux/amd64,linux/arm64 --manifest $(tag) .
+
+image-check: .venv/test helm ## build the images by buildah, and run them as the chart does; as root; BASE= is their base
 	@$(if $(BASE),BASE=$(BASE)) $(PYTHON) -m pytest -q tests/image
 
 clean: ## remove what the other targets made

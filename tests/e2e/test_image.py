@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from tests.support.dockerfile import FILE, of, stages
 from tests.support.serving import PATIENCE, Running, certificate, free_ports, ready, until
 
-BUILD, FINAL = stages()
+_, BUILD, FINAL = stages()
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +33,14 @@ def tree(open_folder):
     source, installed = open_folder / "src", open_folder / "opt" / "evenkeel"
     source.mkdir()
     environment = os.environ | dict(pair.split("=", 1) for pair in of(BUILD, "ENV")[0].split())
-    for copy in of(BUILD, "COPY"):
+    environment["TARGETARCH"] = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    for copy in of(BUILD, "COPY")[1:]:  # The first is of the base.
         *names, target = copy.split()
         for name in names:
             whole = shutil.copytree if (FILE.parent / name).is_dir() else shutil.copy
             whole(FILE.parent / name, source / (name if target == "./" else target))
-    for run in of(BUILD, "RUN"):
-        here = run.replace("/opt/", f"{installed.parent}/").replace("python -m", f"{sys.executable} -m")
+    for run in of(BUILD, "RUN")[1:]:
+        here = run.replace("/opt/", f"{installed.parent}/").replace("python -", f"{sys.executable} -")
         done = subprocess.run(["sh", "-ec", here], cwd=source, env=environment, capture_output=True, text=True)
         assert 0 == done.returncode, done.stdout + done.stderr
     shutil.rmtree(source)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e.helm import render
-from tests.image.engine import IMAGE, Engine
+from tests.image.engine import IMAGE, LIMITS, MACHINES, NO_EMULATOR, Engine, runs
+from tests.support import ROOT
 from tests.support.admission_reviews import raw, review
 from tests.support.build import constraint, pod
 from tests.support.kubernetes_source import MissingError
@@ -21,6 +22,7 @@ from webhook import __version__
 
 MIB = 1 << 20
 SERVICE = "evenkeel.guard.svc"
+CA = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"  # no matter which: nothing here calls the Service
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ class Chart(NamedTuple):
 
 @pytest.fixture(scope="module")
 def chart():
-    values = {"certificate": {"mode": "own", "existingSecret": "tls", "caBundle": "-----BEGIN CERTIFICATE-----"}}
+    values = {"certificate": {"mode": "own", "existingSecret": "tls", "caBundle": CA}}
     (deployment,) = (one for one in render(values) if one["kind"] == "Deployment")
     found = deployment["spec"]["template"]["spec"]
     return Chart(found, found["containers"][0])
@@ -151,7 +153,7 @@ def test_what_may_be_written_is_memory(running):
     assert "tmpfs" in running.execute("python", "-c", "print(open('/proc/mounts').read())").split("/dev/shm ")[1][:6]
 
 
-@pytest.mark.parametrize("name", ["pip", "setuptools"])
+@pytest.mark.parametrize("name", ["pip", "setuptools", "ensurepip"])
 def test_the_image_has_nothing_to_install_with(running, name):
     """Neither in the virtual environment nor in the Python that it is made of."""
     base = running.execute("python", "-c", "import sys; print(sys._base_executable)").strip()
@@ -185,3 +187,37 @@ def test_it_ends_when_it_is_told_to(running):
     running.stop()
 
     assert 0 == running.inspect()["State"]["ExitCode"]
+
+
+@pytest.fixture(params=MACHINES)
+def machine(engine, request):
+    """Each machine that there is an image for, which is any of which there is a base."""
+    listed = json.loads(engine.buildah("manifest", "inspect", IMAGE))["manifests"]
+    built = {image["platform"]["architecture"] for image in listed}
+    if request.param not in built:
+        pytest.skip(f"{NO_EMULATOR}, or set BASE")
+    return request.param
+
+
+ELF_MACHINE = {"amd64": 62, "arm64": 183}
+
+
+def test_all_programs_of_an_image_are_for_its_machine(engine, machine):
+    """Its libraries above all, which were installed on another."""
+    with engine.mounted(machine) as root:
+        heads = {file: file.read_bytes()[:20] for file in root.glob("opt/evenkeel/lib/**/*.so")}
+        heads[root / "usr/bin/env"] = (root / "usr/bin/env").read_bytes()[:20]
+
+    assert len(heads) > 10
+    assert set() == {file for file, head in heads.items() if head[18:] != ELF_MACHINE[machine].to_bytes(2, "little")}
+
+
+def test_an_image_runs_on_its_machine(engine, machine):
+    if not runs(machine):
+        pytest.skip(NO_EMULATOR)
+    options = ["--rm", f"--platform=linux/{machine}", "--network=none", f"--volume={ROOT}/docs/examples:/examples:ro"]
+    script = "uname -m && evenkeel admit -f /examples/default.yaml --cluster /examples/cluster.yaml"
+    printed = engine.podman("run", *options, *LIMITS, "--entrypoint=sh", IMAGE, "-c", script)
+
+    assert MACHINES[machine] == printed.splitlines()[0]
+    assert "defaulted: selector" in printed

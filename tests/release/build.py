@@ -1,9 +1,9 @@
 """
 `python -m tests.release.build FOLDER [--key KEY]` builds a release: wheel, sdist, chart, and what the wheel runs with.
 
-Beside them are the checksums of all, signed with the GnuPG key KEY if it is given. It is made of the files that git
-tracks, as they are, with the time of the commit, so the same files make the same wheel. It needs git, Helm, and what
-setup.cfg has for `release`.
+Beside them are the checksums of all. With the GnuPG key KEY they are signed, and so is the chart, for `helm verify`. A
+release is made of the files that git tracks, as they are, with the time of the commit, so the same files make the same
+wheel. It needs git, Helm, and what setup.cfg has for `release`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from webhook import __version__
 
 WHEEL, SDIST = f"evenkeel-{__version__}-py3-none-any.whl", f"evenkeel-{__version__}.tar.gz"
 PACKAGED, SBOM = f"evenkeel-{__version__}.tgz", f"evenkeel-{__version__}.cdx.json"
-SUMS = "SHA256SUMS"
+SUMS, PROVENANCE = "SHA256SUMS", f"{PACKAGED}.prov"
 LOCKED = ("--require-hashes", "--only-binary", ":all:", "--requirement")
 
 
@@ -41,14 +41,25 @@ def build(folder: Path, environment: Path, key: str = "") -> None:
         source = Path(temporary, "source")
         copy_tracked(source)
         build_python(source, folder)
-        helm("package", source / CHART.relative_to(ROOT), "--destination", folder)
+        chart = source / CHART.relative_to(ROOT)
+        helm("package", chart, "--destination", folder)
+        if key:
+            provenance = Path(temporary, PROVENANCE)
+            sums = f"files:\n  {PACKAGED}: sha256:{digest(folder / PACKAGED)}\n"
+            provenance.write_text(f"{(chart / 'Chart.yaml').read_text('utf-8')}\n...\n{sums}", "utf-8")
+            # By gpg, for `helm package --sign` reads the secret key of a file, to which it would have to be exported.
+            run(*_signed_by(key), "--clear-sign", "--output", folder / PROVENANCE, provenance)
     install(environment, *LOCKED, RUN)
     install(environment, "--no-deps", folder / WHEEL)
     (folder / SBOM).write_text(bill_of(environment), "utf-8")
     files = sorted(folder.iterdir())
     (folder / SUMS).write_text("".join(f"{digest(file)}  {file.name}\n" for file in files), "utf-8")
     if key:
-        run("gpg", "--batch", "--local-user", key, "--armor", "--detach-sign", folder / SUMS)
+        run(*_signed_by(key), "--armor", "--detach-sign", folder / SUMS)
+
+
+def _signed_by(key: str) -> tuple[str, ...]:
+    return ("gpg", "--batch", "--local-user", key)
 
 
 def install(environment: Path, *what: object) -> None:
@@ -102,7 +113,7 @@ def run(*command: object, **variables: object) -> str:
 def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.release.build")
     options.add_argument("folder", type=Path, help="where to put the files; it must not be there, or be empty")
-    options.add_argument("--key", default="", help="the GnuPG key that signs the checksums")
+    options.add_argument("--key", default="", help="the GnuPG key that signs the checksums and the chart")
     given = options.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     if any(given.folder.iterdir()):

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from tests.release.build import PACKAGED, SBOM, SDIST, SUMS, WHEEL, build, build_python, copy_tracked
+from tests.e2e.helm import RefusedError, helm
+from tests.release.build import PACKAGED, PROVENANCE, SBOM, SDIST, SUMS, WHEEL, build, build_python, copy_tracked
 from tests.release.lock import RUN, pins
 from tests.support import ROOT
 from tests.support.action import ACTION, OF_GITHUB, run_step
@@ -64,7 +65,7 @@ def told(*command, code=0):
 
 
 def test_there_is_all_that_is_released_and_the_checksums_hold(release):
-    names = {WHEEL, SDIST, PACKAGED, SBOM}
+    names = {WHEEL, SDIST, PACKAGED, PROVENANCE, SBOM}
 
     assert names | {SUMS, f"{SUMS}.asc"} == {file.name for file in release.iterdir()}
     check = subprocess.run(["sha256sum", "--check", SUMS], cwd=release, capture_output=True, text=True, check=True)
@@ -79,6 +80,19 @@ def test_the_signature_is_of_these_checksums_and_no_others(release, tmp_path):
     sums.write_text(sums.read_text().replace("0", "1"))
     with pytest.raises(subprocess.CalledProcessError):
         gpg("--verify", tmp_path / f"{SUMS}.asc", sums)
+
+
+def test_helm_verifies_the_chart_with_the_public_key_and_no_other_chart(release, tmp_path):
+    gpg("--export", "--output", tmp_path / "keyring.gpg")
+    shutil.copytree(release, tmp_path, dirs_exist_ok=True)
+    verify = ["verify", tmp_path / PACKAGED, "--keyring", tmp_path / "keyring.gpg"]
+
+    assert "Signed by: release@example.test" in helm(*verify)
+
+    with (tmp_path / PACKAGED).open("ab") as package:
+        package.write(b"\0")
+    with pytest.raises(RefusedError, match="sha256 sum does not match"):
+        helm(*verify)
 
 
 def test_the_same_files_make_the_same_wheel(release, tmp_path):
