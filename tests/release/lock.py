@@ -34,7 +34,7 @@ class Pin(NamedTuple):
     def line(self) -> str:
         """The requirement, as pip and uv read it."""
         marker = f" ; {self.marker}" if self.marker else ""
-        return f"{self.name}=={self.version}{marker} {' '.join(f'--hash={one}' for one in self.hashes)}\n"
+        return f"{self.name}=={self.version}{marker} {' '.join(f'--hash={digest}' for digest in self.hashes)}\n"
 
 
 def pins(text: str) -> list[Pin]:

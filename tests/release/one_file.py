@@ -52,7 +52,9 @@ UNUSED = {
     *("durationpy", "python-dateutil", "tzdata", "websocket-client"),
 }
 # Scripts, and what tells of an installation.
-NOT_PACKED = re.compile(r"bin/|\.lock$|.*\.dist-info/(INSTALLER|RECORD|REQUESTED|WHEEL)$")
+NOT_PACKED = re.compile(
+    r"bin/|\.lock$|.*\.dist-info/(direct_url\.json|INSTALLER|RECORD|REQUESTED|uv_cache\.json|WHEEL)$"
+)
 COMPILED = re.compile(r"\.cpython-\d+-[\w-]+\.so$")
 
 
@@ -91,7 +93,7 @@ def uv(*options: object) -> None:
 
 def zipped(files: Mapping[str, bytes], platform: str, epoch: int) -> bytes:
     """The archive that Python runs: the same one of the same files."""
-    suffixes = sorted({found[0] for name in files if (found := COMPILED.search(name))})
+    suffixes = sorted({compiled[0] for name in files if (compiled := COMPILED.search(name))})
     digest = hashlib.sha256(b"".join(name.encode() + b"\0" + files[name] for name in sorted(files))).hexdigest()
     wanted = f"CPython {PYTHONS[0]} to {PYTHONS[-1]} on {platform}"
     name = f"{__version__}-{digest[:16]}"

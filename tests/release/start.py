@@ -15,8 +15,8 @@ def start() -> int:
     """Return the exit code of evenkeel, or 2 after one line that says why it cannot run."""
     suffix = EXTENSION_SUFFIXES[0]
     if suffix not in SUFFIXES:
-        found = f"Python {sys.version.split()[0]} ({suffix})"
-        return refuse(f"{sys.executable}: found {found}, wanted {WANTED}; put such a python3 first in PATH")
+        python = f"Python {sys.version.split()[0]} ({suffix})"
+        return refuse(f"{sys.executable}: found {python}, wanted {WANTED}; put such a python3 first in PATH")
     caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     folder = os.path.join(caches, "evenkeel", NAME + suffix[: -len(".so")])
     try:

@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import select
+import shutil
 import socket
 import socketserver
 import ssl
@@ -68,7 +69,7 @@ def plugin(tmp_path_factory, archives):
     root = tmp_path_factory.mktemp("krew")
     with tarfile.open(archives / ARCHIVES[HERE]) as archive:
         archive.extractall(root / "store", filter="data")
-    (spec,) = (one for one in manifest(archives)["spec"]["platforms"] if one["uri"].endswith(ARCHIVES[HERE]))
+    (spec,) = (spec for spec in manifest(archives)["spec"]["platforms"] if spec["uri"].endswith(ARCHIVES[HERE]))
     (root / "bin").mkdir()
     (root / "bin" / "kubectl-evenkeel").symlink_to(root / "store" / spec["bin"])
     return root / "bin" / "kubectl-evenkeel"
@@ -102,7 +103,7 @@ def content(archives, on):
     """The names in the file of a platform, and their sizes."""
     with tarfile.open(archives / ARCHIVES[on]) as archive:
         file = archive.extractfile(FILE).read()
-    return {one.filename: one.file_size for one in zipfile.ZipFile(io.BytesIO(file)).infolist()}
+    return {entry.filename: entry.file_size for entry in zipfile.ZipFile(io.BytesIO(file)).infolist()}
 
 
 @pytest.mark.parametrize("on", PLATFORMS)
@@ -121,7 +122,9 @@ def test_it_is_small_and_has_every_compiled_module_for_every_python(archives, on
 
 
 def test_the_same_wheel_makes_the_same_archives(archives, wheel, tmp_path):
-    add_one_file(tmp_path, wheel, URL, EPOCH)
+    """Wherever it lies, and whenever it was written there."""
+    (tmp_path / "elsewhere").mkdir()
+    add_one_file(tmp_path, Path(shutil.copy(wheel, tmp_path / "elsewhere")), URL, EPOCH)
 
     assert {file.name: digest(file) for file in archives.iterdir()} == {
         name: digest(tmp_path / name) for name in (KREW, *ARCHIVES.values())
@@ -141,7 +144,7 @@ def test_it_is_unpacked_once_for_this_python_only_and_runs(run, tmp_path):
     assert (tmp_path / "tls" / "tls.crt").exists()
     assert [unpacked] == [*(tmp_path / "evenkeel").iterdir()]
     assert changed == unpacked.stat().st_mtime_ns
-    suffixes = {found[0] for file in unpacked.rglob("*.so") if (found := COMPILED.search(file.name))}
+    suffixes = {compiled[0] for file in unpacked.rglob("*.so") if (compiled := COMPILED.search(file.name))}
     assert {EXTENSION_SUFFIXES[0]} == suffixes
 
 
@@ -329,52 +332,47 @@ LICENSES = {"license", "license.txt", "license.md", "licenses", "licenses.txt", 
 
 def broken(plugin, folder):
     """The rules that a manifest breaks whose archives are in a folder."""
-    spec, platforms = plugin["spec"], plugin["spec"].get("platforms", [])
-    broken = []
-    if (plugin["apiVersion"], plugin["kind"]) != ("krew.googlecontainertools.github.com/v1alpha2", "Plugin"):
-        broken.append("apiVersion, kind")
-    if not re.fullmatch(r"[\w-]+", plugin["metadata"]["name"]):
-        broken.append("name")
-    if set(plugin) - {"apiVersion", "kind", "metadata", "spec"} or set(spec) - OF_SPEC:
-        broken.append("unknown field")
-    if not SEMANTIC.fullmatch(spec.get("version", "")):
-        broken.append("version")
-    if not re.fullmatch(".{1,50}", spec.get("shortDescription", "")):
-        broken.append("shortDescription")
-    if not spec.get("description"):
-        broken.append("description")
-    if not platforms:
-        broken.append("platforms")
-    selected = [json.dumps(one.get("selector", {}).get("matchLabels"), sort_keys=True) for one in platforms]
-    if len(selected) > len({*selected}):
-        broken.append("overlapping selectors")
-    for one in platforms:
-        labels = one.get("selector", {}).get("matchLabels") or {}
-        if set(one) - OF_PLATFORM or not set(labels) <= {"os", "arch"} or not labels:
-            broken.append("selector")
-        if "files" in one and not (one["files"] and all(each.get("from") and each.get("to") for each in one["files"])):
-            broken.append("files")
-        archive = folder / one.get("uri", "").rpartition("/")[2]
-        if not archive.is_file() or not re.fullmatch(r"https://\S+\.(tar\.gz|zip)", one["uri"]):
-            broken.append("uri")
-            continue
-        if one.get("sha256") != digest(archive):
-            broken.append("sha256")
-        with tarfile.open(archive) as content:
-            modes = {entry.name: entry.mode for entry in content}
-        if not modes.get(one.get("bin", ""), 0) & 0o111:
-            broken.append("bin")
-        if not {name.lower() for name in modes} & LICENSES:
-            broken.append("license")
-    return broken
+    spec, places = plugin["spec"], plugin["spec"]["platforms"]
+    selectors = [json.dumps(place["selector"], sort_keys=True) for place in places]
+    holds = {
+        "apiVersion": plugin["apiVersion"] == "krew.googlecontainertools.github.com/v1alpha2",
+        "kind": plugin["kind"] == "Plugin",
+        "name": re.fullmatch(r"[\w-]+", plugin["metadata"]["name"]),
+        "fields": {*plugin} == {"apiVersion", "kind", "metadata", "spec"} and {*spec} <= OF_SPEC,
+        "version": SEMANTIC.fullmatch(spec["version"]),
+        "shortDescription": re.fullmatch(".{1,50}", spec["shortDescription"]),
+        "description": spec["description"],
+        "platforms": places,
+        "overlapping selectors": len(selectors) == len({*selectors}),
+    }
+    return [rule for rule in holds if not holds[rule]] + [rule for place in places for rule in broken_by(place, folder)]
+
+
+def broken_by(place, folder):
+    """The rules that a platform of a manifest breaks."""
+    archive = folder / place["uri"].rpartition("/")[2]
+    with tarfile.open(archive) as content:
+        modes = {entry.name: entry.mode for entry in content}
+    labels = place["selector"]["matchLabels"]
+    holds = {
+        "fields": {*place} <= OF_PLATFORM,
+        "selector": labels and {*labels} <= {"os", "arch"},
+        "files": "files" not in place or (place["files"] and all({*each} == {"from", "to"} for each in place["files"])),
+        "uri": re.fullmatch(r"https://\S+\.(tar\.gz|zip)", place["uri"]),
+        "sha256": place["sha256"] == digest(archive),
+        "bin": modes.get(place["bin"], 0) & 0o111,
+        "license": {name.lower() for name in modes} & LICENSES,
+    }
+    return [rule for rule in holds if not holds[rule]]
 
 
 def test_the_manifest_is_as_krew_wants_it(archives):
     plugin = manifest(archives)
+    places = plugin["spec"]["platforms"]
 
     assert [] == broken(plugin, archives)
-    assert [f"{URL}/{archive}" for archive in ARCHIVES.values()] == [one["uri"] for one in plugin["spec"]["platforms"]]
-    assert [*PLATFORMS] == ["-".join(one["selector"]["matchLabels"].values()) for one in plugin["spec"]["platforms"]]
+    assert [f"{URL}/{archive}" for archive in ARCHIVES.values()] == [place["uri"] for place in places]
+    assert [*PLATFORMS] == ["-".join(place["selector"]["matchLabels"].values()) for place in places]
 
 
 @pytest.mark.parametrize(
@@ -383,7 +381,7 @@ def test_the_manifest_is_as_krew_wants_it(archives):
         (lambda plugin: plugin["spec"].update(version="0.1.0"), "version"),
         (lambda plugin: plugin["spec"].update(version="v0.1.0rc1"), "version"),
         (lambda plugin: plugin["spec"].update(shortDescription="a\nb"), "shortDescription"),
-        (lambda plugin: plugin["spec"].update(maintainers=[]), "unknown field"),
+        (lambda plugin: plugin["spec"].update(maintainers=[]), "fields"),
         (lambda plugin: plugin["spec"].update(platforms=[]), "platforms"),
         (lambda plugin: plugin["spec"]["platforms"].append(plugin["spec"]["platforms"][0]), "overlapping selectors"),
         (lambda plugin: plugin["spec"]["platforms"][0].update(sha256="0" * 64), "sha256"),
