@@ -99,8 +99,8 @@ docs: .venv/test ## rewrite the generated documents
 lock: .venv/release ## rewrite the locked requirements from setup.cfg and pyproject.toml; UPGRADE=1 takes the newest
 	@$(PYTHON) -m tests.release.lock $(if $(filter-out 0,$(UPGRADE)),--upgrade)
 
-release: .venv/release helm ## build wheel, sdist, chart, SBOM and checksums in build/release; KEY= signs them
-	@$(PYTHON) -m tests.release.build build/release $(if $(KEY),--key $(KEY))
+release: .venv/release helm ## build wheel, sdist, one file, chart, SBOM and checksums in build/release; KEY= signs, URL= is where they go
+	@$(PYTHON) -m tests.release.build build/release $(if $(KEY),--key $(KEY)) $(if $(URL),--url $(URL))
 
 release-check: .venv/release helm ## build a release, install it by the lock, and use it
 	@$(PYTHON) -m pytest -q tests/release

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -181,6 +183,16 @@ def test_the_image_says_what_it_is(engine, running):
         config["Labels"]["org.opencontainers.image.revision"],
     )
     assert "65532:65532" == config["User"]
+
+
+def test_it_lints_as_the_page_on_the_command_line_shows(engine):
+    page = (ROOT / "docs" / "install-cli.md").read_text("utf-8")
+    (line,) = re.findall(
+        rf'^\$ docker run (--rm --volume "\$PWD:.+) evenkeel:{__version__} (lint .+)$', page, re.MULTILINE
+    )
+    given, words = (shlex.split(part.replace("$PWD", str(ROOT))) for part in line)
+    with pytest.raises(MissingError, match=r"exit code 1\n(.|\n)*empty-selector"):
+        engine.podman("run", *LIMITS, *given, IMAGE, *words)
 
 
 def test_it_ends_when_it_is_told_to(running):

@@ -1,5 +1,6 @@
 """
-`python -m tests.release.build FOLDER [--key KEY]` builds a release: wheel, sdist, chart, and what the wheel runs with.
+`python -m tests.release.build FOLDER [--key KEY] [--url URL]` builds a release: wheel, sdist, chart, the one file for
+each platform, and what the wheel runs with.
 
 Beside them are the checksums of all. With the GnuPG key KEY they are signed, and so is the chart, for `helm verify`. A
 release is made of the files that git tracks, as they are, with the time of the commit, so the same files make the same
@@ -21,6 +22,7 @@ from tempfile import TemporaryDirectory
 from tests.e2e.helm import RefusedError, helm
 from tests.generate.chart import FOLDER as CHART
 from tests.release.lock import BUILD, RUN
+from tests.release.one_file import add_one_file
 from tests.support import ROOT
 from tests.support.kubernetes_source import MissingError
 from webhook import __version__
@@ -28,13 +30,15 @@ from webhook import __version__
 WHEEL, SDIST = f"evenkeel-{__version__}-py3-none-any.whl", f"evenkeel-{__version__}.tar.gz"
 PACKAGED, SBOM = f"evenkeel-{__version__}.tgz", f"evenkeel-{__version__}.cdx.json"
 SUMS, PROVENANCE = "SHA256SUMS", f"{PACKAGED}.prov"
+PLACE = f"https://example.com/evenkeel/v{__version__}"  # where nobody has said which it is
 LOCKED = ("--require-hashes", "--only-binary", ":all:", "--requirement")
 
 
-def build(folder: Path, environment: Path, key: str = "") -> None:
+def build(folder: Path, environment: Path, key: str = "", url: str = PLACE) -> None:
     """
     Fill a folder, and install the wheel and what is locked into a new environment, of which the bill of materials is.
 
+    `url` is where the files will be published, which krew.yaml says.
     CalledProcessError, RefusedError or MissingError if a tool fails or is not there.
     """
     with TemporaryDirectory(prefix="evenkeel-release-") as temporary:
@@ -52,6 +56,7 @@ def build(folder: Path, environment: Path, key: str = "") -> None:
     install(environment, *LOCKED, RUN)
     install(environment, "--no-deps", folder / WHEEL)
     (folder / SBOM).write_text(bill_of(environment), "utf-8")
+    add_one_file(folder, folder / WHEEL, url, commit_time())
     files = sorted(folder.iterdir())
     (folder / SUMS).write_text("".join(f"{digest(file)}  {file.name}\n" for file in files), "utf-8")
     if key:
@@ -85,8 +90,13 @@ def build_python(source: Path, folder: Path) -> None:
         run(
             *(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source),
             PYTHONPATH=next(tools.glob("lib/python3.*/site-packages")),
-            SOURCE_DATE_EPOCH=run("git", "-C", ROOT, "log", "-1", "--format=%ct").strip(),
+            SOURCE_DATE_EPOCH=commit_time(),
         )
+
+
+def commit_time() -> int:
+    """The time that files in the release have, in seconds since the epoch."""
+    return int(run("git", "-C", ROOT, "log", "-1", "--format=%ct"))
 
 
 def bill_of(environment: Path) -> str:
@@ -114,6 +124,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.release.build")
     options.add_argument("folder", type=Path, help="where to put the files; it must not be there, or be empty")
     options.add_argument("--key", default="", help="the GnuPG key that signs the checksums and the chart")
+    options.add_argument("--url", default=PLACE, help="where the files will be published, which krew.yaml says")
     given = options.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     if any(given.folder.iterdir()):
@@ -121,7 +132,7 @@ def main() -> int:
         return 2
     try:
         with TemporaryDirectory(prefix="evenkeel-release-") as temporary:
-            build(given.folder, Path(temporary, "environment"), given.key)
+            build(given.folder, Path(temporary, "environment"), given.key, given.url)
     except (MissingError, RefusedError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -31,6 +31,11 @@ class Pin(NamedTuple):
     marker: str  # Empty if it always applies.
     hashes: tuple[str, ...]
 
+    def line(self) -> str:
+        """The requirement, as pip and uv read it."""
+        marker = f" ; {self.marker}" if self.marker else ""
+        return f"{self.name}=={self.version}{marker} {' '.join(f'--hash={digest}' for digest in self.hashes)}\n"
+
 
 def pins(text: str) -> list[Pin]:
     """What a lock holds; ValueError if any of its lines is no part of a pin."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,8 +14,9 @@ import pytest
 from packaging.utils import canonicalize_name
 
 from tests.e2e.helm import RefusedError, helm
-from tests.release.build import PACKAGED, PROVENANCE, SBOM, SDIST, SUMS, WHEEL, build, build_python, copy_tracked
+from tests.release.build import PACKAGED, PROVENANCE, SBOM, SDIST, SUMS, WHEEL, build, build_python, copy_tracked, run
 from tests.release.lock import RUN, pins
+from tests.release.one_file import ARCHIVES, KREW
 from tests.support import ROOT
 from tests.support.action import ACTION, OF_GITHUB, run_step
 from tests.support.serving import free_ports
@@ -65,7 +68,7 @@ def told(*command, code=0):
 
 
 def test_there_is_all_that_is_released_and_the_checksums_hold(release):
-    names = {WHEEL, SDIST, PACKAGED, PROVENANCE, SBOM}
+    names = {WHEEL, SDIST, PACKAGED, PROVENANCE, SBOM, KREW, *ARCHIVES.values()}
 
     assert names | {SUMS, f"{SUMS}.asc"} == {file.name for file in release.iterdir()}
     check = subprocess.run(["sha256sum", "--check", SUMS], cwd=release, capture_output=True, text=True, check=True)
@@ -144,6 +147,44 @@ def test_it_serves_and_answers_over_tls(installed):
     assert shown.count("POST /validate") == 2
     assert "CREATE Deployment checkout: denied" in shown
     assert "add /spec/topologySpreadConstraints" in shown
+
+
+SHOWN = re.compile(r"^<!-- (?P<how>.+) -->\n```console\n(?P<lines>(?:.*\n)*?)```$", re.MULTILINE)
+PAGE = (ROOT / "docs" / "install-cli.md").read_text("utf-8")
+
+
+def test_what_the_page_on_the_command_line_shows_can_be_run(release, tmp_path):
+    """In a clone in which a release was made; each block says how it is held, or that it needs a published one."""
+    how = [block["how"] for block in SHOWN.finditer(PAGE)]
+    assert PAGE.count("```console") == len(how)
+    assert {"run by: make release-check", "run by: make image-check", "needs a published release"} == {*how}
+    clone, home = tmp_path / "clone", tmp_path / "home"
+    copy_tracked(clone)
+    shutil.copytree(release, clone / "build" / "release")
+    programs = [home / ".local" / "bin" / name for name in ("evenkeel", "kubectl-evenkeel")]
+    python = {"UV_PYTHON": sys.executable, "PIPX_DEFAULT_PYTHON": sys.executable}
+    caches = {"UV_CACHE_DIR": run(sys.executable, "-m", "uv", "cache", "dir").strip()}
+    path = f"{Path(sys.executable).parent}:{programs[0].parent}:/usr/bin:/bin"
+    environment = {**os.environ, **python, **caches, "HOME": str(home), "PATH": path}
+
+    for block in SHOWN.finditer(PAGE):
+        if block["how"] == "run by: make release-check":
+            for program in programs:
+                program.unlink(missing_ok=True)
+            shell(block["lines"].replace("$ ", ""), clone, environment)
+            assert f"evenkeel {__version__}\n" == shell(f"{programs[0]} --version", "/", environment)
+            assert shell(f"{programs[1]} --help", "/", environment).startswith("usage: kubectl evenkeel ")
+
+
+PIPX = "pipx() { uv tool run --quiet --from 'pipx >=1.7,<2' pipx \"$@\"; }\n"
+
+
+def shell(script, folder, environment):
+    """What a shell prints that knows pipx."""
+    command = ["bash", "-euc", PIPX + script]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert 0 == done.returncode, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_the_action_installs_what_is_locked_and_lints(tmp_path):
