@@ -406,4 +406,4 @@ def test_kubectl_runs_what_krew_links(plugin, home):
     assert (1, True) == (done.returncode, "empty-selector" in done.stdout), done.stderr
 
     done = subprocess.run([plugin, "lint"], capture_output=True, text=True, env=environment)
-    assert (2, True) == (done.returncode, done.stderr.startswith("usage: kubectl evenkeel lint "))
+    assert (2, True) == (done.returncode, done.stderr.startswith("kubectl evenkeel lint: "))
