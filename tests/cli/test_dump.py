@@ -102,6 +102,15 @@ def test_a_terminal_is_spared(run, api, monkeypatch):
     assert said == shown.getvalue()
 
 
+def test_a_form_of_the_output_is_no_file(run, api, tmp_path):
+    wanted = "wanted the file to write, such as cluster.jsonl.gz; for a file of this name write ./json"
+
+    assert (2, "", f'evenkeel: -o: found "json", {wanted}\n') == run("dump -o json")
+    assert not (tmp_path / "json").exists()
+    assert 0 == run("dump -o ./json").code
+    assert (tmp_path / "json").exists()
+
+
 def test_what_may_not_be_listed_is_named(run, api, tmp_path):
     api.forbidden = {"nodes", "poddisruptionbudgets"}
     code, _, err = run("dump -o some.gz")

@@ -119,7 +119,7 @@ def test_concise_is_a_line_for_each_finding_and_problem(run):
 
     assert (2, 2) == (code, len(out.splitlines()))
     assert out.startswith(
-        "a.yaml:27:7: empty-selector topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is"
+        "a.yaml:27:7: error empty-selector topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is"
         " spread\nb.yaml:3:1: problem cannot"
     )
     assert err.startswith("1 error, 1 problem in 2 of 3 files, 2 objects")
@@ -346,7 +346,7 @@ def test_builds_are_judged_on_request(run, kustomize):
     code, out, err = run("--build auto -o concise .", {**files, **sources, **built})
 
     assert 1 == code
-    assert ["bad/web.yaml:26:7: empty-selector", "good/web.yaml:26:7: empty-selector"] == [
+    assert ["bad/web.yaml:26:7: error empty-selector", "good/web.yaml:26:7: error empty-selector"] == [
         line.partition(" topology")[0] for line in out.splitlines()
     ]
     assert (

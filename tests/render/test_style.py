@@ -71,6 +71,8 @@ DECISIONS = [
     ("auto", {"FORCE_COLOR": "1"}, False, True),
     ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False, True),
     ("auto", {"FORCE_COLOR": ""}, False, False),
+    ("auto", {"TERM": "dumb"}, True, False),
+    ("auto", {"TERM": "dumb", "FORCE_COLOR": "1"}, False, True),
     ("always", {"NO_COLOR": "1"}, False, True),
     ("never", {"FORCE_COLOR": "1"}, True, False),
 ]

@@ -25,6 +25,8 @@ from webhook.objects.fields import texts_at
 
 STDOUT = "-"
 
+NOT_FILES = ("json", "yaml", "text", "name", "wide", "html")  # what -o is elsewhere, also for kubectl
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_cluster_arguments(parser, inputs.LIVE)
@@ -38,6 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.output == STDOUT and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("standard output is a terminal, wanted a file or a pipe; write -o cluster.jsonl.gz")
+    if args.output in NOT_FILES:
+        raise UsageError(
+            f'-o: found "{args.output}", wanted the file to write, such as cluster.jsonl.gz; '
+            f"for a file of this name write ./{args.output}"
+        )
     source = inputs.source(args)
     namespace = selection.namespace(args, source, default="")
     kinds = inputs.policy(args.policy).kinds

@@ -65,7 +65,8 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Return the arguments; of a command that takes many `words`, also those that come after an option."""
         for option in filter(self._is_unknown, self._own(args)):
-            self.error(f'unknown option "{option}"{_meant(option, self._option_string_actions)}')
+            place = "" if self._subparsers is None else "; options stand behind the command"
+            self.error(f'unknown option "{option}"{_meant(option, self._option_string_actions) or place}')
         parsed, more = super().parse_known_args(args, namespace)
         if more and not hasattr(parsed, "words"):
             self.error(f'unexpected argument "{more[0]}"')
@@ -75,6 +76,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line, and exit with 2."""
+        missing = message.removeprefix("the following arguments are required: ")
+        for action in self._actions:
+            if message != missing == action.metavar and action.choices:
+                message = f"{missing}: found none, wanted {', '.join(map(str, action.choices))}"
         end = "" if MEANT in message else f"; see {self.prog} {ASKS_HELP}"
         print_error(UsageError(f"{message.removeprefix('argument ')}{end}"), self.prog)
         self.exit(2)

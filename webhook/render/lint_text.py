@@ -35,7 +35,10 @@ def file(judged: JudgedFile, style: Style) -> str:
 def concise(problems: Iterable[Problem], findings: Iterable[Located]) -> str:
     """Return a line for each problem and finding, with its place; "" if there are none."""
     lines = [(each.file, each.line, each.column, f"problem {each.message}") for each in problems]
-    lines += ((each.file, each.line, each.column, wording.concise(each.finding)) for each in findings)
+    lines += (
+        (each.file, each.line, each.column, f"{each.finding.severity} {wording.concise(each.finding)}")
+        for each in findings
+    )
     placed = (f"{shown(file)}:{line}:{column}: {said}" for file, line, column, said in lines)
     return "\n".join(one_line(line, LINE_LIMIT) for line in placed)
 

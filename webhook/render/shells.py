@@ -4,7 +4,8 @@ from __future__ import annotations
 
 BASH = r"""# Completes evenkeel in bash.
 # Now:     source <(evenkeel completion bash)
-# Always:  evenkeel completion bash >~/.local/share/bash-completion/completions/evenkeel
+# Always:  mkdir -p ~/.local/share/bash-completion/completions
+#          evenkeel completion bash >~/.local/share/bash-completion/completions/evenkeel
 _evenkeel() {
     local line=${COMP_LINE:0:COMP_POINT} words last broken='' word directive=4
     read -ra words <<<"$line"
@@ -28,7 +29,8 @@ complete -o default -F _evenkeel evenkeel
 ZSH = r"""#compdef evenkeel
 # Completes evenkeel in zsh, after compinit.
 # Now:     source <(evenkeel completion zsh)
-# Always:  evenkeel completion zsh >"${fpath[1]}/_evenkeel"
+# Always:  mkdir -p ~/.zfunc && evenkeel completion zsh >~/.zfunc/_evenkeel
+#          and fpath+=~/.zfunc before compinit in ~/.zshrc
 _evenkeel() {
     local line directive=4
     local -a offers space
@@ -48,7 +50,8 @@ if [[ $funcstack[1] == _evenkeel ]]; then _evenkeel; else compdef _evenkeel even
 """
 FISH = r"""# Completes evenkeel in fish.
 # Now:     evenkeel completion fish | source
-# Always:  evenkeel completion fish >~/.config/fish/completions/evenkeel.fish
+# Always:  mkdir -p ~/.config/fish/completions
+#          evenkeel completion fish >~/.config/fish/completions/evenkeel.fish
 function __evenkeel_complete
     set -l words (commandline -opc) (commandline -ct)
     set -l last (commandline -ct)

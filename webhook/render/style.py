@@ -104,4 +104,5 @@ def style_of(color: str) -> Style:
         return Style(color == "always")
     if os.environ.get("FORCE_COLOR"):
         return Style(True)
-    return Style(sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return Style(sys.stdout is not None and sys.stdout.isatty() and not plain)
