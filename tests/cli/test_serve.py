@@ -91,7 +91,7 @@ UNUSABLE = [
     Unusable(
         "a Secret in a cluster that cannot be found",
         ("--tls-names", "a.b.svc", "--tls-secret", "a/b"),
-        "--tls-secret: found neither nowhere nor a Pod's service account; set KUBECONFIG",
+        "--tls-secret: KUBECONFIG: found no nowhere, wanted the path of a kubeconfig",
     ),
     Unusable(
         "two certificates",

@@ -214,7 +214,8 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
     ("options", "said"),
     [
         ("", "found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, or steps of the nodes"),
-        ("scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
+        ("scal=3", 'step: found "scal=3", wanted scale=REPLICAS\n'),
+        ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale=REPLICAS'),
         ("scale=3 -A", "scale=3: is a step of one workload; wanted TYPE/NAME, such as deployment/web, before it"),
         ("drain=a1 -n bank", "found no workload with Pods in bank; there are some in shop\n"),
         (
@@ -244,7 +245,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ),
         ("-f web.yaml -l app=web", "-A, -l, --by and --keep are for a whole cluster: leave them out, or the workload"),
         ("deployment/web", "found no step, wanted rollout, scale=REPLICAS"),
-        ("deployment/web scal=3", 'step: found "scal=3", wanted one of rollout, scale=REPLICAS'),
+        ("deployment/web scal=3", 'step: found "scal=3", wanted scale=REPLICAS\n'),
         ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale=REPLICAS'),
         ("deployment/web scale=x", 'step: found "scale=x"'),
         ("deployment/web cordon=x -n shop", 'cordon=x: no node is called "x"; there are a1, b1, c1'),

@@ -18,7 +18,7 @@ def nowhere(monkeypatch, tmp_path):
     """There is no kubeconfig, and no Pod around."""
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    return f"found neither {tmp_path}/none nor a Pod's service account; set KUBECONFIG"
+    return f"KUBECONFIG: found no {tmp_path}/none, wanted the path of a kubeconfig"
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ def test_a_plugin_says_who_we_are(tmp_path, monkeypatch):
 
 
 NOWHERE = [
-    ({"KUBECONFIG": "{}/none"}, "found neither {}/none nor a Pod's service account; set KUBECONFIG"),
+    ({"KUBECONFIG": "{}/none"}, "KUBECONFIG: found no {}/none, wanted the path of a kubeconfig"),
     ({"KUBECONFIG": "{}/bad"}, "{}/bad: "),
     ({"HOME": "{}"}, "found neither {}/.kube/config nor a Pod's service account; set KUBECONFIG"),
     (

@@ -191,7 +191,7 @@ def test_a_version_that_is_not_known_is_said_once_by_lint(run):
 
 def test_a_cluster_that_cannot_be_found_is_said_in_one_line(run, tmp_path, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    said = f"evenkeel: --cluster live: found neither {tmp_path}/none nor a Pod's service account; set KUBECONFIG\n"
+    said = f"evenkeel: --cluster live: KUBECONFIG: found no {tmp_path}/none, wanted the path of a kubeconfig\n"
 
     assert Run(2, "", said) == run("admit -f new --cluster live", new=pod())
 

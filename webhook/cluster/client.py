@@ -83,7 +83,9 @@ def access(kubeconfig: str = "", context: str = "") -> Access:
         raise ClusterError(f"{kubeconfig}: No such file or directory")
     if context:
         raise ClusterError(f'found no {files}, wanted a kubeconfig with the context "{context}"; set KUBECONFIG')
-    if "KUBECONFIG" in os.environ or "KUBERNETES_SERVICE_HOST" not in os.environ:
+    if "KUBECONFIG" in os.environ:
+        raise ClusterError(f"KUBECONFIG: found no {files}, wanted the path of a kubeconfig")
+    if "KUBERNETES_SERVICE_HOST" not in os.environ:
         raise ClusterError(f"found neither {files} nor a Pod's service account; set KUBECONFIG")
     proxied = any(name.lower() in PROXIES and value for name, value in os.environ.items())
     return _by_package("") if proxied else service_account(SERVICE_ACCOUNT, os.environ)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from webhook.objects.labels import is_subdomain, label_key_errors, label_value_errors
 from webhook.scheduler.nodes import Nodes, NodeSet
@@ -77,7 +78,8 @@ def parse_step(text: str) -> Step:
     """Return the step that a word of the command line describes; StepError if it describes none."""
     action, equals, rest = text.partition("=")
     if action not in STEP_FORMS:
-        raise _unread(text, f"one of {', '.join(STEP_FORMS.values())}")
+        meant = get_close_matches(action, STEP_FORMS, 1)
+        raise _unread(text, STEP_FORMS[meant[0]] if meant else f"one of {', '.join(STEP_FORMS.values())}")
     if action == ROLLOUT:
         if equals:
             raise _unread(text, ROLLOUT)
