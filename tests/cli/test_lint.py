@@ -125,6 +125,13 @@ def test_concise_is_a_line_for_each_finding_and_problem(run):
     assert err.startswith("1 error, 1 problem in 2 of 3 files, 2 objects")
 
 
+def test_the_totals_beside_concise_lines_have_no_colour(run, monkeypatch):
+    """They are on standard error, whatever standard output is."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    assert "\x1b" not in run("-o concise .", a=ERROR).err
+
+
 def test_on_github_the_step_sums_up_what_is_no_annotation(run, monkeypatch, tmp_path):
     bare = run("-o github .", a=ERROR, b="{{ x")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))

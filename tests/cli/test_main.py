@@ -102,7 +102,8 @@ WRONG = {
     "help explian": 'evenkeel: unknown command "explian"; did you mean explain?',
     "--versoin": 'evenkeel: unknown option "--versoin"; did you mean --version?',
     "policy chekc": 'evenkeel policy: unknown command "chekc"; did you mean check?',
-    "policy": "evenkeel policy: ACTION: found none, wanted check, show, test, export, schema; see evenkeel policy --help",
+    "policy": "evenkeel policy: ACTION: found none, wanted check, show, test, export, schema; see evenkeel policy"
+    " --help",
     "completion": "evenkeel completion: SHELL: found none, wanted bash, zsh, fish; see evenkeel completion --help",
     "-n shop explain pod/a": 'evenkeel: unknown option "-n"; options stand behind the command; see evenkeel --help',
     "admit": "evenkeel admit: the following arguments are required: -f/--filename; see evenkeel admit --help",

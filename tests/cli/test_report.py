@@ -244,6 +244,20 @@ def test_what_cannot_be_judged_is_said_beside_openreports(run):
     assert err.startswith("note: No node is in the file, and without nodes nothing can be judged")
 
 
+@pytest.mark.parametrize(
+    ("command", "whole"),
+    [("", True), ("--kubernetes-version 1.99", True), ("--cluster without", False)],
+)
+def test_a_report_is_whole_where_nothing_could_not_be_read(run, monkeypatch, command, whole):
+    """Then reports of what is gone are deleted; that a version is too new is no gap."""
+    published = []
+    monkeypatch.setattr("webhook.cli.report._publish", lambda *_, whole: published.append(whole))
+    without = {**REPORTED, "items": REPORTED["items"][len(ZONES) :]}
+
+    assert 0 == run(f"report -A --cluster dump -o openreports {command}", dump=REPORTED, without=without).code
+    assert [whole] == published
+
+
 def test_findings_left_out_of_openreports_are_said(run, monkeypatch):
     monkeypatch.setattr(openreports, "MOST_RESULTS", 1)
     _, out, err = run("report -A --cluster dump -o openreports", dump=REPORTED)

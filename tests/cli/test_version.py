@@ -32,6 +32,12 @@ def test_says_which_version_the_cluster_is_of(run, reached):
     assert (0, f"{OWN}cluster: v1.34.2\n", "") == run("version")
 
 
+def test_a_version_cannot_write_to_the_terminal_nor_forge_a_line(run, reached, monkeypatch):
+    monkeypatch.setattr(Client, "version", lambda _: "v1.34\x1b[31m\nevenkeel: fake")
+
+    assert f"{OWN}cluster: v1.34\\u001b[31m\\u000aevenkeel: fake\n" == run("version").out
+
+
 def test_a_cluster_that_is_not_reached_is_no_error(run, nowhere):
     assert (0, f"{OWN}cluster: not reached: {nowhere}\n", "") == run("version")
 

@@ -176,7 +176,9 @@ def _inspect(args: argparse.Namespace, now: datetime) -> int:
 
 def _in_folder(path: Path) -> list[Path]:
     """Return the files with certificates in a folder as `issue` writes it, or else the path itself."""
-    return [path / name for name in IN_FOLDER if os.path.exists(path / name)] or [path]
+    if str(path) == "-" or not os.path.isdir(path):
+        return [path]
+    return [path / name for name in IN_FOLDER if os.path.lexists(path / name)] or [path]
 
 
 def _standard_input() -> bytes:

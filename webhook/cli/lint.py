@@ -52,7 +52,7 @@ from webhook.objects.reading import brief
 from webhook.policy.policy import Policy, PolicyError
 from webhook.render import lint_text
 from webhook.render.catalogue import suggestion
-from webhook.render.style import Style, add_color_argument, style_of
+from webhook.render.style import UNCOLOURED, Style, add_color_argument, style_of
 from webhook.rules import RULES
 
 FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
@@ -421,6 +421,7 @@ def _print_summary(args: argparse.Namespace, style: Style, session: Session, fil
     if args.output in ("text", "concise"):
         if not args.quiet:
             said = sys.stdout if args.output == "text" else sys.stderr
+            style = style if args.output == "text" else UNCOLOURED
             print(lint_text.summary(summary, style, 0 if args.fix else session.repairable), file=said)
             print_notes(lint_text.notes(summary))
     elif args.output == "json":

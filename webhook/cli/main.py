@@ -81,7 +81,7 @@ class Parser(argparse.ArgumentParser):
             if message != missing == action.metavar and action.choices:
                 message = f"{missing}: found none, wanted {', '.join(map(str, action.choices))}"
         end = "" if MEANT in message else f"; see {self.prog} {ASKS_HELP}"
-        print_error(UsageError(f"{message.removeprefix('argument ')}{end}"), self.prog)
+        print_error(UsageError(f"{message.removeprefix('argument ')}{end}".replace("\n", "\\n")), self.prog)
         self.exit(2)
 
     def _own(self, words: Sequence[str]) -> Iterator[str]:

@@ -73,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_engine_argument(check)
     inputs.add_version_argument(check, of_cluster=False)
+    inputs.add_quiet_argument(check)
     inputs.add_cluster_arguments(check)
     selection.add_output_argument(check)
     check.set_defaults(act=_check)
@@ -179,7 +180,7 @@ def _tested(files: Sequence[str], source: inputs.Source) -> list[policy_test.Fil
 
 
 def _check(args: argparse.Namespace) -> int:
-    features = inputs.features(args.kubernetes_version)
+    features = inputs.features(args.kubernetes_version, quiet=args.quiet)
     policy = inputs.policy(args.file, features)
     before = inputs.policy(args.compare, features) if args.compare is not None else None
     in_cel = () if args.engine == WEBHOOK else _in_cel(args, policy, before, features)

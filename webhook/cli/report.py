@@ -46,6 +46,7 @@ from webhook.render.style import add_color_argument, style_of
 from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting_pods import waiting
+from webhook.scheduler.features import unknown
 from webhook.scheduler.profile import Profiles
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def run(args: argparse.Namespace) -> int:
     shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == OPENREPORTS:
         print_notes(notes, args.quiet)
-        _publish(args, source, chosen, report, whole=not known.notes)
+        gaps = {*known.notes} - {unknown(known.features)}  # Of a version that is too new, all is read.
+        _publish(args, source, chosen, report, whole=not gaps)
     elif args.output == selection.HTML:
         from webhook.render import report_page  # Jinja2 takes a while to import.
 
@@ -233,7 +235,7 @@ def _serve(args: argparse.Namespace, make: Callable[[], Made], verification: Ver
             made = make()
         except UsageError as error:
             raise ReportError(str(error)) from error
-        return made.report, made.known.notes
+        return made.report, () if args.quiet else made.known.notes
 
     def further() -> bytes:
         return decision_metrics.text(verification.tally, verification.failures) if verification is not None else b""

@@ -13,6 +13,7 @@ import argparse
 
 from webhook.loading import selection
 from webhook.loading.usage import UsageError
+from webhook.objects.reading import brief
 from webhook.render import catalogue, rules_json
 from webhook.rules import RULES
 
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.rule is not None and args.rule not in RULES:
-        raise UsageError(f'found "{args.rule}", wanted a rule; {catalogue.suggestion(args.rule)}')
+        raise UsageError(f"found {brief(args.rule)}, wanted a rule; {catalogue.suggestion(args.rule)}")
     if args.output == selection.JSON:
         print(rules_json.as_json(RULES.values() if args.rule is None else [RULES[args.rule]]))
     else:

@@ -10,8 +10,10 @@ import argparse
 import json
 
 from webhook import __version__
+from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs, selection
 from webhook.loading.usage import UsageError
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.scheduler.features import NEWEST, OLDEST
 
 
@@ -25,15 +27,13 @@ def run(args: argparse.Namespace) -> int:
     cluster, error = (None, None) if args.client else _of_cluster(args)
     oldest, newest = f"1.{OLDEST}", f"1.{NEWEST}"
     if args.output == selection.JSON:
-        from webhook.render.explanation import OUTPUT_API_VERSION  # which takes longer than all else
-
         known = {"oldest": oldest, "newest": newest}
         form = {"apiVersion": OUTPUT_API_VERSION, "kind": "Version", "evenkeel": __version__, "kubernetes": known}
         print(json.dumps({**form, "cluster": cluster, "notReached": error}, indent=2))
         return 0
     print(f"evenkeel: {__version__}\nKubernetes: {oldest} to {newest}")
     if not args.client:
-        print(f"cluster: {cluster or f'not reached: {error}'}")
+        print(one_line(f"cluster: {cluster or f'not reached: {error}'}", LINE_LIMIT))
     return 0
 
 

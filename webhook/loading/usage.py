@@ -19,7 +19,7 @@ def print_error(error: UsageError, by: str = "evenkeel") -> None:
     """Print each line of the message to stderr; names in it come from files, and must not control the terminal."""
     from webhook.findings.wording import one_line  # which a server that starts does not need
 
-    for line in str(error).split("\n"):
+    for line in str(error).split("\n") if sys.stderr is not None else ():
         print(f"{by}: {one_line(line, LONGEST_LINE)}", file=sys.stderr, flush=True)
 
 
@@ -27,5 +27,5 @@ def print_notes(notes: Iterable[str], quiet: bool = False) -> None:
     """Print notes to stderr, as errors are printed, and none if it is to be `quiet`."""
     from webhook.findings.wording import one_line
 
-    for note in () if quiet else notes:
+    for note in () if quiet or sys.stderr is None else notes:
         print(f"note: {one_line(note, LONGEST_LINE)}", file=sys.stderr, flush=True)

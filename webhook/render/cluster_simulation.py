@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, number_of, one_line
 from webhook.objects.fields import IntOrPercent
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.placement.room import in_words
-from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.simulation import (
     ENDED_EARLY,
     MOST_REASONS,

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
-from webhook.objects.names import HOSTNAME
+from webhook.objects.names import HOSTNAME, OUTPUT_API_VERSION
 from webhook.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from webhook.placement.claims import ClaimReach
 from webhook.placement.commands import Command, asking
@@ -48,7 +48,6 @@ from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.simulation.pending import Runs
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
-OUTPUT_API_VERSION = "evenkeel.dev/v1alpha1"
 MOST_ROWS, MOST_NODES_SHOWN = 12, 5
 FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
 SOURCES = {POLICY: "those that the policy gives a Pod without any", FROM_SCHEDULER: "kube-scheduler's own defaults"}

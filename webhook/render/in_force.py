@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from webhook.findings.rule import RuleSetting
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.policy.policy import InForce, Policy
-from webhook.render.explanation import OUTPUT_API_VERSION
 
 
 def text(policy: Policy, in_force: InForce) -> str:

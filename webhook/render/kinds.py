@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from webhook.objects.fields import path_text
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.operators import ConstraintPlace, places
-from webhook.render.explanation import OUTPUT_API_VERSION
 
 KINDS_INTRODUCTION = """\
 # The kinds of operators

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.placement.commands import asking
 from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE
-from webhook.render.explanation import OUTPUT_API_VERSION, TRIED_AGAIN, command_json, meant, run_then, runs_json
+from webhook.render.explanation import TRIED_AGAIN, command_json, meant, run_then, runs_json
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import in_words as preemption_in_words
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine

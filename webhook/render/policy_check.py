@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.render.explanation import OUTPUT_API_VERSION
+from webhook.objects.names import OUTPUT_API_VERSION
 
 KUBE_SCHEDULER = "kube-scheduler"
 EXPORTED = f"evenkeel policy export --for {KUBE_SCHEDULER}"

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from webhook.objects.fields import as_list, as_mapping
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.reading import printable
 from webhook.policy_test.form import COUNTED_AS, TEST_KIND, CaseResult
 from webhook.render import applied as render
 from webhook.render.diff import unified
-from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.junit import DECLARATION, attribute
 
 RESULT_MARKS = dict(zip(COUNTED_AS, ("ok", "FAIL", "skip", "error"), strict=True))

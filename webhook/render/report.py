@@ -10,10 +10,10 @@ from typing import NamedTuple
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.references import Scaling
 from webhook.placement.subject import FROM_POD
 from webhook.render.claims import places
-from webhook.render.explanation import OUTPUT_API_VERSION
 from webhook.render.findings import finding_json
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.report.impact import GRAVITY, Impact, WebhookAnswer

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from webhook.findings.rule import Rule
-from webhook.render.explanation import OUTPUT_API_VERSION
+from webhook.objects.names import OUTPUT_API_VERSION
 
 
 def as_json(rules: Iterable[Rule]) -> str:

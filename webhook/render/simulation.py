@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, first_of, one_line
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import Command
 from webhook.placement.gaps import DISRUPTION_BUDGETS
 from webhook.placement.remedies import IN_TEMPLATE, NOW
-from webhook.render.explanation import OUTPUT_API_VERSION, command_json, constraint_words, too_few_domains, unwritten
+from webhook.render.explanation import command_json, constraint_words, too_few_domains, unwritten
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
 from webhook.simulation.drain_remedies import DrainRemedy

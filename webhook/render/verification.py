@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.render.explanation import OUTPUT_API_VERSION
+from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.verification.decision import NOT_COMPARED
 from webhook.verification.judgement import Judged
 from webhook.verification.tally import PartTally, Tally

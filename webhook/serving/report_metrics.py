@@ -56,7 +56,7 @@ class Exposed:
             self.report, notes = make()
             self.read_at = self.clock()
             for note in notes if notes != self.notes else ():
-                print(f"note: {note}", file=sys.stderr, flush=True)
+                print(f"note: {one_line(note, LINE_LIMIT)}", file=sys.stderr, flush=True)
             self.notes = notes
         except ReportError as error:
             self.failures += 1
