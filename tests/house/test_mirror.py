@@ -8,7 +8,6 @@ from tests.support import ROOT
 
 # Modules that have nothing to test: names, types, or a call of what is tested.
 WITHOUT_TESTS = {
-    "loading/test_usage.py",  # one exception
     "verification/test_watch_event.py",  # one value
 }
 ABOUT_MANY = {
