@@ -113,6 +113,7 @@ WRONG = {
     "explain -Z pod/a": 'evenkeel explain: unknown option "-Z"; see evenkeel explain --help',
     "admit -f new -o xml": 'evenkeel admit: -o/--output: found "xml", wanted text, json, yaml; see evenkeel admit',
     "admit -f new -o jsn": 'evenkeel admit: -o/--output: found "jsn", wanted text, json, yaml; did you mean json?',
+    "kinds -- more": 'evenkeel kinds: unexpected argument "more"; see evenkeel kinds --help',
     "kinds more": 'evenkeel kinds: unexpected argument "more"; see evenkeel kinds --help',
     "pending -A -n a": "evenkeel pending: -n/--namespace: not allowed with argument -A/--all-namespaces;"
     " see evenkeel pending --help",

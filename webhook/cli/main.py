@@ -68,6 +68,7 @@ class Parser(argparse.ArgumentParser):
             place = "" if self._subparsers is None else "; options stand behind the command"
             self.error(f'unknown option "{option}"{_meant(option, self._option_string_actions) or place}')
         parsed, more = super().parse_known_args(args, namespace)
+        more = [word for word in more if word != "--"]
         if more and not hasattr(parsed, "words"):
             self.error(f'unexpected argument "{more[0]}"')
         if more:
