@@ -55,10 +55,16 @@ def offered(line):
     {
         "ex": ["explain"],
         "help ex": ["explain"],
+        "help h": [],
+        "help lint ": [],
         "explain pod/a ex": [],
         "policy ": ["check", "show", "test", "export", "schema"],
         "help policy s": ["show", "schema"],
         "completion ": ["bash", "zsh", "fish"],
+        "completion bash ": [],
+        "completion -- ": ["bash", "zsh", "fish"],
+        "lint --out j": ["json", "junit"],
+        "lint --out=js": ["--out=json"],
         "rules emp": ["empty-selector"],
         "rules empty-selector emp": [],
         "explain --out": ["--output"],
@@ -84,7 +90,8 @@ def test_offers_what_a_word_may_become(line, words):
 
 def test_the_first_word_is_a_command():
     assert {"explain", "lint", "help", "version"} <= {*offered("")[0]}
-    assert offered("") == offered("help ") == (completed([]).splitlines()[-1] and offered(""))
+    assert completed([]) == completed([""])
+    assert offered("help ") == ([word for word in offered("")[0] if word != "help"], 4)
 
 
 def test_each_word_has_its_help():
@@ -97,6 +104,7 @@ def test_each_word_has_its_help():
     [
         *(("lint ", [], 0), ("lint --baseline ", [], 0), ("lint --baseline=a", [], 0), ("admit -f ", [], 0)),
         *(("explain --cluster ", ["live"], 0), ("certs issue --dir ", [], 16), ("lint --since ", [], 4)),
+        *(("lint --f js", [], 0), ("lint --fix js", [], 0)),
         *(("lint --rule empty-sel", ["empty-selector="], 6), ("simulate pod/a sc", ["scale="], 6)),
     ],
 )
@@ -134,14 +142,18 @@ def test_offers_what_is_in_the_cluster(answering, line, words):
     assert words == offered(line)[0]
 
 
-def test_asks_where_the_line_says(answering):
+def test_asks_where_the_line_says(answering, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/a")
     offered("explain --context=there --kubeconfig there.yaml -nshop pod/")
     offered("pending -A -l ")
-    first, second = answering.read_text("utf-8").splitlines()
+    offered("pending --kubeconfig ~/b --context ~/b -l ")
+    first, second, third = answering.read_text("utf-8").splitlines()
 
     assert first.startswith("--kubeconfig=there.yaml --context=there --request-timeout=0.")
     assert first.endswith("s get pod --no-headers --show-labels --namespace=shop")
     assert second.endswith(" --show-labels --all-namespaces")
+    assert third.startswith("--kubeconfig=/home/a/b --context=~/b --request-timeout=")
+    assert third.endswith(" --show-labels")
 
 
 def test_does_not_ask_the_cluster_for_what_is_in_a_file(answering):
