@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import time
 
 import pytest
 
-from tests.support.commands import script
+from tests.support.commands import nobody_reads, script
 from webhook.loading.completing import KUBECTL_SECONDS, completed
 
 PODS = "web-1 1/1 Running 0 5d app=web,tier=front\nweb-2 1/1 Running 0 5d app=web\ndb-0 1/1 Running 0 5d <none>"
@@ -211,3 +213,20 @@ def test_kubectl_gets_the_same_by_a_program_of_its_own(answering):
     assert (0, "pod/web-1\npod/web-2\n:4\n", "") == (done.returncode, done.stdout, done.stderr)
     for name in ("evenkeel", "kubectl-evenkeel"):
         assert done.stdout == script("__complete", "explain", "pod/w", name=name).stdout
+
+
+def test_that_program_ends_as_every_command_does(kubectl):
+    """Where standard output cannot hold a name, is full or is closed, and for a person who presses Ctrl-C."""
+    kubectl("echo é@x")
+    name, line = "kubectl_complete-evenkeel", ("explain", "--context", "")
+    done = script(*line, name=name, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert (0, "\\xe9@x\n:4\n", "") == (done.returncode, done.stdout, done.stderr)
+    with nobody_reads() as closed:
+        done = script(*line, name=name, stdout=closed, stderr=subprocess.PIPE)
+    assert (0, "") == (done.returncode, done.stderr)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = script(*line, name=name, stdout=full, stderr=subprocess.PIPE)
+    assert (2, "evenkeel: standard output: No space left on device\n") == (done.returncode, done.stderr)
+    kubectl("kill -INT $PPID; sleep 1")
+    done = script(*line, name=name, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    assert (130, "", "") == (done.returncode, done.stdout, done.stderr)
