@@ -124,6 +124,11 @@ def test_a_name_becomes_one_word_that_runs_nothing(shell, line, word, folder):
     assert not (folder / "bad").exists()
 
 
+def test_zsh_quotes_a_name_in_quotes(folder):
+    assert f"<explain><--context><{EVIL[0]}>" == typed("zsh", 'evenkeel explain --context "ev\t', folder)
+    assert not (folder / "bad").exists()
+
+
 def test_bash_leaves_out_a_name_that_would_end_the_quotes_it_is_in(folder):
     """Or that would run something in them."""
     assert "<explain><--context><ev>" == typed("bash", 'evenkeel explain --context "ev\t"', folder)
@@ -142,6 +147,7 @@ def test_bash_leaves_out_a_name_that_would_end_the_quotes_it_is_in(folder):
         "evenkeel explain --context ev": [r"evil\$\(touch\$\{IFS\}bad\)"],
         "evenkeel explain --context my\\ c": ["my\\ ctx"],
         "evenkeel explain --context 'my c": ["'my ctx'"],
+        'evenkeel explain --context "ev': [r'"evil\$(touch\${IFS}bad)"'],
         "evenkeel explain --context back": ["back\\\\slash"],
         "evenkeel verify --cases my\\ d": ["my\\ dir/"],
     }.items(),
