@@ -7,6 +7,7 @@ import pty
 import select
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -15,6 +16,13 @@ from tests.support import ROOT
 from tests.support.commands import SCRIPTS
 
 SECONDS = 20.0
+# Waits for kubectl as long as a busy machine needs.
+PATIENT = f"""
+from webhook.cli.main import main
+from webhook.loading import completing
+completing.KUBECTL_SECONDS = {SECONDS}
+raise SystemExit(main())
+"""
 DONE = "its" + "end"  # A terminal also shows what is typed, in which they are apart.
 EVIL = ("evil$(touch${IFS}bad)", "tick`touch bad`", "my ctx", 'quo"te', "apo's", "back\\slash", "*star")
 CONTEXTS = ("admin@one", "admin@two", "arn:aws:eks:eu:1:cluster/a", *EVIL)
@@ -38,10 +46,9 @@ def folder(tmp_path, monkeypatch):
     """A folder to complete files in, and an `evenkeel` that prints its words, unless it is asked for completions."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "evenkeel"
+    completing = f"exec {sys.executable} -c '{PATIENT}' \"$@\""
     printing = "printf '<%s>' \"$@\"; echo"
-    program.write_text(
-        f'#!/bin/sh\ncase $1 in (__complete|completion) exec {SCRIPTS}/evenkeel "$@";; esac\n{printing}\n'
-    )
+    program.write_text(f"#!/bin/sh\ncase $1 in (__complete|completion) {completing};; esac\n{printing}\n")
     program.chmod(0o755)
     kubectl = tmp_path / "bin" / "kubectl"
     contexts = "\n".join(CONTEXTS)
