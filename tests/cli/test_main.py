@@ -82,7 +82,7 @@ def test_without_a_command_they_are_listed_in_the_groups_of_the_readme(run):
     code, out, err = run("")
 
     assert (0, "") == (code, err)
-    assert {out} == {run(words).out for words in ("--help", "-h", "help", "help --help")}
+    assert {out} == {run(words).out for words in ("--help", "-h", "help", "help --help", "help help")}
     assert 2 == len(re.findall(r"^  evenkeel ", out, re.MULTILINE))
     assert all(len(line) <= 80 for line in out.splitlines())
     readme = (ROOT / "README.md").read_text("utf-8").partition("## Documentation")[2].partition("\n## ")[0]

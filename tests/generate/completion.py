@@ -43,7 +43,7 @@ def table() -> str:
     content = {
         "commands": {
             **{name: {"help": help_lines[name], **of_command(found)} for name, found in parsers.items()},
-            HELP_COMMAND: {"help": HELP_OF_HELP, "words": "command", "options": {}},
+            HELP_COMMAND: {"help": HELP_OF_HELP, "words": "command with help", "options": {}},
         },
         "rules": {rule.id: rule.title for rule in RULES.values()},
         "severities": [*Severity],

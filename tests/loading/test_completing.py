@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import time
 
 import pytest
 
-from tests.support.commands import script
+from tests.support.commands import nobody_reads, script
 from webhook.loading.completing import KUBECTL_SECONDS, completed
 
 PODS = "web-1 1/1 Running 0 5d app=web,tier=front\nweb-2 1/1 Running 0 5d app=web\ndb-0 1/1 Running 0 5d <none>"
@@ -55,10 +57,16 @@ def offered(line):
     {
         "ex": ["explain"],
         "help ex": ["explain"],
+        "help h": [],
+        "help lint ": [],
         "explain pod/a ex": [],
         "policy ": ["check", "show", "test", "export", "schema"],
         "help policy s": ["show", "schema"],
         "completion ": ["bash", "zsh", "fish"],
+        "completion bash ": [],
+        "completion -- ": ["bash", "zsh", "fish"],
+        "lint --out j": ["json", "junit"],
+        "lint --out=js": ["--out=json"],
         "rules emp": ["empty-selector"],
         "rules empty-selector emp": [],
         "explain --out": ["--output"],
@@ -84,7 +92,8 @@ def test_offers_what_a_word_may_become(line, words):
 
 def test_the_first_word_is_a_command():
     assert {"explain", "lint", "help", "version"} <= {*offered("")[0]}
-    assert offered("") == offered("help ") == (completed([]).splitlines()[-1] and offered(""))
+    assert completed([]) == completed([""])
+    assert offered("help ") == ([word for word in offered("")[0] if word != "help"], 4)
 
 
 def test_each_word_has_its_help():
@@ -97,6 +106,7 @@ def test_each_word_has_its_help():
     [
         *(("lint ", [], 0), ("lint --baseline ", [], 0), ("lint --baseline=a", [], 0), ("admit -f ", [], 0)),
         *(("explain --cluster ", ["live"], 0), ("certs issue --dir ", [], 16), ("lint --since ", [], 4)),
+        *(("lint --f js", [], 0), ("lint --fix js", [], 0)),
         *(("lint --rule empty-sel", ["empty-selector="], 6), ("simulate pod/a sc", ["scale="], 6)),
     ],
 )
@@ -134,14 +144,18 @@ def test_offers_what_is_in_the_cluster(answering, line, words):
     assert words == offered(line)[0]
 
 
-def test_asks_where_the_line_says(answering):
+def test_asks_where_the_line_says(answering, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/a")
     offered("explain --context=there --kubeconfig there.yaml -nshop pod/")
     offered("pending -A -l ")
-    first, second = answering.read_text("utf-8").splitlines()
+    offered("pending --kubeconfig ~/b --context ~/b -l ")
+    first, second, third = answering.read_text("utf-8").splitlines()
 
     assert first.startswith("--kubeconfig=there.yaml --context=there --request-timeout=0.")
     assert first.endswith("s get pod --no-headers --show-labels --namespace=shop")
     assert second.endswith(" --show-labels --all-namespaces")
+    assert third.startswith("--kubeconfig=/home/a/b --context=~/b --request-timeout=")
+    assert third.endswith(" --show-labels")
 
 
 def test_does_not_ask_the_cluster_for_what_is_in_a_file(answering):
@@ -199,3 +213,20 @@ def test_kubectl_gets_the_same_by_a_program_of_its_own(answering):
     assert (0, "pod/web-1\npod/web-2\n:4\n", "") == (done.returncode, done.stdout, done.stderr)
     for name in ("evenkeel", "kubectl-evenkeel"):
         assert done.stdout == script("__complete", "explain", "pod/w", name=name).stdout
+
+
+def test_that_program_ends_as_every_command_does(kubectl):
+    """Where standard output cannot hold a name, is full or is closed, and for a person who presses Ctrl-C."""
+    kubectl("echo é@x")
+    name, line = "kubectl_complete-evenkeel", ("explain", "--context", "")
+    done = script(*line, name=name, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert (0, "\\xe9@x\n:4\n", "") == (done.returncode, done.stdout, done.stderr)
+    with nobody_reads() as closed:
+        done = script(*line, name=name, stdout=closed, stderr=subprocess.PIPE)
+    assert (0, "") == (done.returncode, done.stderr)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = script(*line, name=name, stdout=full, stderr=subprocess.PIPE)
+    assert (2, "evenkeel: standard output: No space left on device\n") == (done.returncode, done.stderr)
+    kubectl("kill -INT $PPID; sleep 1")
+    done = script(*line, name=name, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    assert (130, "", "") == (done.returncode, done.stdout, done.stderr)

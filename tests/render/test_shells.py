@@ -7,6 +7,7 @@ import pty
 import select
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -15,10 +16,23 @@ from tests.support import ROOT
 from tests.support.commands import SCRIPTS
 
 SECONDS = 20.0
+# Waits for kubectl as long as a busy machine needs.
+PATIENT = f"""
+from webhook.cli.main import main
+from webhook.loading import completing
+completing.KUBECTL_SECONDS = {SECONDS}
+raise SystemExit(main())
+"""
 DONE = "its" + "end"  # A terminal also shows what is typed, in which they are apart.
+EVIL = ("evil$(touch${IFS}bad)", "tick`touch bad`", "my ctx", 'quo"te', "apo's", "back\\slash", "*star")
+CONTEXTS = ("admin@one", "admin@two", "arn:aws:eks:eu:1:cluster/a", *EVIL)
+FOLDERS = ("deploy", "run$(touch bad)", "my dir", 'quo"te', "at@home")
 TERMINALS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(evenkeel completion bash)"),
-    "zsh": (["zsh", "-f", "-i"], "autoload -U compinit; compinit -u -D; source <(evenkeel completion zsh)"),
+    "zsh": (
+        ["zsh", "-f", "-i"],
+        "unsetopt auto_remove_slash; autoload -U compinit; compinit -u -D; source <(evenkeel completion zsh)",
+    ),
 }
 
 
@@ -32,12 +46,16 @@ def folder(tmp_path, monkeypatch):
     """A folder to complete files in, and an `evenkeel` that prints its words, unless it is asked for completions."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "evenkeel"
+    completing = f"exec {sys.executable} -c '{PATIENT}' \"$@\""
     printing = "printf '<%s>' \"$@\"; echo"
-    program.write_text(
-        f'#!/bin/sh\ncase $1 in (__complete|completion) exec {SCRIPTS}/evenkeel "$@";; esac\n{printing}\n'
-    )
+    program.write_text(f"#!/bin/sh\ncase $1 in (__complete|completion) {completing};; esac\n{printing}\n")
     program.chmod(0o755)
-    (tmp_path / "work" / "deploy").mkdir(parents=True)
+    kubectl = tmp_path / "bin" / "kubectl"
+    contexts = "\n".join(CONTEXTS)
+    kubectl.write_text(f"#!/bin/sh\ncase $* in (*get-contexts*) cat <<'end'\n{contexts}\nend\nesac\n")
+    kubectl.chmod(0o755)
+    for name in FOLDERS:
+        (tmp_path / "work" / name).mkdir(parents=True)
     (tmp_path / "work" / "values.yaml").write_text("")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -91,7 +109,36 @@ def until(terminal, end):
     }.items(),
 )
 def test_a_shell_completes_a_line(shell, line, words, folder):
-    assert words.replace("deploy/", "deploy") == typed(shell, line, folder).replace("deploy/", "deploy")
+    assert words == typed(shell, line, folder)
+
+
+@pytest.mark.parametrize("shell", TERMINALS)
+@pytest.mark.parametrize(
+    ("line", "word"),
+    {
+        **{f"explain --context {name[:2]}\t": name for name in EVIL if name != "*star"},
+        **{f"verify --cases {name[:2]}\t": f"{name}/" for name in FOLDERS},
+        "explain --context \\*\t": "*star",
+        "explain --context adm\to\t": "admin@one",
+        "explain --context 'adm\to\t": "admin@one",
+        "explain --context arn:aws:\t": "arn:aws:eks:eu:1:cluster/a",
+        "explain --context 'my c\t": "my ctx",
+        "explain --context my\\ c\t": "my ctx",
+    }.items(),
+)
+def test_a_name_becomes_one_word_that_runs_nothing(shell, line, word, folder):
+    assert word == typed(shell, f"evenkeel {line}", folder).rpartition("><")[2].removesuffix(">")
+    assert not (folder / "bad").exists()
+
+
+def test_zsh_quotes_a_name_in_quotes(folder):
+    assert f"<explain><--context><{EVIL[0]}>" == typed("zsh", 'evenkeel explain --context "ev\t', folder)
+    assert not (folder / "bad").exists()
+
+
+def test_bash_leaves_out_a_name_that_would_end_the_quotes_it_is_in(folder):
+    """Or that would run something in them."""
+    assert "<explain><--context><ev>" == typed("bash", 'evenkeel explain --context "ev\t"', folder)
 
 
 @pytest.mark.parametrize(
@@ -104,13 +151,19 @@ def test_a_shell_completes_a_line(shell, line, words, folder):
         "evenkeel lint --policy=val": ["--policy=values.yaml"],
         "evenkeel verify --cases dep": ["deploy/"],
         "evenkeel rules val": [],
+        "evenkeel explain --context ev": [r"evil\$\(touch\$\{IFS\}bad\)"],
+        "evenkeel explain --context my\\ c": ["my\\ ctx"],
+        "evenkeel explain --context 'my c": ["'my ctx'"],
+        'evenkeel explain --context "ev': [r'"evil\$(touch\${IFS}bad)"'],
+        "evenkeel explain --context back": ["back\\\\slash"],
+        "evenkeel verify --cases my\\ d": ["my\\ dir/"],
     }.items(),
 )
 def test_fish_completes_a_line(line, words, folder):
     needs("fish")
-    command = f"evenkeel completion fish | source; complete -C '{line}'"
+    command = "evenkeel completion fish | source; complete --escape -C (cat)"
     done = subprocess.run(
-        ["fish", "--no-config", "-c", command], cwd=folder, capture_output=True, text=True, check=True
+        ["fish", "--no-config", "-c", command], cwd=folder, input=line, capture_output=True, text=True, check=True
     )
 
     assert words == done.stdout.splitlines()

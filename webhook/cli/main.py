@@ -166,13 +166,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     words = list(sys.argv[1:] if argv is None else argv) or [ASKS_HELP]
-    if words[0] == HELP_COMMAND:
+    while words[0] == HELP_COMMAND:
         words = [*words[1:], ASKS_HELP]
     try:
         if words[0] == COMPLETE:
-            return complete(words[1:])
-        args = parser(words).parse_args(words)  # imports the command, which takes a while
-        code: int = args.run(args)
+            from webhook.loading.completing import completed  # which no other command needs
+
+            print(completed(words[1:]))
+            code = 0
+        else:
+            args = parser(words).parse_args(words)  # imports the command, which takes a while
+            code = args.run(args)
         if sys.stdout is None:
             raise UsageError("standard output is closed")
         sys.stdout.flush()
@@ -194,9 +198,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def complete(words: Sequence[str] | None = None) -> int:
+def complete() -> int:
     """Print what a shell may offer for the last of the words after `evenkeel`; kubectl runs it for its plugin."""
-    from webhook.loading.completing import completed  # which no other command needs
-
-    print(completed(sys.argv[1:] if words is None else words))
-    return 0
+    return main([COMPLETE, *sys.argv[1:]])

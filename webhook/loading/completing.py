@@ -41,8 +41,10 @@ class CommandLine(NamedTuple):
         left = self.deadline - monotonic()
         if self.given.get("--cluster", LIVE_CLUSTER) != LIVE_CLUSTER or left <= 0:
             return []
-        where = [f"{option}={self.given[option]}" for option in ("--kubeconfig", "--context") if self.given.get(option)]
-        command = ["kubectl", *where, f"--request-timeout={left:.3f}s", *words]
+        kubeconfig = os.path.expanduser(self.given.get("--kubeconfig", ""))  # A shell gives a word as it is typed.
+        where = {"--kubeconfig": kubeconfig, "--context": self.given.get("--context")}
+        options = [f"{option}={value}" for option, value in where.items() if value]
+        command = ["kubectl", *options, f"--request-timeout={left:.3f}s", *words]
         try:
             with subprocess.Popen(
                 command,
@@ -68,17 +70,18 @@ class CommandLine(NamedTuple):
         """Return the same of those in the namespace that the line names."""
         if ALL_OPTION in self.given:
             return [columns[1:] for columns in self.listed(resource, ALL_OPTION)]
-        return self.listed(
-            resource, *(f"{NAMESPACE_OPTION}={self.given[option]}" for option in {NAMESPACE_OPTION} & {*self.given})
-        )
+        if NAMESPACE_OPTION in self.given:
+            return self.listed(resource, f"{NAMESPACE_OPTION}={self.given[NAMESPACE_OPTION]}")
+        return self.listed(resource)
 
 
 def completed(words: Sequence[str]) -> str:
     """Return a line for each word that the last of `words` may become, with its help, and a last one for the shell."""
     table = json.loads(WORDS_TABLE.read_text("utf-8"))
     *before, last = words or [""]
-    line, wanted = _read(before[1:] if before[:1] == ["help"] else before, table)
-    options, prefix = table["commands"][line.command]["options"], ""
+    line, wanted = _read(before, table)
+    command, prefix = table["commands"][line.command], ""
+    options = command["options"]
     if wanted is None and last.startswith("-"):
         option, equals, value = last.partition("=")
         if not equals:
@@ -86,9 +89,10 @@ def completed(words: Sequence[str]) -> str:
             return _lines(((name, help_line) for name, (_, help_line) in about), "", last, NO_FILES)
         prefix, last, wanted = f"{option}=", value, _entry(option, options)[1] or ""
     elif wanted is None:
-        wanted = table["commands"][line.command]["words"]
+        wanted = command["words"]
     if isinstance(wanted, list):
-        return _lines(((choice, "") for choice in wanted), prefix, last, NO_FILES)
+        is_given = bool(line.words) and wanted == command["words"]
+        return _lines(_bare(() if is_given else wanted), prefix, last, NO_FILES)
     offer, directive = KINDS_OF_WORDS.get(wanted, (_nothing, NO_FILES))
     return _lines(offer(last, line), prefix, last, directive)
 
@@ -121,6 +125,9 @@ def _read(before: Sequence[str], table: Mapping[str, Any]) -> tuple[CommandLine,
 
 def _entry(name: str, options: Mapping[str, Any]) -> tuple[str, Any]:
     """Return the long name of an option, and what its value is: None if it has none, or if there is no such option."""
+    longer = [option for option in options if option.startswith(name)]
+    if name not in options and name.startswith("--") and len(longer) == 1:
+        (name,) = longer  # as argparse takes it
     entry = options.get(name, [None])
     return (entry, options[entry][0]) if isinstance(entry, str) else (name, entry[0])
 
@@ -141,8 +148,16 @@ def _nothing(last: str, line: CommandLine) -> Offers:
 
 
 def _commands(last: str, line: CommandLine) -> Offers:
-    names = {name: about["help"] for name, about in line.table["commands"].items() if name and not line.words}
-    return [(name.split()[-1], names[name]) for name in names if name.split()[:-1] == line.command.split()]
+    return _below([*line.command.split(), *line.words], line)
+
+
+def _commands_with_help(last: str, line: CommandLine) -> Offers:
+    return _below(line.words, line)
+
+
+def _below(above: Sequence[str], line: CommandLine) -> Offers:
+    names = {name: about["help"] for name, about in line.table["commands"].items() if name not in ("", line.command)}
+    return [(name.split()[-1], names[name]) for name in names if name.split()[:-1] == [*above]]
 
 
 def _rules(last: str, line: CommandLine) -> Offers:
@@ -223,6 +238,7 @@ def _steps(last: str, line: CommandLine) -> Offers:
 
 KINDS_OF_WORDS: Mapping[str, tuple[Callable[[str, CommandLine], Offers], int]] = {
     "command": (_commands, NO_FILES),
+    "command with help": (_commands_with_help, NO_FILES),
     "rule": (_rules, NO_FILES),
     "severity of a rule": (_severities, NO_FILES),
     "namespace": (_namespaces, NO_FILES),

@@ -7,21 +7,39 @@ BASH = r"""# Completes evenkeel in bash.
 # Always:  mkdir -p ~/.local/share/bash-completion/completions
 #          evenkeel completion bash >~/.local/share/bash-completion/completions/evenkeel
 _evenkeel() {
-    local line=${COMP_LINE:0:COMP_POINT} words last broken='' word directive=4
-    read -ra words <<<"$line"
-    [[ $line == *[[:space:]] ]] && words+=('')
-    last=${words[${#words[@]} - 1]#[\'\"]}
-    # bash replaces only what follows the last = or :, where it takes these to break words.
-    [[ $COMP_WORDBREAKS == *=* && $last == *[=:]* ]] && broken=${last%"${last##*[=:]}"}
-    words[${#words[@]} - 1]=$last
+    local line=${COMP_LINE:0:COMP_POINT} words=() word='' raw='' quote='' kept='' directive=4 i char
+    # The words up to the cursor without their quotes, and what of the last stands before $2, which bash replaces.
+    for ((i = 0; i < ${#line}; i++)); do
+        char=${line:i:1}
+        case $quote$char in
+            [[:space:]]) [[ -n $raw ]] && words+=("$word"); word='' raw='' char='' ;;
+            [\'\"\\] | \"\\) quote+=$char ;;
+            \'\' | \"\") quote='' ;;
+            \"\\[\"\$\`\\]) word+=$char quote=\" ;;
+            \"\\*) word+=\\$char quote=\" ;;
+            \\*) word+=$char quote='' ;;
+            *) word+=$char ;;
+        esac
+        raw+=$char
+        ((i < ${#line} - ${#2})) && kept=$word
+    done
+    words+=("$word")
     COMPREPLY=()
     while IFS=$'\t' read -r word _; do
-        if [[ $word == :* ]]; then directive=${word#:}; else COMPREPLY+=("${word#"$broken"}"); fi
+        [[ $word == :* ]] && directive=${word#:} && continue
+        word=${word#"$kept"}
+        # Names are not ours: none may run a command.
+        if [[ $quote == [\'\"]* ]]; then
+            [[ $word == *[\'\"\`\$\\!]* ]] && continue
+        elif [[ $word == *[^[:alnum:]_./:=@,+%-]* ]]; then
+            printf -v word %q "$word"
+        fi
+        COMPREPLY+=("$word")
     done < <(evenkeel __complete "${words[@]:1}" 2>/dev/null)
-    ((directive & 16)) && while read -r word; do COMPREPLY+=("$word"); done < <(compgen -d -- "${last#"$broken"}")
     # bash 3.2 has no compopt.
     ((directive & 2)) && compopt -o nospace 2>/dev/null
     ((directive & 20)) && compopt +o default 2>/dev/null
+    ((directive & 16)) && compopt -o dirnames 2>/dev/null
     return 0
 }
 complete -o default -F _evenkeel evenkeel
@@ -37,7 +55,7 @@ _evenkeel() {
     for line in "${(@f)$(evenkeel __complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}"; do
         case $line in
             :*) directive=${line#:} ;;
-            *) offers+=("${${line%%$'\t'*}//:/\\:}${${line#${line%%$'\t'*}}/$'\t'/:}") ;;
+            *) offers+=("${${${line%%$'\t'*}//\\/\\\\}//:/\\:}${${line#${line%%$'\t'*}}/$'\t'/:}") ;;
         esac
     done
     ((directive & 2)) && space=(-S '')
@@ -53,9 +71,8 @@ FISH = r"""# Completes evenkeel in fish.
 # Always:  mkdir -p ~/.config/fish/completions
 #          evenkeel completion fish >~/.config/fish/completions/evenkeel.fish
 function __evenkeel_complete
-    set -l words (commandline -opc) (commandline -ct)
     set -l last (commandline -ct)
-    set -q last[1]; or set -a words ''
+    set -l words (commandline -opc) (string unescape -- "$last"; or echo)
     set -l lines (evenkeel __complete $words[2..-1] 2>/dev/null)
     set -l directive (string match -r '^:\d+$' -- $lines[-1] | string sub -s 2)
     test -n "$directive"; or return
