@@ -37,9 +37,7 @@ def test_as_many_are_annotations_as_github_shows_the_gravest_and_the_others_are_
     lines = as_commands(LintSummary(problems=[Problem("p", 1, 1, "x")], found=[*milder * 8, *wrong * 3])).splitlines()
 
     assert ["::error"] * 4 + ["::warning"] * 6 == [line.split()[0] for line in lines[:10]]
-    assert ["a.yaml:13:9: warning misspelt-topology-key"] * 2 == [
-        " ".join(line.split()[:3]) for line in lines[10:]
-    ]
+    assert ["a.yaml:13:9: warning misspelt-topology-key"] * 2 == [" ".join(line.split()[:3]) for line in lines[10:]]
 
 
 def test_notes_and_skipped_rules_are_no_annotations(skipping):

@@ -146,10 +146,6 @@ def run(args: argparse.Namespace) -> int:
     of_webhook = () if without_webhook else _of_webhook(args, policy, features.minor)
     policies = admission_policies(export) if export is not None else ()
     objects = (*people, *of_webhook, *policies, *_skip_label(args, features.minor))
-    if not objects:
-        raise UsageError(
-            f"{ENGINE} {BOTH}: found nothing that denies, so there is nothing to print; use {ENGINE} {WEBHOOK}"
-        )
     if export is not None:
         print_notes((*_assumed(args), *_ended(policy, export.policy), *notes(export, policies)), args.quiet)
     _print((*objects, *_ca_bundle(args, features.minor)))
