@@ -24,8 +24,8 @@ from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at
 
 STDOUT = "-"
-
-NOT_FILES = ("json", "yaml", "text", "name", "wide", "html")  # what -o is elsewhere, also for kubectl
+# What -o is elsewhere, and in kubectl.
+NOT_FILES = (selection.TEXT, selection.JSON, selection.HTML, "yaml", "name", "wide")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from webhook import __version__
-from webhook.loading.usage import TOO_DEEP, UsageError, print_error
+from webhook.loading.usage import LONGEST_LINE, TOO_DEEP, UsageError, print_error
 
 # As in the README, the daily ones first.
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -77,13 +77,19 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line, and exit with 2."""
-        missing = message.removeprefix("the following arguments are required: ")
-        for action in self._actions:
-            if message != missing == action.metavar and action.choices:
-                message = f"{missing}: found none, wanted {', '.join(map(str, action.choices))}"
-        end = "" if MEANT in message else f"; see {self.prog} {ASKS_HELP}"
-        print_error(UsageError(f"{message.removeprefix('argument ')}{end}".replace("\n", "\\n")), self.prog)
+        from webhook.findings.wording import one_line  # which only an error needs
+
+        said = self._chosen_from(message).removeprefix("argument ")
+        end = "" if MEANT in said else f"; see {self.prog} {ASKS_HELP}"
+        print_error(UsageError(one_line(f"{said}{end}", LONGEST_LINE)), self.prog)
         self.exit(2)
+
+    def _chosen_from(self, message: str) -> str:
+        """Return what argparse says; where one word is missing, such as an action, with the words that it may be."""
+        for action in self._actions:
+            if action.choices and message == f"the following arguments are required: {action.metavar}":
+                return f"{action.metavar}: found none, wanted {', '.join(map(str, action.choices))}"
+        return message
 
     def _own(self, words: Sequence[str]) -> Iterator[str]:
         """Yield the words that may be options of this parser, and not of one below it or after --."""

@@ -46,7 +46,6 @@ from webhook.render.style import add_color_argument, style_of
 from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting_pods import waiting
-from webhook.scheduler.features import unknown
 from webhook.scheduler.profile import Profiles
 
 if TYPE_CHECKING:
@@ -130,8 +129,7 @@ def run(args: argparse.Namespace) -> int:
     shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == OPENREPORTS:
         print_notes(notes, args.quiet)
-        gaps = {*known.notes} - {unknown(known.features)}  # Of a version that is too new, all is read.
-        _publish(args, source, chosen, report, whole=not gaps)
+        _publish(args, source, chosen, report, whole=known.is_whole)
     elif args.output == selection.HTML:
         from webhook.render import report_page  # Jinja2 takes a while to import.
 

@@ -60,7 +60,8 @@ class Known(NamedTuple):
     """
     A cluster: `pods` are those that were asked for, `others` all objects but Pods, nodes, namespaces and volumes.
 
-    `notes` say what cannot be judged, because it may not be read; `assumed`, if the version is not known, which is.
+    `notes` say what cannot be judged, because it may not be read or is newer than evenkeel knows; `assumed`, if the
+    version is not known, which is.
     `time` is when it was read, "" if that is not known.  `without_nodes` is the note on nodes that may not be listed.
     `missing` says why a kind may not be listed, by its resource, also where it is in no note.  `replaced` are the
     cluster's own objects for which others stand.
@@ -76,6 +77,11 @@ class Known(NamedTuple):
     without_nodes: str = ""
     missing: Mapping[str, str] = MappingProxyType({})
     replaced: Mapping[ObjectKey, Raw] = MappingProxyType({})
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all could be read; that the version is newer than evenkeel knows is noted, and no gap."""
+        return {*self.notes} <= {unknown(self.features)}
 
 
 def read(

@@ -39,9 +39,8 @@ def to_export(
     """
     Return what of a policy holds today, to be written in CEL; `where` is its file, or its field.
 
-    `instead` is the engine of the command that does what CEL cannot.
-
-    UsageError names all that CEL cannot do, unless a webhook beside it does it.
+    `instead` is the engine of the command that does what CEL cannot.  UsageError names all that, unless a webhook
+    beside the policies does it.
     """
     # With all rules in CEL, which the other engine does not need.
     from webhook.manifests.acting import Export

@@ -254,10 +254,10 @@ def client(option: str = LIVE_OPTION, source: Source = NO_CLUSTER, patience: flo
         raise UsageError(f"{option}: {error}") from error
 
 
-def namespace(text: str) -> str:
-    """Return the name of one namespace, the value of -n."""
+def namespace(text: str, advice: str = "") -> str:
+    """Return the name of one namespace, the value of -n; UsageError, which ends in the advice, if it is none."""
     if not DNS_LABEL.fullmatch(text):
-        raise UsageError(f'--namespace: found "{text}", wanted the name of one namespace')
+        raise UsageError(f'--namespace: found "{text}", wanted the name of one namespace{advice}')
     return text
 
 

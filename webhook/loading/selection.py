@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.cluster.dump import DumpError, namespace_of
+from webhook.loading import inputs
 from webhook.loading.inputs import Source
 from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.kinds import KINDS, Kinds
-from webhook.objects.labels import DNS_LABEL, Labels, label_key_errors
+from webhook.objects.labels import Labels, label_key_errors
 from webhook.objects.reading import brief
 from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_name
 from webhook.scheduler.selector_text import parse_selector
@@ -103,10 +104,7 @@ def namespace(args: argparse.Namespace, source: Source, default: str = "default"
         return ""
     if args.namespace is None:
         return (_of_context(source) if source.live else _of_dump(source) or default) if default else ""
-    if not DNS_LABEL.fullmatch(args.namespace):
-        wanted = "wanted the name of one namespace; -A is all of them"
-        raise UsageError(f'--namespace: found "{args.namespace}", {wanted}')
-    return str(args.namespace)
+    return inputs.namespace(args.namespace, "; -A is all of them")
 
 
 def _of_dump(source: Source) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -12,10 +11,9 @@ from pathlib import Path
 
 from webhook.admission.ownership import account_of
 from webhook.admission.terms import Terms
-from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.walk import STANDARD_INPUT, find
 from webhook.loading import inputs
-from webhook.loading.usage import UsageError
+from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import find_kinds
 from webhook.objects.reading import brief
@@ -93,7 +91,7 @@ def _read(file: str, named: bool) -> tuple[Raw, ...]:
     except UsageError as error:
         if named:
             raise
-        print(f"note: passed over {error}", file=sys.stderr)
+        print_notes([f"passed over {error}"])
         return ()
 
 
@@ -114,7 +112,7 @@ def _can_be_written(case: Mapping[str, object]) -> bool:
     try:
         json.dumps(case, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        print(one_line(f"note: passed over {case['name']}: has a character that is none", LINE_LIMIT), file=sys.stderr)
+        print_notes([f"passed over {case['name']}: has a character that is none"])
         return False
     return True
 
