@@ -77,7 +77,7 @@ def test_the_list_of_commands_says_what_each_is_for(run):
         assert re.search(rf"^  {command} +\w+", out, re.MULTILINE)
 
 
-def test_without_a_command_they_are_listed_in_the_groups_of_the_readme(run):
+def test_without_a_command_they_are_listed_in_the_groups_of_the_list_of_pages(run):
     """With two examples, in 80 columns, and as --help and help do."""
     code, out, err = run("")
 
@@ -85,9 +85,9 @@ def test_without_a_command_they_are_listed_in_the_groups_of_the_readme(run):
     assert {out} == {run(words).out for words in ("--help", "-h", "help", "help --help", "help help")}
     assert 2 == len(re.findall(r"^  evenkeel ", out, re.MULTILINE))
     assert all(len(line) <= 80 for line in out.splitlines())
-    readme = (ROOT / "README.md").read_text("utf-8").partition("## Documentation")[2].partition("\n## ")[0]
+    pages = (ROOT / "docs" / "README.md").read_text("utf-8").partition("\n## ")[0]
     for title, group in GROUPS.items():
-        section = readme.partition(f"\n{title}:\n")[2].partition("\nFor who")[0].partition("\nTo look up")[0]
+        section = pages.partition(f"\n{title}:\n")[2].partition("\nFor who")[0].partition("\nTo look up")[0]
         assert [*group] == list(dict.fromkeys(re.findall(r"`evenkeel (\w+)", section))), title
 
 

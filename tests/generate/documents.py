@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 
-from tests.generate import chart, completion, exits, index, metrics, scenarios, versions, waiting
+from tests.generate import chart, completion, exits, metrics, scenarios, versions, waiting
 from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
@@ -35,7 +35,6 @@ def filled(name: str) -> str:
 GENERATED = {
     "webhook/loading/completing.json": completion.table,  # which a page shows
     "README.md": lambda: filled("README.md"),
-    "docs/README.md": index.page,
     "docs/admit.md": lambda: filled("docs/admit.md"),
     "docs/completion.md": lambda: filled("docs/completion.md"),
     "docs/dump.md": lambda: filled("docs/dump.md"),

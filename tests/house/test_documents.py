@@ -25,7 +25,7 @@ from webhook.policy.schema import schema
 from webhook.rules import RULES
 from webhook.scheduler.features import Features
 
-README = (ROOT / "README.md").read_text("utf-8")
+LIST_OF_PAGES = (ROOT / "docs" / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", GENERATED)
@@ -70,8 +70,8 @@ def test_catalogue_rules_and_policy_schema_name_the_same_rules():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_readme_names_every_command(command):
-    assert f"evenkeel {command}" in README
+def test_the_list_of_pages_names_every_command(command):
+    assert f"evenkeel {command}" in LIST_OF_PAGES
 
 
 def test_the_page_on_lint_names_every_option():
