@@ -10,7 +10,7 @@ from webhook.findings.finding import Severity
 from webhook.render.catalogue import page, section, table
 from webhook.rules import RULES
 
-IN_POLICY = "In a policy of the API server"
+IN_POLICY = "CEL"
 ALWAYS = ["Why", "Bad", "Good", "Fix", IN_POLICY]
 every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
 
@@ -48,7 +48,7 @@ def test_a_section_shows_the_examples(rule):
     assert all(f"```yaml\n{example}```" in lines for example in (rule.bad, rule.good))
     assert f"Default severity: `{rule.severity}`." in lines
     assert f"```yaml\n{rule.context}```" in lines or not rule.context
-    assert ("It is advice: at most a `warning`" in lines) is rule.advice
+    assert ("This rule is advice: at most a `warning`" in lines) is rule.advice
 
 
 @every_rule

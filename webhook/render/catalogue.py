@@ -13,20 +13,26 @@ from webhook.rules import RULES
 RULES_INTRODUCTION = """\
 # Rules
 
-An `error` denies, a `warning` warns, an `info` shows in reports only; a policy may set any rule to `error`, `warning`,
-`info` or `ignore`, and mark it `enforced`, so that no annotation silences it. Rules whose default is `ignore` are for a
-platform team's own policy: switch on those that you want.
+| severity | what the webhook does | what `evenkeel lint` does |
+| --- | --- | --- |
+| `error` | denies the object | fails |
+| `warning` | warns | reports it |
+| `info` | nothing; reports show it | reports it |
+| `ignore` | nothing | nothing |
 
-At most one rule is reported for a field: the one with the gravest severity, and among equals the one that the others
-yield to. A rule that cannot be run, because it needs labels, nodes or other workloads that are not known, is reported
-as skipped.
+A [policy](policy.md) can set the severity of each rule, and make a rule [enforced](enforced-rules.md). Rules whose
+default is `ignore` are for a platform team's own policy: switch on those that you want.
 
-Some rules are advice: what they find holds in the cluster as it is now, may be what was wanted, or is about evenkeel
-itself. They are at most a `warning`, a policy that sets them to `error` or enforces them is refused, and they do not
-judge what a controller creates.
+evenkeel reports at most one rule for a field: the gravest. Among equals, a rule yields to those under its heading
+"Yields to". It reports a rule as skipped if the rule needs labels, nodes or other workloads that are not known.
 
-`evenkeel manifests --engine policy` writes ValidatingAdmissionPolicies of the rules that CEL can express, which the API
-server evaluates by itself. Each rule says which of its checks these can make, and why they cannot make the others.
+**Advice.** Some rules find what is true only while the cluster is as it is now, what may be intended, or what
+concerns evenkeel itself. These are at most a `warning`. evenkeel refuses a policy that makes them an `error` or
+enforced. They do not judge what a controller creates.
+
+**CEL.** [`evenkeel manifests --engine policy`](engine.md) writes the rules that CEL can express as
+ValidatingAdmissionPolicies. Each rule says which of its checks these policies make, and why they cannot make the
+others.
 """
 
 
@@ -54,12 +60,21 @@ def _extent_in_cel(cel: InCel) -> str:
 
 def section(rule: Rule) -> Iterator[str]:
     """Yield one rule, always under the same headings."""
-    yield from (f"## {rule.id}", "", f"{rule.title[0].upper()}{rule.title[1:]}.", "")
-    advice = " It is advice: at most a `warning`, and never enforced." if rule.advice else ""
+    yield from (f"## {rule.id}", "", f"Finds: {rule.title}.", "")
+    advice = " This rule is advice: at most a `warning`, and never enforced." if rule.advice else ""
     yield from (f"Default severity: `{rule.severity}`.{advice}", "")
     yield from ("### Why", "", rule.rationale, "")
     if rule.context:
-        yield from ("### Beside", "", "Both examples stand beside:", "", "```yaml", rule.context.rstrip(), "```", "")
+        yield from (
+            "### Beside",
+            "",
+            "Both examples are judged beside these objects:",
+            "",
+            "```yaml",
+            rule.context.rstrip(),
+            "```",
+            "",
+        )
     yield from ("### Bad", "", "```yaml", rule.bad.rstrip(), "```", "")
     yield from ("### Good", "", "```yaml", rule.good.rstrip(), "```", "")
     yield from ("### Fix", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")
@@ -70,7 +85,7 @@ def section(rule: Rule) -> Iterator[str]:
     if rule.severity is Severity.IGNORE:
         setting = json.dumps({"severity": "error", **rule.example}).replace('"', "")
         yield from ("### Switch it on", "", "```yaml", "rules:", f"  {rule.id}: {setting}", "```", "")
-    yield from ("### In a policy of the API server", "", _in_cel(rule.cel), "")
+    yield from ("### CEL", "", _in_cel(rule.cel), "")
     if rule.yields_to:
         yield from ("### Yields to", "", ", ".join(f"[`{above}`](#{above})" for above in rule.yields_to), "")
 

@@ -62,18 +62,22 @@ _COUNTS = {
 )
 def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     """
-    With nodeTaintsPolicy Ignore, which is the default, a control-plane node or a cordoned one is a domain with 0 Pods,
-    which none can join.  The other nodes then take maxSkew Pods each and no more.  It is the commonest cause of a
-    rollout that does not finish.
+    By default, nodeTaintsPolicy is Ignore. Then a control-plane node or a cordoned node counts as a domain with 0
+    Pods, although no Pod can run there. Each other node takes only maxSkew Pods. This is the most common reason why
+    a rollout does not finish.
 
-    A zone that is lost leaves its Node objects, tainted as unreachable.  Until somebody deletes them it counts as
-    empty, and the other zones take maxSkew Pods each and no more: its Pods, and those of the next rollout, find no
-    place.  A zone or region is reported where there may be more replicas than maxSkew; an autoscaler among the
-    manifests counts by its maximum.  Jobs are not reported, since their Pods make room.
+    A lost zone works in the same way. Its Node objects stay, with the taint "unreachable". Until somebody deletes
+    them, the zone counts as empty, and each other zone takes only maxSkew Pods. Pods of the lost zone, and Pods of
+    the next rollout, find no place.
 
-    Pods that tolerate every taint are not reported, and neither are those of a constraint that is known to count no
-    more replicas than maxSkew, or to which node affinity leaves one domain.  For evenkeel lint a Pod by itself is alone
-    where its constraint counts none of the other manifests.
+    For a zone or region, this rule needs more replicas than maxSkew. If the input has an autoscaler for the
+    workload, its maximum counts. The rule does not report:
+
+    - Jobs, because their Pods end and make room
+    - Pods that tolerate every taint
+    - constraints that count no more replicas than maxSkew
+    - constraints to which node affinity leaves one domain
+    - in evenkeel lint, a single Pod whose constraint counts none of the other manifests
     """
     if not subject.features.node_inclusion_policies:
         return

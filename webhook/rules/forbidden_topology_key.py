@@ -48,8 +48,8 @@ from webhook.objects.reading import brief
 )
 def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: nodes have the label, but Pods should not be spread by it, because it is about to be
-    removed, or because nodes that share it do not fail together.
+    For a platform team's own policy. Nodes have this label, but Pods should not be spread by it: it will be
+    removed, or nodes that share it do not fail together.
     """
     forbidden, allowed = subject.keys("topologyKeys"), subject.keys("allowedTopologyKeys")
     for constraint in subject.constraints:

@@ -38,8 +38,8 @@ from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 )
 def hard_constraint(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a hard constraint leaves Pods Pending when a zone is full or lost, and a platform team
-    may not want every team to decide that.
+    For a platform team's own policy. With a hard constraint, Pods stay Pending when a zone is full or lost. A
+    platform team may not want every team to decide this.
     """
     keys = subject.keys("topologyKeys")
     for constraint in subject.constraints:

@@ -53,12 +53,14 @@ ON, OFF = "true", "false"
 )
 def idle_switch(subject: Subject) -> Iterator[Cause]:
     """
-    The annotation `evenkeel.dev/ignore` of an object, or of its Pod template, names rules by their ids.  The label
-    `evenkeel.dev/skip: "true"` of a Pod keeps defaults out of it, and that of a Namespace exempts all that is in it.
-    Anywhere else, with another value or under another name they do nothing, and Kubernetes does not warn.  Neither does
-    the annotation silence a rule that the policy enforces.
+    evenkeel has two switches. The annotation `evenkeel.dev/ignore` on an object, or on its Pod template, lists ids
+    of rules. The label `evenkeel.dev/skip: "true"` exempts a Pod from defaults, and a Namespace from everything.
 
-    The webhook sees only what it is sent, which is objects with constraints; `lint` and `admit` see all.
+    A switch with another name, with another value or in another place has no effect, and Kubernetes does not warn
+    about it. The annotation also has no effect on a rule that the policy enforces.
+
+    The webhook finds this only in objects with constraints, because it gets no others. `lint` and `admit` find it
+    in all objects.
     """
     for path, value in islice(subject.workload.switches, MOST_WARNINGS):
         name = str(path[-1])

@@ -69,12 +69,15 @@ MISSING = "missing-constraints"
 )
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a workload with several replicas must be spread.  Replicas are those of the object
-    when it is applied; 0 counts as 1, and scaling later is not judged.  For evenkeel lint an autoscaler among the
-    manifests counts by its minimum, which the workload always has; the webhook knows of none, and judges by the
-    replicas that are written.  A Pod is one replica: `minReplicas: 1` closes the way around by scaling, and its price
-    is that each Pod that is made by hand, of `kubectl run` or a Job of one, is reported, too.  DaemonSets are not
-    reported, and neither are Pods that can run on one node only.
+    For a platform team's own policy: a workload with several replicas must be spread.
+
+    The rule counts the replicas in the object when it is applied. 0 replicas count as 1. Scaling later is not
+    judged. In evenkeel lint, the minimum of an autoscaler among the manifests counts, because the workload always
+    has that many. The webhook knows no autoscalers.
+
+    A single Pod is one replica. So `minReplicas: 1` also reports each Pod from `kubectl run` and each Job, but
+    nobody gets around it by scaling later. The rule does not report DaemonSets, or Pods that can run on one node
+    only.
     """
     workload = subject.workload
     alone = workload.kind.kind == "DaemonSet" or (workload.is_pod and workload.pinned)

@@ -57,17 +57,20 @@ from webhook.scheduler.domains import is_confined
 )
 def pinned_domain(subject: Subject) -> Iterator[Cause]:
     """
-    Where nodeSelector or required node affinity leaves the Pods one value of the topology key, the constraint spreads
-    nothing: a hard one refuses no node that is left, and a soft one prefers none.
+    If nodeSelector or required node affinity allows only one value of the topology key, the constraint spreads
+    nothing. A hard constraint refuses none of the allowed nodes, and a soft one prefers none.
 
-    A hard constraint may need more values than are left.  If they are fewer than minDomains, each takes maxSkew Pods
-    and no more, whatever nodes join.  With nodeAffinityPolicy Ignore a domain that is not left counts all the same, as
-    empty, so that the others take maxSkew Pods each.  That is reported where nodes are known and one is in such a
-    domain.  Both are reported only if there are more replicas than fit.
+    A hard constraint may also need more values than are allowed. The rule reports two cases, if there are more
+    replicas than fit:
 
-    Only nodeSelector and the operator In name values.  A workload of one replica is not reported; a Pod is, for it may
-    be one of many.  Not reported are constraints that evenkeel has written, and those that do not count their own Pods.
-    A Job is reported only if its constraint spreads nothing: what waits gets room when others end.
+    - The values are fewer than minDomains. Then each domain takes only maxSkew Pods, whatever nodes you add.
+    - nodeAffinityPolicy is Ignore, and a node is in a domain that is not allowed. That domain counts as empty, so
+      each other domain takes only maxSkew Pods. This needs nodes.
+
+    Only nodeSelector and the operator In name values. The rule does not report workloads of one replica,
+    constraints that evenkeel has added, and constraints that do not count their own Pods. It reports a Pod, which
+    may be one of many. It reports a Job only if the constraint spreads nothing, because waiting Pods get room when
+    others end.
     """
     workload = subject.workload
     waits = workload.kind.api_version != BATCH

@@ -58,14 +58,15 @@ from webhook.scheduler.selectors import Match, Selector
 )
 def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     """
-    The scheduler counts only the Pods that the selector matches.  A Pod that its own selector does not match is never
-    counted, so the skew does not change for the next replica, and all replicas may be placed in one domain.
+    The scheduler counts only Pods that the selector matches. If the selector does not match its own Pod, the Pod is
+    never counted. The skew does not change for the next replica, and all replicas may run in one domain.
 
-    The Pods of a Job have its name as the label job-name.  The name of a CronJob's Job ends in the time at which it is
-    due, and the controller-uid is made up when a Job is created: a selector that names either matches no such Pod.
+    The Pods of a Job have the label job-name with the name of the Job. A selector that names the job-name of a
+    CronJob's Job, or a controller-uid, matches no such Pod: the name ends in the time at which the Job is due, and
+    the uid is created with the Job.
 
-    In the custom resource of an operator, only those labels are known that `evenkeel kinds` lists, such as
-    strimzi.io/cluster, which is the name of the Kafka: a selector with another value is given that.
+    In an operator's custom resource, evenkeel knows only the labels that `evenkeel kinds` lists, such as
+    strimzi.io/cluster with the name of the Kafka. It reports a selector that asks for another value.
     """
     added = _added(subject)
     for constraint in subject.constraints:

@@ -55,18 +55,19 @@ TOO_FEW_PODS = "there are too few Pods for the skew to exceed maxSkew"
 )
 def skew_never_binds(subject: Subject) -> Iterator[Cause]:
     """
-    The skew is at most the number of Pods that the selector counts.  If these are only the workload's own, and with
-    those that a rolling update adds there are no more than maxSkew, all of them may be placed in one domain.  With
-    pod-template-hash among matchLabelKeys a rolling update adds none.  What is left of the constraint keeps Pods off
-    nodes without the key, which node affinity says more clearly.
+    The skew is at most the number of Pods that the selector counts. If the selector counts only the workload's own
+    Pods, and these are never more than maxSkew, even during a rolling update, then all of them may run in one
+    domain. The constraint then only keeps Pods off nodes without the key, which node affinity says more clearly.
+    With pod-template-hash in matchLabelKeys, a rolling update adds no Pods.
 
-    A selector counts no other Pods if it asks for all that the workload's own selector does.  For evenkeel lint one
-    that asks for app.kubernetes.io/name is enough, as in Helm's charts, where no other workload among the manifests
+    The selector counts only the workload's own Pods if it asks for everything that the workload's own selector asks
+    for. In evenkeel lint, app.kubernetes.io/name is enough, as in Helm's charts, if no other workload of the input
     has these labels.
 
-    For evenkeel lint an autoscaler among the manifests counts by its maximum; the webhook knows of none.  Where none
-    is known, a workload without replicas, or with 0, is not reported, since it may have one.  Neither is one with 1 by
-    the webhook or in what a cluster prints: the API server writes 1 where none are written.
+    In evenkeel lint, an autoscaler among the manifests counts by its maximum. The webhook knows no autoscalers.
+    Without one, the rule does not report a workload without replicas or with 0, because it may have an autoscaler.
+    The webhook, and lint on the output of a cluster, also do not report a workload with 1: the API server writes 1
+    if you write nothing.
     """
     for constraint in subject.hard:
         if constraint.max_skew < subject.workload.replicas or subject.workload.pinned:

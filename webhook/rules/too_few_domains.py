@@ -66,12 +66,12 @@ from webhook.scheduler.constraint import HARD
 )
 def too_few_domains(subject: Subject) -> Iterator[Cause]:
     """
-    While there are fewer eligible domains than minDomains, the scheduler takes 0 for the fewest Pods of any domain:
-    each domain takes maxSkew Pods and no more.  That is what minDomains is for where an autoscaler adds nodes in
-    further domains; elsewhere the other replicas wait for ever.
+    While there are fewer eligible domains than minDomains, the scheduler takes 0 as the minimum of Pods in a
+    domain. Each domain takes only maxSkew Pods. This is what minDomains is for if an autoscaler adds nodes in more
+    domains. Otherwise the remaining replicas wait for ever.
 
-    Jobs are not reported, since their Pods make room, and neither is a workload that no domain is eligible for.  For
-    evenkeel lint an autoscaler of the workload among the manifests counts by its minimum.
+    The rule does not report Jobs, because their Pods end and make room, or a workload without an eligible domain.
+    In evenkeel lint, an autoscaler among the manifests counts by its minimum.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:

@@ -42,11 +42,12 @@ from webhook.rules.misspelt_topology_key import effect
 )
 def unknown_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    While no node carries the key, a hard constraint leaves every Pod Pending, and a soft one does nothing.  A key that
-    only nodes of an empty, autoscaled pool would carry is reported, too: nobody can know of them.
+    While no node has the key, a hard constraint leaves every Pod Pending, and a soft one has no effect. The rule
+    also reports a key that only nodes of an empty, autoscaled pool would have, because evenkeel cannot know of such
+    nodes.
 
-    Nodes in manifests may lack labels that a kubelet or a cloud gives them, such as the zone.  For evenkeel lint they
-    are no proof that no node carries such a key.
+    In evenkeel lint, Nodes in manifests may lack labels that a kubelet or a cloud adds, such as the zone. They do
+    not prove that no node has such a key.
     """
     carried = subject.nodes.label_keys
     for constraint in subject.constraints:

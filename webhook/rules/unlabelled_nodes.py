@@ -45,8 +45,8 @@ from webhook.scheduler.constraint import HARD
 )
 def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
     """
-    A hard constraint keeps its Pods off every node that lacks the key.  The nodes that are named pass the Pod's node
-    affinity and its tolerations, so that only the missing label bars them.
+    A hard constraint keeps its Pods off every node that lacks the key. The rule names nodes that pass the Pod's
+    node affinity and tolerations. Only the missing label keeps the Pod off these nodes.
     """
     if subject.workload.pinned:
         return

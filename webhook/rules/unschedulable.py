@@ -86,17 +86,23 @@ MOST_REPLICAS_TRIED = 200
 )
 def unschedulable(subject: Subject) -> Iterator[Cause]:
     """
-    A hard constraint lets no domain have more than maxSkew Pods above the one with the fewest.  Where that has room for
-    few, all others are held back, and the remaining replicas wait, whatever room the cluster has elsewhere.
+    With a hard constraint, no domain may have more than maxSkew Pods above the domain with the fewest. If that
+    domain has room for only a few Pods, it holds back all others. The remaining replicas wait, even if other
+    domains have room.
 
-    The finding is certain: in no order can the scheduler place more of the replicas.  Those that run are counted where
-    they are; nothing is said where the strategy Recreate may take them away first, or where preemption may make room:
-    if the Pod has a priority, or Pods of a lower one than the default run.  The webhook, which reads no
-    PriorityClasses, says nothing where any is in use, and gives the room of Pods of negative priority to others.  For
-    evenkeel lint, an autoscaler of the workload among the manifests counts by its minimum.  What an autoscaler of nodes
-    would add is not known.  No node is taken to lack a device that dynamic resource allocation may give out.  More than
-    200 replicas are not judged.  That fewer domains are there than minDomains is no more than an info while nodes may
-    join in others.
+    The finding is certain: the scheduler cannot place more replicas in any order. Replicas that run are counted
+    where they are. The rule judges at most 200 replicas. In evenkeel lint, an autoscaler among the manifests counts
+    by its minimum. The rule knows no nodes that an autoscaler would add, and assumes that every node may have the
+    devices of dynamic resource allocation.
+
+    The rule reports nothing if
+
+    - the strategy is Recreate, which may remove the running Pods first
+    - preemption may make room: the Pod has a priority, or Pods with a lower priority than the default run. The
+      webhook does not read PriorityClasses, so it reports nothing if any Pod uses one, and treats the room of Pods
+      with a negative priority as free
+
+    If there are fewer domains than minDomains, this is only an `info` while nodes may join in other domains.
     """
     workload = subject.workload
     if (
