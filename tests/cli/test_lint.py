@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support import DATA
 from tests.support.build import constraint, honoring, namespace, node, pod, workload
 from tests.support.repository import commit, git
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
 from webhook.lint import repair, session
+from webhook.rules import RULES
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
@@ -671,6 +673,44 @@ def test_a_baseline_of_the_version_before_accepts_all_that_is_still_found(run, m
         finding["message"] for finding in result["findings"]
     ]
     assert ([], len(entries) - len(NO_LONGER_FOUND)) == (result["problems"], result["summary"]["accepted"])
+
+
+# What commit 3d7b7cb5, the last one before the messages were reworded, wrote of these manifests, which every rule finds
+# fault with, and of which some cannot be read: a baseline, and the results of its SARIF by their fingerprints.
+ACCEPTED = DATA / "accepted"
+JUDGED = "--policy policy.yaml --cluster cluster.yaml --fail-on info rules.yaml extra.yaml unreadable"
+
+
+def test_every_rule_and_every_problem_is_in_the_accepted_manifests():
+    accepted = {one["rule"] for one in json.loads((ACCEPTED / "baseline.json").read_text())["findings"]}
+
+    assert {*RULES, "unused-suppression", "problem"} == accepted
+
+
+def test_a_baseline_still_accepts_what_is_worded_otherwise_now(run, monkeypatch):
+    """The words of a problem are in its entry, and of a finding on a whole workload what was wanted."""
+    monkeypatch.chdir(ACCEPTED)
+    result = json.loads(run(f"--baseline baseline.json -o json {JUDGED}").out)
+
+    assert ([], []) == (result["findings"], result["problems"])
+    assert len(json.loads(Path("baseline.json").read_text())["findings"]) == result["summary"]["accepted"]
+
+
+def test_fingerprints_are_those_of_the_version_before(run, monkeypatch):
+    """By which a code scanning service knows a finding again."""
+    monkeypatch.chdir(ACCEPTED)
+    (log,) = json.loads(run(f"-o sarif {JUDGED}").out)["runs"]
+    places = ((one, one["locations"][0]["physicalLocation"]) for one in log["results"])
+
+    assert [json.loads(line) for line in Path("fingerprints.jsonl").read_text().splitlines()] == [
+        {
+            "rule": one["ruleId"],
+            "file": place["artifactLocation"]["uri"],
+            "line": place["region"]["startLine"],
+            **one["partialFingerprints"],
+        }
+        for one, place in places
+    ]
 
 
 def test_a_fix_leaves_what_the_baseline_accepts(run):
