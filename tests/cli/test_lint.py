@@ -207,7 +207,10 @@ def test_a_policy_that_an_option_gives_goes_before_the_rules_of_the_repository(r
 WRONG_CONFIGURATIONS = [
     ("rules: {empty-selecto: error}", "rules.empty-selecto: unknown field; did you mean empty-selector?"),
     ("rules: {excessive-max-skew: error}", "rules.excessive-max-skew: must have maxSkew; give its parameters in a"),
-    ("policy: nowhere.yaml", 'policy: found "nowhere.yaml", wanted a file; its path begins at the folder of this file'),
+    (
+        "policy: nowhere.yaml",
+        'policy: found "nowhere.yaml", wanted a file; the path is relative to the folder of this file',
+    ),
 ]
 
 
@@ -228,7 +231,9 @@ def test_paths_with_different_configurations_are_bad_usage(run):
     files = {f"{name}/.evenkeel.yaml": "{}" for name in "ab"} | {f"{name}/x.yaml": FINE for name in "ab"}
 
     assert (2, "") == (refused := run("a b", files))[:2]
-    assert "evenkeel: found a/.evenkeel.yaml and b/.evenkeel.yaml, wanted one; lint them apart\n" == refused.err
+    assert (
+        "evenkeel: found a/.evenkeel.yaml and b/.evenkeel.yaml, wanted one; lint them in separate runs\n"
+    ) == refused.err
 
 
 def test_a_configuration_of_another_name_is_noted(run):
@@ -273,7 +278,7 @@ UNUSABLE = [
     ("nowhere.yaml", "nowhere.yaml: no such file or folder"),
     ("'*.nothing'", "'*.nothing': matches no file"),
     ("--rule pinned-pd=error a.yaml", '--rule: found "pinned-pd", wanted a rule; did you mean pinned-pod?'),
-    ("--rule pinned-pod=bad a.yaml", '--rule: found "pinned-pod=bad", wanted ID=SEVERITY, a severity being error'),
+    ("--rule pinned-pod=bad a.yaml", '--rule: found "pinned-pod=bad", wanted ID=SEVERITY, with a severity of error'),
     ("--rule excessive-max-skew=error a.yaml", "--rule: excessive-max-skew: must have maxSkew"),
     ("--write-baseline a.yaml", "--write-baseline: needs --baseline FILE"),
     ("--baseline b --write-baseline --fix a.yaml", "--write-baseline: cannot be combined with --fix"),

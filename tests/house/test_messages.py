@@ -26,7 +26,7 @@ NOT_SHOWN = [
     'key = "topology.kubernetes.io/zone"',
 ]
 CEL = {
-    "\"variables.owner.size() == 0 ? '' : 'mend ' + name + ', its owner: '\"": True,
+    "\"variables.owner.size() == 0 ? '' : 'change ' + name + ', its owner: '\"": True,
     "\"'name one of ' + {carried} + ', or remove the key'\"": True,
     '"k in variables.labels || k in variables.added"': False,
     '"type(c) == map ? c : {}"': False,
