@@ -88,7 +88,7 @@ def ca_bundle(pem: Pem) -> bytes:
     """Return only the certificates in a file, as PEM; CertificateError if one of them is not a CA."""
     chain = certificates(pem)
     if leaf := next((inspection for inspection in map(describe, chain) if not inspection.is_ca), None):
-        raise CertificateError(f'{pem.source}: has "{leaf.subject}", which is not the certificate of a CA')
+        raise CertificateError(f'{pem.source}: has the certificate of "{leaf.subject}", which is not a CA')
     return b"".join(certificate.public_bytes(serialization.Encoding.PEM) for certificate in chain)
 
 
@@ -112,7 +112,7 @@ def describe(certificate: x509.Certificate) -> Inspection:
 def invalid_reason(inspection: Inspection, now: datetime) -> str | None:
     """Return why the certificate is not valid at this time, which it names, or None if it is."""
     reason = invalid_since(inspection, now)
-    return f"{reason}, now is {stamp(now)}" if reason else None
+    return f"{reason}; the time is now {stamp(now)}" if reason else None
 
 
 def invalid_since(inspection: Inspection, now: datetime) -> str | None:
@@ -161,7 +161,7 @@ def _private_key(pem: Pem) -> PrivateKey:
     try:
         key = serialization.load_pem_private_key(pem.content, password=None)
     except TypeError:
-        raise CertificateError(f"{pem.source}: is encrypted, must be a key without a password") from None
+        raise CertificateError(f"{pem.source}: is encrypted; give a key without a password") from None
     except (ValueError, UnsupportedAlgorithm):
         raise CertificateError(f"{pem.source}: is not a private key in PEM") from None
     if not isinstance(key, PrivateKey):

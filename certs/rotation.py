@@ -103,7 +103,7 @@ def rotate(
         rotation = renewed(last if gone else held, names, now, bundles, lifetimes)
         if rotation.held == held or store.replace(entries(rotation.held), version):
             return replace(rotation, reasons=(*((SECRET_RESTORED,) if gone else ()), *rotation.reasons))
-    raise CertificateError(f"others replaced it during each of {WRITE_TRIES} tries to renew it")
+    raise CertificateError(f"another client replaced it during each of {WRITE_TRIES} attempts to renew it")
 
 
 def renewed(
@@ -177,7 +177,7 @@ def leaf_reason(held: HeldCertificates, names: Collection[str], now: datetime) -
     if held.leaf is None:
         return "there is none"
     if missing := sorted(set(names) - set(describe(held.leaf.certificate).names)):
-        return f"is not for {', '.join(missing)}"
+        return f"lacks the names {', '.join(missing)}"
     if not verifies(held.leaf.certificate, held.cas):
         return "was signed by a CA that is no longer trusted"
     return renewal_reason(held.leaf.certificate, now)

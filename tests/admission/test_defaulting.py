@@ -421,7 +421,7 @@ def test_the_annotation_is_left_out_where_the_api_server_would_refuse_it(left):
     assert (size == LIMIT) == (() == found.defaulted.left_out)
     assert found.defaulted.left_out in (
         (),
-        (f"annotation evenkeel.dev/defaulted-by: all annotations may have {LIMIT} bytes",),
+        (f"annotation evenkeel.dev/defaulted-by: the Pod's annotations would exceed {LIMIT} bytes",),
     )
 
 

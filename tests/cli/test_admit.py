@@ -49,7 +49,7 @@ def test_what_is_in_a_system_namespace_is_never_sent(run, obj):
     """The webhook configurations leave these namespaces out."""
     code, out, _ = run("admit -f new -n kube-system", new=obj)
 
-    assert (0, "  not sent: nothing in kube-system or kube-node-lease is ever sent to the webhook") == (
+    assert (0, "  not sent: the API server sends the webhook nothing from kube-system or kube-node-lease") == (
         code,
         out.splitlines()[1],
     )
@@ -195,7 +195,7 @@ def test_the_answer_is_that_of_the_version(run, case):
     }
 
 
-REFUSES = "  note: kube-apiserver itself refuses this with its own message, before it calls /validate"
+REFUSES = "  note: kube-apiserver refuses this itself, with its own message, before it calls /validate"
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_the_resource_of_an_operator_is_not_judged_unless_the_policy_names_it(ru
     named = POLICY | {"workloads": [{"builtIn": "prometheus"}]}
     code, out, _ = run("admit -f new", new=given)
 
-    assert (0, "  not sent: the webhook is sent no Prometheus unless the policy names it: workloads:") == (
+    assert (0, "  not sent: the API server sends a Prometheus only if the policy names it: workloads:") == (
         code,
         out.splitlines()[1][:84],
     )
@@ -303,7 +303,7 @@ REVIEWS = [
     Reviewed(
         "a deletion",
         review(request=request(DENIED, operation="DELETE") | {"object": None}),
-        ("deployment.apps/web allowed", "  not judged: DELETE: only CREATE and UPDATE of whole objects are"),
+        ("deployment.apps/web allowed", "  not judged: DELETE: only CREATE and UPDATE of whole objects are judged"),
     ),
     Reviewed(
         "of a subresource",
@@ -349,7 +349,10 @@ def test_nothing_is_stored_of_a_review_that_is_not_judged(run):
 def test_a_review_has_its_old_object_in_it(run):
     code, _, err = run("admit -f new --old old", new=review(DENIED), old=DENIED)
 
-    assert (2, "evenkeel: new: object 1: AdmissionReview: has its old object in it; leave --old out\n") == (code, err)
+    assert (2, "evenkeel: new: object 1: AdmissionReview: already holds its old object; leave --old out\n") == (
+        code,
+        err,
+    )
 
 
 def test_a_review_that_cannot_be_used_is_bad_input(run):

@@ -135,7 +135,7 @@ class TestIssue:
 
         changed = sorted(name for name, content in contents(issued).items() if content != before[name])
         assert ["tls.crt", "tls.key"] == changed
-        assert "until 2036-02-27T12:00:00Z, when its CA ends\n" in capsys.readouterr().out
+        assert "until 2036-02-27T12:00:00Z, which is the end of its CA\n" in capsys.readouterr().out
 
     def test_counts_days_from_now(self, tmp_path):
         run("issue", "--name", "web", "--dir", tmp_path, "--days", 7)
@@ -190,7 +190,7 @@ class TestIssueWithACa:
     def test_that_is_expired(self, issued):
         told = self.refusal(issued, now=NOW + 3651 * DAY)
 
-        assert f"{issued}/ca.crt: expired at 2036-02-27T12:00:00Z, now is 2036-02-28T12:00:00Z" == told
+        assert f"{issued}/ca.crt: expired at 2036-02-27T12:00:00Z; the time is now 2036-02-28T12:00:00Z" == told
         assert not (issued / "new").exists()
 
 
@@ -277,7 +277,7 @@ class TestInspect:
     def test_exits_with_1_outside_the_life_of_one(self, issued, capsys, now, said):
         assert 1 == run("inspect", issued / "ca.crt", issued / "tls.crt", now=now)
 
-        assert f"  now         {said}, now is " in capsys.readouterr().out
+        assert f"  now         {said}; the time is now " in capsys.readouterr().out
 
     def test_exits_with_1_when_the_key_beside_it_is_anothers(self, issued, capsys):
         (issued / "tls.key").write_bytes((issued / "ca.key").read_bytes())

@@ -257,8 +257,8 @@ def test_the_policys_defaults_for_a_pod_without_constraints(run):
         ("pod/web-8", "Pod shop/web-8: not found in the cluster; did you mean pod/web-9?"),
         ("pod/web-9 -n bank", "Pod bank/web-9: not found in the cluster; Pod/web-9 is in namespace shop: add -n shop"),
         ("deploy/gone", "Deployment shop/gone: not found in the cluster; there are web"),
-        ("-f new", "new: holds no Pod, and nothing with a Pod template that is known"),
-        ("-f new -f new", "new, new: holds no Pod, and nothing with a Pod template that is known"),
+        ("-f new", "new: holds no Pod, and no object that is known to have a Pod template"),
+        ("-f new -f new", "new, new: holds no Pod, and no object that is known to have a Pod template"),
         ("-f - -f -", "-f: standard input can be read only once"),
         ("service/web", "service"),
     ],
@@ -365,7 +365,7 @@ def test_what_evenkeel_gave_the_newest_pod_of_a_workload_is_in_force_for_the_nex
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        ({}, "Of the built-in defaults one is left out: no node that it could run on has"),
+        ({}, "One of the built-in defaults is left out: no node that it could run on has"),
         ({ZONE: "a"}, ""),
     ],
 )
@@ -575,7 +575,7 @@ def test_the_template_of_a_pod_that_is_not_made_again_has_changed(run):
     waits["metadata"]["labels"] = {"app": "web", "controller-revision-hash": "1"}
     out = explain(run, "pod/web-9", listed(*NODES, running("a1"), running("b1"), waits, made_by)).out
 
-    assert "  The template of StatefulSet/web has changed since this Pod was made." in out.splitlines()
+    assert "  The template of StatefulSet/web has changed since this Pod was created." in out.splitlines()
     assert "in the template" not in out
 
 

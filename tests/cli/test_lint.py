@@ -14,11 +14,13 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support import DATA
 from tests.support.build import constraint, honoring, namespace, node, pod, workload
 from tests.support.repository import commit, git
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
 from webhook.lint import repair, session
+from webhook.rules import RULES
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
@@ -205,7 +207,10 @@ def test_a_policy_that_an_option_gives_goes_before_the_rules_of_the_repository(r
 WRONG_CONFIGURATIONS = [
     ("rules: {empty-selecto: error}", "rules.empty-selecto: unknown field; did you mean empty-selector?"),
     ("rules: {excessive-max-skew: error}", "rules.excessive-max-skew: must have maxSkew; give its parameters in a"),
-    ("policy: nowhere.yaml", 'policy: found "nowhere.yaml", wanted a file; its path begins at the folder of this file'),
+    (
+        "policy: nowhere.yaml",
+        'policy: found "nowhere.yaml", wanted a file; the path is relative to the folder of this file',
+    ),
 ]
 
 
@@ -226,7 +231,9 @@ def test_paths_with_different_configurations_are_bad_usage(run):
     files = {f"{name}/.evenkeel.yaml": "{}" for name in "ab"} | {f"{name}/x.yaml": FINE for name in "ab"}
 
     assert (2, "") == (refused := run("a b", files))[:2]
-    assert "evenkeel: found a/.evenkeel.yaml and b/.evenkeel.yaml, wanted one; lint them apart\n" == refused.err
+    assert (
+        "evenkeel: found a/.evenkeel.yaml and b/.evenkeel.yaml, wanted one; lint them in separate runs\n"
+    ) == refused.err
 
 
 def test_a_configuration_of_another_name_is_noted(run):
@@ -271,7 +278,7 @@ UNUSABLE = [
     ("nowhere.yaml", "nowhere.yaml: no such file or folder"),
     ("'*.nothing'", "'*.nothing': matches no file"),
     ("--rule pinned-pd=error a.yaml", '--rule: found "pinned-pd", wanted a rule; did you mean pinned-pod?'),
-    ("--rule pinned-pod=bad a.yaml", '--rule: found "pinned-pod=bad", wanted ID=SEVERITY, a severity being error'),
+    ("--rule pinned-pod=bad a.yaml", '--rule: found "pinned-pod=bad", wanted ID=SEVERITY, with a severity of error'),
     ("--rule excessive-max-skew=error a.yaml", "--rule: excessive-max-skew: must have maxSkew"),
     ("--write-baseline a.yaml", "--write-baseline: needs --baseline FILE"),
     ("--baseline b --write-baseline --fix a.yaml", "--write-baseline: cannot be combined with --fix"),
@@ -671,6 +678,44 @@ def test_a_baseline_of_the_version_before_accepts_all_that_is_still_found(run, m
         finding["message"] for finding in result["findings"]
     ]
     assert ([], len(entries) - len(NO_LONGER_FOUND)) == (result["problems"], result["summary"]["accepted"])
+
+
+# What commit 3d7b7cb5, the last one before the messages were reworded, wrote of these manifests, which every rule finds
+# fault with, and of which some cannot be read: a baseline, and the results of its SARIF by their fingerprints.
+ACCEPTED = DATA / "accepted"
+JUDGED = "--policy policy.yaml --cluster cluster.yaml --fail-on info rules.yaml extra.yaml unreadable"
+
+
+def test_every_rule_and_every_problem_is_in_the_accepted_manifests():
+    accepted = {one["rule"] for one in json.loads((ACCEPTED / "baseline.json").read_text())["findings"]}
+
+    assert {*RULES, "unused-suppression", "problem"} == accepted
+
+
+def test_a_baseline_still_accepts_what_is_worded_otherwise_now(run, monkeypatch):
+    """The words of a problem are in its entry, and of a finding on a whole workload what was wanted."""
+    monkeypatch.chdir(ACCEPTED)
+    result = json.loads(run(f"--baseline baseline.json -o json {JUDGED}").out)
+
+    assert ([], []) == (result["findings"], result["problems"])
+    assert len(json.loads(Path("baseline.json").read_text())["findings"]) == result["summary"]["accepted"]
+
+
+def test_fingerprints_are_those_of_the_version_before(run, monkeypatch):
+    """By which a code scanning service knows a finding again."""
+    monkeypatch.chdir(ACCEPTED)
+    (log,) = json.loads(run(f"-o sarif {JUDGED}").out)["runs"]
+    places = ((one, one["locations"][0]["physicalLocation"]) for one in log["results"])
+
+    assert [json.loads(line) for line in Path("fingerprints.jsonl").read_text().splitlines()] == [
+        {
+            "rule": one["ruleId"],
+            "file": place["artifactLocation"]["uri"],
+            "line": place["region"]["startLine"],
+            **one["partialFingerprints"],
+        }
+        for one, place in places
+    ]
 
 
 def test_a_fix_leaves_what_the_baseline_accepts(run):

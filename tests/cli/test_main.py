@@ -105,7 +105,7 @@ WRONG = {
     "policy": "evenkeel policy: ACTION: found none, wanted check, show, test, export, schema; see evenkeel policy"
     " --help",
     "completion": "evenkeel completion: SHELL: found none, wanted bash, zsh, fish; see evenkeel completion --help",
-    "-n shop explain pod/a": 'evenkeel: unknown option "-n"; options stand behind the command; see evenkeel --help',
+    "-n shop explain pod/a": 'evenkeel: unknown option "-n"; write options after the command; see evenkeel --help',
     "admit": "evenkeel admit: the following arguments are required: -f/--filename; see evenkeel admit --help",
     "admit -f": "evenkeel admit: -f/--filename: expected one argument; see evenkeel admit --help",
     "admit --filname new": 'evenkeel admit: unknown option "--filname"; did you mean --filename?',

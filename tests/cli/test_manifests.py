@@ -60,7 +60,7 @@ def test_what_is_enforced_can_fail_alone(folder, capsys):
     assert "enforced.pods.evenkeel.dev" not in printed(capsys, folder, *options, "--failure-policy", "Fail")
     assert "enforced.pods.evenkeel.dev" not in printed(capsys, folder, *options[2:])
     main(["manifests", "--url", "https://a", "--ca-bundle", str(folder / "ca.crt"), *options[2:]])
-    assert "note: --failure-policy-enforced Fail: no rule of the policy is enforced" in capsys.readouterr().err
+    assert "note: --failure-policy-enforced Fail: the policy has no enforced rule" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_the_command_prints_what_kubectl_applies(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ([], f"{NOWHERE}; only --rbac-viewer stands alone"),
+        ([], f"{NOWHERE}; only --rbac-viewer works alone"),
         (["--rbac-viewer", "--rbac"], NOWHERE),
         (["--ca-bundle", "ca.crt"], NOWHERE),
         (["--rbac-viewer", "--tls-secret", "a/b"], NOWHERE),
@@ -202,7 +202,7 @@ def test_the_command_prints_what_kubectl_applies(folder, capsys):
         (["--url", "https://a/?b", "--ca-bundle", "ca.crt"], '--url: found "https://a/?b", wanted https://HOST[:PORT]'),
         (["--url", "https://a", "--ca-bundle", "none"], "none: No such file or directory"),
         (["--url", "https://a", "--ca-bundle", "tls.key"], "has no certificate, found PRIVATE KEY"),
-        (["--url", "https://a", "--ca-bundle", "tls.crt"], "which is not the certificate of a CA"),
+        (["--url", "https://a", "--ca-bundle", "tls.crt"], "which is not a CA"),
         (["--url", "https://a", "--ca-bundle", "ca.crt", "--policy", "bad.yaml"], "must have apiVersion"),
         ([*REACHED, "--exclude-namespace", "A b"], '--exclude-namespace: found "A b", wanted the name of a namespace'),
         ([*REACHED, "--skip-label-user", ""], '--skip-label-user: found "", wanted a name'),
@@ -248,9 +248,7 @@ def test_policies_are_printed_with_what_they_do_otherwise(capsys):
 
     assert cel("evenkeel", "evenkeel-warn") == names
     assert all(note.startswith("note: ") for note in notes)
-    assert notes[0].startswith(
-        "note: Kubernetes 1.37 is assumed; give --kubernetes-version if the cluster may be older"
-    )
+    assert notes[0].startswith("note: assuming Kubernetes 1.37; set --kubernetes-version if the cluster may be older")
     assert notes[1].startswith("note: not checked: idle-switch, misspelt-topology-key, ")
     assert "messages differ from the webhook's: of several findings that deny, the first one is told" in notes[-2]
     assert notes[-1].startswith("note: not needed: evenkeel-audit; ")
@@ -301,15 +299,21 @@ def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--service", "a/b"], "--service: for a webhook, and --engine policy has none; leave it out"),
-        (["--url", "https://a"], "--url: for a webhook, and --engine policy has none; leave it out"),
-        (["--ca-bundle", "x"], "--ca-bundle: for a webhook, and --engine policy has none; leave it out"),
+        (["--service", "a/b"], "--service: is for a webhook, and --engine policy prints none; leave it out"),
+        (["--url", "https://a"], "--url: is for a webhook, and --engine policy prints none; leave it out"),
+        (["--ca-bundle", "x"], "--ca-bundle: is for a webhook, and --engine policy prints none; leave it out"),
         (
             ["--failure-policy", "Fail", "--rbac"],
-            "--failure-policy, --rbac: for a webhook, and --engine policy has none; leave them out",
+            "--failure-policy, --rbac: is for a webhook, and --engine policy prints none; leave them out",
         ),
-        (["--kubernetes-version", "1.29"], "--engine policy: found Kubernetes 1.29, wanted 1.36 or newer: kube-apis"),
-        (["--kubernetes-version", "1.35"], "--engine policy: found Kubernetes 1.35, wanted 1.36 or newer: kube-apis"),
+        (
+            ["--kubernetes-version", "1.29"],
+            "--engine policy: found Kubernetes 1.29, wanted 1.36 or newer: an older kube-apis",
+        ),
+        (
+            ["--kubernetes-version", "1.35"],
+            "--engine policy: found Kubernetes 1.35, wanted 1.36 or newer: an older kube-apis",
+        ),
         (
             ["--policy", "{}/lost.yaml"],
             "{}/lost.yaml: rules.unschedulable: the API server cannot check it: CEL knows neither the nodes",

@@ -75,7 +75,7 @@ def test_where_none_waits_in_one_namespace_it_says_that_no_other_was_looked_at(p
     _, out, err = pending("-n quiet", [node("n1")])
 
     assert ["0 Pods could not be placed."] == out.splitlines()
-    assert ["note: Only the namespace quiet was looked at; -A looks at all."] == err.splitlines()
+    assert ["note: Only the namespace quiet is listed; -A lists all."] == err.splitlines()
     assert "looked at" not in pending("-A", [node("n1")]).err
     assert "looked at" not in pending("-n shop").err
     assert ["0 Pods could not be placed."] == pending("-n quiet", [node("n1"), running("n1")]).out.splitlines()

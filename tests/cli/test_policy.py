@@ -162,7 +162,7 @@ def test_policy_check_notes_what_policies_do_otherwise_than_the_webhook(run, eng
     lines = run(f"policy check p --engine {engine}").out.splitlines()
 
     assert noted
-    assert " is assumed; " in noted[0]
+    assert "assuming Kubernetes" in noted[0]
     assert [f"p: {note}" for note in noted[1:]] == lines[:-1]
     assert "p: ok" == lines[-1]
     stopped = run(f"manifests --engine {engine} --policy p --kubernetes-version 1.35")
@@ -173,7 +173,7 @@ def test_policy_check_notes_what_policies_do_otherwise_than_the_webhook(run, eng
 def test_policy_check_says_what_the_engine_needs_anew(run, engine, entries, policies):
     out = run(f"policy check new --compare old --engine {engine}", new=POLICY | BARE, old=POLICY).out
     anew = f"evenkeel manifests --engine {engine} --policy new; with the chart, helm upgrade --set-file policies=FILE"
-    said = f"needs its ValidatingAdmissionPolicies anew: {anew}\n"
+    said = f"changes its ValidatingAdmissionPolicies; apply them again: {anew}\n"
 
     assert (entries, policies) == (out.count(NEW), out.count(said))
     assert said not in run(f"policy check new --compare new --engine {engine}").out
@@ -246,7 +246,7 @@ def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_
     together = run("policy check p --cluster live", p=POLICY)
 
     assert [0, 0] == [unknown.code, together.code]
-    assert "p: note: where the replicas of evenkeel run is not known: /api/v1/namespaces/guard" in unknown.out
+    assert "p: note: evenkeel cannot find where its replicas run: /api/v1/namespaces/guard" in unknown.out
     assert "p: note: all 2 replicas run in zone a: what the entries with failurePolicy Fail judge" in together.out
 
 

@@ -73,13 +73,13 @@ def test_exit_codes(report, fail_on, enforcement, code):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--compare p", "--compare: found no --policy, wanted the policy that is to replace this one"),
-        ("--fail-on denied", "--fail-on denied: found no --policy, wanted the policy that is asked"),
+        ("--compare p", "--compare: found no --policy, wanted the new policy file"),
+        ("--fail-on denied", "--fail-on denied: found no --policy, wanted the policy file that answers"),
         ("deploy/none -n shop", "deploy/none: no workload of this name in the namespace shop"),
         (
             "pod/web-5d-0 -n shop",
-            "pod/web-5d-0: no workload of this name in the namespace shop; a Pod that something makes is in the report "
-            "on that",
+            "pod/web-5d-0: no workload of this name in the namespace shop; the Pods of a workload are in the report "
+            "on the workload",
         ),
         ("deploy/web -A", "--all-namespaces: an object is in one namespace; name it with -n"),
         ("-A --by namespace -o html", "--by namespace: found -o html, wanted -o text or -o json"),
@@ -106,7 +106,7 @@ def test_bad_input(report, options, said):
 
 
 def test_a_namespace_without_workloads_is_said_to_be_one(report):
-    assert "note: Only the namespace default was looked at; -A looks at all.\n" == report().err
+    assert "note: Only the namespace default is in the report; -A reports all.\n" == report().err
     assert "looked at" not in report("-A", [node("n1")]).err
 
 
@@ -263,7 +263,7 @@ def test_findings_left_out_of_openreports_are_said(run, monkeypatch):
     _, out, err = run("report -A --cluster dump -o openreports", dump=REPORTED)
 
     assert 1 == len(json.loads(out)["items"][0]["results"])
-    assert "findings are left out, those of the last workloads" in err
+    assert "findings are left out: those of the last workloads" in err
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_where_no_openreports_can_be_written(run, options, said):
         ("--verify", "--verify: found no --metrics-bind, wanted one; evenkeel verify prints what it counts"),
         (
             "--metrics-bind :0 --verify",
-            "--verify: found --cluster dump, wanted --cluster live, where Pods are placed",
+            "--verify: found --cluster dump, wanted --cluster live",
         ),
     ],
 )

@@ -137,7 +137,7 @@ UNUSABLE = [
     Unusable(
         "a certificate in the place of a CA of clients",
         ("--self-signed", "--client-ca", "tls.crt"),
-        "which is not the certificate of a CA",
+        "which is not a CA",
     ),
     Unusable("a bad policy", ("--self-signed", "--policy", "bad"), "bad: "),
     Unusable("a policy that is not there", ("--self-signed", "--policy", "none"), "none: No such file"),

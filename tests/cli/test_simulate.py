@@ -137,7 +137,10 @@ def test_a_whole_cluster(simulate):
 def test_of_a_whole_cluster_some_are_shown_and_all_are_simulated(simulate):
     """Only together do they lack room."""
     full = [*nodes("a=1 b=1", cpu="1"), *application("api", ["a1"] * 4), *application("db", ["b1"] * 8)]
-    assert "--by team: no workload has the label; they have app" in simulate(f"delete={ZONE}=a -A --by team", full).err
+    assert (
+        "--by team: no workload has the label; the labels of workloads are app"
+        in simulate(f"delete={ZONE}=a -A --by team", full).err
+    )
     printed = json.loads(simulate(f"delete={ZONE}=a -n shop -l app=api --by app -o json", full).out)
 
     (step,) = printed["steps"]
@@ -158,7 +161,7 @@ def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(s
 def test_of_a_file_without_pods_it_is_said_that_nothing_can_be_lost(simulate):
     out = simulate("drain=a1 -A", nodes("a=1")).out
 
-    assert "  There are no Pods of workloads: nothing can be lost." in out.splitlines()
+    assert "  No workload has Pods, so no Pod can be lost." in out.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -217,12 +220,12 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("scal=3", 'step: found "scal=3", wanted scale=REPLICAS\n'),
         ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale=REPLICAS'),
         ("scale=3 -A", "scale=3: is a step of one workload; wanted TYPE/NAME, such as deployment/web, before it"),
-        ("drain=a1 -n bank", "found no workload with Pods in bank; there are some in shop\n"),
+        ("drain=a1 -n bank", "found no workload with Pods in bank; these namespaces have some: shop\n"),
         (
             "drain=a1 -A -l app",
-            "found no workload with Pods, and with the labels app, which are those of the workload; there",
+            "found no workload with Pods, and with the labels app on the workload itself; these",
         ),
-        ("drain=a1 -A --by team", "--by team: no workload has the label; they have none"),
+        ("drain=a1 -A --by team", "--by team: no workload has the label; the labels of workloads are none"),
         ("drain=x -A", 'drain=x: no node is called "x"; there are a1, b1, c1'),
         ("drain=a1 -A --by a=b", '--by: found "a=b", wanted namespace, or the key of a label such as team'),
         ("drain=a1 -A --keep half", '--keep: found "half", wanted a percentage such as 50%, or a number of Pods'),
@@ -252,7 +255,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("deployment/api scale=2 -n shop", "Deployment shop/api: not found in the cluster; there are web"),
         (
             "daemonset/web scale=2",
-            "is no workload whose controller is simulated, wanted one of Deployment, StatefulSet",
+            "its controller cannot be simulated, wanted one of Deployment, StatefulSet",
         ),
         ("deployment/web --runs 0 scale=2", "--runs: found 0, wanted 1 to 100,000"),
         ("deployment/web -f x scale=2", 'found "deployment/web" with -f, wanted steps'),

@@ -120,7 +120,7 @@ def test_a_log_with_a_gap_is_judged_on_both_sides(replay):
     _, out, err = replay(right(), right())
 
     assert out.startswith("6 of 6 decisions")
-    assert "note: The log was interrupted once; what was decided meanwhile was not seen.\n" == err
+    assert "note: The watch was interrupted once; decisions in between were not seen.\n" == err
 
 
 @pytest.mark.parametrize("resource", ["nodes", "pods"])
@@ -216,7 +216,7 @@ def test_what_was_compared_is_printed_also_if_the_log_cannot_be_heard_any_longer
     code, out, err = run("verify --for 60s")
 
     assert (0, "3 of 3 decisions") == (code, out[:16])
-    assert err.splitlines()[-1].startswith("note: It ended early: pods cannot be listed: ")
+    assert err.splitlines()[-1].startswith("note: Ended early: pods cannot be listed: ")
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def test_a_replay_that_is_interrupted_says_so(replay, monkeypatch):
     code, out, err = replay(right(), wrong())
 
     assert (0, "3 of 3 decisions") == (code, out[:16])
-    assert "note: It was interrupted: what follows in the recording was not judged." in err.splitlines()
+    assert "note: Interrupted: the rest of the recording was not judged." in err.splitlines()
 
 
 class shown:

@@ -975,7 +975,7 @@ def test_the_webhook_is_the_same_with_policies_beside_it():
         (
             {"engine": "both"},
             "1.35.9",
-            "engine: found both with Kubernetes v1.35.9, wanted 1.36 or newer: kube-apiserv",
+            "engine: found both with Kubernetes v1.35.9, wanted 1.36 or newer: an older kube-apiserv",
         ),
         ({"engine": "policy", "policies": "a: 1"}, "", "policies: found no object, wanted only what evenkeel"),
         ({"engine": "policy", "policies": "a: ["}, "", "policies: found no object, wanted only what evenkeel"),

@@ -136,7 +136,9 @@ def test_while_a_right_is_missed_no_report_is_deleted(plane, definitions, findin
         done = ended(container)
 
     assert done.stdout.endswith(", 0 deleted\n")
-    assert "note: what has no findings now is not deleted, because not all could be read\n" in done.stderr
+    assert (
+        "note: reports without findings are not deleted, because not all of the cluster could be read\n"
+    ) in done.stderr
     assert "Deployment" in [one["scope"]["kind"] for one in plane.api.call("GET", reports)["items"]]
 
 

@@ -86,7 +86,7 @@ def max_skew(about):
 
 def in_owner(owner, fix):
     """The fix of what `owner` owns."""
-    return f"mend {owner}, its owner: {fix}"
+    return f"change its owner, {owner}: {fix}"
 
 
 def stored(plane, namespace, resource="pods/web", group="v1"):

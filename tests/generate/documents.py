@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 
-from tests.generate import chart, completion, exits, metrics, scenarios, versions, waiting
+from tests.generate import chart, completion, exits, messages, metrics, scenarios, versions, waiting
 from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
@@ -50,6 +50,7 @@ GENERATED = {
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/report.md": lambda: filled("docs/report.md"),
     "docs/kinds.md": kinds.page,
+    "docs/messages.txt": messages.page,
     "docs/simulate.md": lambda: filled("docs/simulate.md"),
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,

@@ -24,7 +24,9 @@ def refusal(engine, minor=LATEST.minor, **fields):
 
 
 def test_an_older_kubernetes_is_refused():
-    assert refusal(BOTH, 35).startswith("--engine both: found Kubernetes 1.35, wanted 1.36 or newer: kube-apiserver")
+    assert refusal(BOTH, 35).startswith(
+        "--engine both: found Kubernetes 1.35, wanted 1.36 or newer: an older kube-apiserver"
+    )
 
 
 def test_an_override_that_has_ended_is_left_out():

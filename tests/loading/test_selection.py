@@ -79,8 +79,8 @@ def test_text_is_printed_unless_json_is_asked_for(parse):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-n", "A_B"], '--namespace: found "A_B", wanted the name of one namespace; -A is all of them'),
-        (["-n", ""], '--namespace: found "", wanted the name of one namespace; -A is all of them'),
+        (["-n", "A_B"], '--namespace: found "A_B", wanted the name of one namespace; -A means all of them'),
+        (["-n", ""], '--namespace: found "", wanted the name of one namespace; -A means all of them'),
         (["-l", "a b"], '--selector: found "a b", wanted KEY=VALUE, '),
         (["web"], 'found "web" without a type, wanted TYPE/NAME or TYPE NAME; write pod/web or deployment/web'),
     ],

@@ -176,12 +176,15 @@ def test_a_day_on_which_the_policy_is_another_than_today_is_refused(run, api):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ("--engine policy", "--engine policy: found no --cluster live, wanted it: the API server of a cluster answers"),
+        (
+            "--engine policy",
+            "--engine policy: found no --cluster live, wanted it: the API server of a live cluster answers",
+        ),
         (
             "--cluster live",
-            "--cluster live: found --engine webhook, wanted --engine policy; evenkeel needs no cluster",
+            "--cluster live: found --engine webhook, wanted --engine policy; the webhook's answers need no cluster",
         ),
-        ("--engine policy --cluster f", "--cluster: is for --init; a test names its own in the file"),
+        ("--engine policy --cluster f", "--cluster: works only with --init; a test file names its own"),
         ("--context a", "--context: found no --cluster, wanted --cluster live; leave --context out"),
         (
             "--engine policy --init -",

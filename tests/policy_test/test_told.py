@@ -69,7 +69,11 @@ def test_the_rule_stands_before_the_help_that_the_policy_has(message, rule):
         (answer(said(SOFT), said(HARD)), "denied", {SOFT, HARD}),
         (Trial(409, "AlreadyExists", "x", (WARNED_BY + said(HARD),)), "warned", {HARD}),
         (answer("", "Pod a: evenkeel could not judge it: spec: found 99 constraints"), "not-judged", set()),
-        (answer("Pod a: spec: found 99; make it smaller, for an enforced rule must judge it"), "not-judged", set()),
+        (
+            answer("Pod a: spec: found 99; make it smaller: an enforced rule must be able to judge it"),
+            "not-judged",
+            set(),
+        ),
         (answer("expression 'x' resulted in error: no such key"), "error", set()),
         (answer(others=("something of the API server's",)), "allowed", set()),
     ],

@@ -70,7 +70,7 @@ CASES = [
         partial(applied, BAD, rules="{rules: {missing-constraints: {severity: error, enforced: true}}}"),
         (
             DENIED.format("workloads") + "Deployment shop/web: spec.template.spec.",
-            "  note: judged as sent by a person; with evenkeel manifests --failure-policy-enforced Fail, "
+            "  note: judged as if a person sent it; with evenkeel manifests --failure-policy-enforced Fail, the entry "
             "enforced.workloads.evenkeel.dev in ValidatingWebhookConfiguration evenkeel denies it",
         ),
     ),
@@ -83,7 +83,7 @@ CASES = [
         ),
         (
             DENIED.format("pods") + "Pod shop/web-1: spec.topologySpreadConstraints[0].maxSkew",
-            "  note: kube-apiserver itself",
+            "  note: kube-apiserver refuses this itself",
         ),
     ),
     Case("warned", partial(applied, pod(MISSES)), ("Warning: Pod shop/web-1: ", "pod/web-1 created")),
@@ -101,17 +101,17 @@ CASES = [
     Case(
         "never sent",
         partial(applied, BAD, never_sent=["shop"]),
-        ("deployment.apps/web created", "  not sent: nothing in kube-system or kube-node-lease is ever sent"),
+        ("deployment.apps/web created", "  not sent: the API server sends the webhook nothing from kube-system"),
     ),
     Case(
         "refused by kube-apiserver",
         partial(applied, pod(INVALID), rules="{enforcement: Audit}"),
-        ("pod/web-1 created", "  note: kube-apiserver itself refuses this"),
+        ("pod/web-1 created", "  note: kube-apiserver refuses this itself"),
     ),
     Case(
         "of an operator that the policy does not name",
         partial(of_operator),
-        ("prometheus.monitoring.coreos.com/x created", "  not sent: the webhook is sent no Prometheus unless the"),
+        ("prometheus.monitoring.coreos.com/x created", "  not sent: the API server sends a Prometheus only if the"),
     ),
     Case(
         "of an operator that the policy names",
@@ -121,7 +121,7 @@ CASES = [
     Case(
         "of no known kind",
         partial(applied, THING),
-        ("thing.e.com/x created", "  not judged: the policy's workloads do not say where e.com/v1 Thing keeps its"),
+        ("thing.e.com/x created", "  not judged: the policy's workloads do not say where e.com/v1 Thing has its"),
     ),
 ]
 

@@ -139,7 +139,7 @@ def test_tls_dir_is_accepted_and_said_to_have_no_effect(tmp_path):
     with alone(tmp_path, "--self-signed", "--tls-dir=/run/evenkeel-of-old") as running:
         (line,) = [line for line in running.log_file.read_text().splitlines() if "--tls-dir" in line]
 
-    assert "--tls-dir has no effect any more: keys are kept in memory; remove it" in line
+    assert "--tls-dir has no effect: keys are kept in memory; remove it" in line
 
 
 def chosen(client):

@@ -11,7 +11,8 @@ from webhook.findings import wording
 from webhook.findings.finding import Finding, Skipped
 from webhook.policy.policy import AUDIT, DENY, Policy, mildest
 
-COULD_NOT_JUDGE, MAKE_SMALLER = "evenkeel could not judge it", "make it smaller, for an enforced rule must judge it"
+COULD_NOT_JUDGE = "evenkeel could not judge it"
+MAKE_SMALLER = "make it smaller: an enforced rule must be able to judge it"
 
 
 class Outcome(StrEnum):
@@ -74,7 +75,7 @@ def bad_request(message: str) -> Decision:
 
 def unexpected(policy: Policy, about: str) -> Decision:
     """Return the answer to the object `about` if evenkeel itself failed: the policy's `onError`."""
-    why = "an unexpected error, see evenkeel's log"
+    why = "an unexpected error; see evenkeel's log"
     return _on_error(mildest(policy.parts), Outcome.ERROR, about, why, policy.on_error)
 
 

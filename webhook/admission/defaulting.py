@@ -37,14 +37,14 @@ REASONS = {
     "daemonset": "a DaemonSet pins each Pod to its node",
     "system-defaulting": "defaultingType System leaves it to the scheduler",
     "no-default-constraints": "the policy has no default constraints for it",
-    "nodes-lack-key": "with the built-in defaults it would avoid nodes that lack a topology key",
-    "namespace-unknown": "its namespace is not known: it may have opted out, or an override may apply",
+    "nodes-lack-key": "the built-in defaults would keep it off nodes that lack a topology key",
+    "namespace-unknown": "the labels of its namespace are not known: they may opt it out, or select an override",
     "no-cluster": "evenkeel runs without a cluster, or has not listed it yet",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
     "malformed": "the Pod has fields of a wrong type",
     "too-large": "the Pod would have too many constraints or labels to judge",
-    "would-be-denied": "the policy itself would deny the Pod with them",
-    "would-be-invalid": "the API server would refuse the Pod with them",
+    "would-be-denied": "with them, the policy itself would deny the Pod",
+    "would-be-invalid": "with them, the API server would refuse the Pod",
 }
 
 
@@ -119,7 +119,9 @@ def default_constraints(
     if patch is None:
         return Undefaulted("malformed")
     if len(patch) == 1:
-        left_out.append(f"annotation {DEFAULTED_BY_ANNOTATION}: all annotations may have {MOST_ANNOTATION_BYTES} bytes")
+        left_out.append(
+            f"annotation {DEFAULTED_BY_ANNOTATION}: the Pod's annotations would exceed {MOST_ANNOTATION_BYTES} bytes"
+        )
     return Defaults(tuple(constraints), derived.selector, derived.sources, patch, note, suited.lacking, tuple(left_out))
 
 

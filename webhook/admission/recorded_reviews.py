@@ -45,7 +45,9 @@ def read_recorded(review: Mapping[str, object]) -> Recorded:
         raise ValueError(f"request.operation: found {operation}, wanted one of {', '.join(OPERATIONS)}")
     if subresource or operation not in (CREATE, UPDATE):
         of = f"{operation} of the subresource {subresource}" if subresource else operation
-        return Recorded(_subject(request), None, namespace, user, f"{of}: only CREATE and UPDATE of whole objects are")
+        return Recorded(
+            _subject(request), None, namespace, user, f"{of}: only CREATE and UPDATE of whole objects are judged"
+        )
     obj = _mapping(request, "request.", "object")
     if not all(texts_at(obj, "apiVersion", "kind")):
         raise ValueError("request.object: must have apiVersion and kind")

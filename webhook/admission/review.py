@@ -156,7 +156,7 @@ def _judge_finding(
     would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited
     if would_deny and owner is not None:
         named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
-        finding = finding._replace(fix=f"mend {named}, its owner: {finding.fix}")
+        finding = finding._replace(fix=f"change its owner, {named}: {finding.fix}")
     hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT
     warns = finding.severity in TOLD and not hushed
     return JudgedFinding(finding, would_deny, would_deny and enforcement == DENY, warns)

@@ -1,9 +1,8 @@
 """
-Print how the webhook answers when an object is applied.
+Print what the webhook answers when you apply an object.
 
-Takes the object through /mutate, then /validate, as kube-apiserver does, with or without a cluster or a dump of one.
-It is judged as sent by a person: what a built-in controller creates may only be audited.  An AdmissionReview is
-answered as the request that it holds.
+The object goes through /mutate and then /validate, as kube-apiserver sends it. A cluster is not needed, but helps.
+The object counts as sent by a person, not by a controller. An AdmissionReview is answered as the request that it holds.
 Exit code 0: allowed, 1: denied, 2: bad input.
 """
 
@@ -37,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         required=True,
         action="append",
-        help="a file with the objects, or with AdmissionReviews, or - for standard input; repeatable",
+        help="a file with objects or AdmissionReviews, or - for standard input; repeatable",
     )
     parser.add_argument(
         "-n",
@@ -45,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         type=inputs.namespace,
         default="default",
-        help="the namespace of objects that name none (default: %(default)s)",
+        help="the namespace of objects without one (default: %(default)s)",
     )
-    parser.add_argument("--old", metavar="FILE", help="the old object; makes the request an update")
+    parser.add_argument("--old", metavar="FILE", help="the object before the change; the request is then an update")
     parser.add_argument(
         "-o",
         "--output",
@@ -102,7 +101,7 @@ def _asked(file: str, args: argparse.Namespace) -> Iterator[Recorded]:
             continue
         where = f"{file}: object {number}: AdmissionReview"
         if args.old is not None:
-            raise UsageError(f"{where}: has its old object in it; leave --old out")
+            raise UsageError(f"{where}: already holds its old object; leave --old out")
         try:
             yield read_recorded(obj)
         except ValueError as error:

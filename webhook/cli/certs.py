@@ -23,8 +23,8 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading.usage import UsageError
 
 ISSUE = (
-    "Write a CA and a certificate that it has signed: ca.crt, ca.key, tls.crt and tls.key. "
-    "Files that are there are kept, unless --force is given. Exit code 0: written, 2: bad input."
+    "Write a CA and a certificate that the CA has signed: ca.crt, ca.key, tls.crt and tls.key. "
+    "Existing files are kept, unless you give --force. Exit code 0: written, 2: bad input."
 )
 INSPECT = (
     "Show certificates, and whether the key file next to each matches. "
@@ -42,14 +42,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         required=True,
-        help="the webhook's names for the API server: DNS names such as SERVICE.NAMESPACE.svc, or IP addresses",
+        help="the names under which the API server calls the webhook: DNS names such as SERVICE.NAMESPACE.svc, or IP "
+        "addresses",
     )
     issue.add_argument(
         "--dir", metavar="DIR", type=Path, required=True, help="the folder to write to; created if missing"
     )
-    issue.add_argument("--ca-dir", metavar="DIR", type=Path, help="sign with ca.crt and ca.key in DIR; write no CA")
+    issue.add_argument("--ca-dir", metavar="DIR", type=Path, help="sign with ca.crt and ca.key in DIR, and write no CA")
     issue.add_argument(
-        "--client", action="store_true", help="for a client: the API server, if evenkeel serve has --client-ca"
+        "--client",
+        action="store_true",
+        help="issue a client certificate, for the API server, if evenkeel serve has --client-ca",
     )
     issue.add_argument(
         "--days",
@@ -130,7 +133,7 @@ def _make_room(folder: Path, files: list[str], force: bool) -> None:
 def _summary(inspection: Inspection, ca: Authority) -> str:
     if inspection.is_ca:
         return f"a new CA, until {stamp(inspection.not_after)}"
-    clipped = ", when its CA ends" if inspection.not_after == ca.pair.certificate.not_valid_after_utc else ""
+    clipped = ", which is the end of its CA" if inspection.not_after == ca.pair.certificate.not_valid_after_utc else ""
     return f"for {', '.join(inspection.names)}, until {stamp(inspection.not_after)}{clipped}"
 
 

@@ -1,7 +1,8 @@
 """
-Print a script by which a shell completes commands, options, rules, and what is in the cluster.
+Print a script that completes commands, options, rules and names of objects in your shell.
 
-What is in the cluster is asked of kubectl, for a fifth of a second; kubectl completes `kubectl evenkeel` without it.
+For names of objects, the script asks kubectl and waits at most a fifth of a second.
+kubectl completes `kubectl evenkeel` by itself: it needs no script.
 Exit code 0: printed, 2: there is no such shell.
 """
 

@@ -1,12 +1,13 @@
 """
-Write what evenkeel reads of a cluster to a file, in which nothing else is: no environment, arguments or annotations,
-and of containers their images, requests and ports.  --cluster reads it, and it can be attached to a ticket:
+Write a cluster to a file that other commands read with --cluster, and that you can attach to a ticket:
 
     evenkeel dump -o cluster.jsonl.gz
     evenkeel dump -n shop | ssh HOST 'cat > cluster.jsonl.gz'
 
-Nodes and namespaces are whole, also with -n.  With --cluster FILE, a file that kubectl wrote is reduced to that.
-A kind that you may not list is left out, and named on stderr. Custom resources are read as the policy describes them.
+The file holds only the fields that evenkeel reads. It has no environment variables, arguments or annotations.
+Of containers it has the images, requests and ports.
+With -n, the file still has all nodes and all namespaces. With --cluster FILE, it comes from a file that kubectl wrote.
+A kind that you may not list is left out, and named on stderr. The policy says which custom resources are read.
 Exit code 0: written, 2: bad input, or nothing can be read.
 """
 
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default=STDOUT, help="the file to write (default: standard output)"
     )
-    inputs.add_policy_argument(parser, "a policy file, for its custom workloads (default: the built-in policy)")
+    inputs.add_policy_argument(parser, "a policy file that names custom workloads (default: the built-in policy)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,12 +1,12 @@
 """
-Explain where a Pod may run, what refuses it on the other nodes, and which changes would let it in:
+Explain where a Pod can run, what refuses it on the other nodes, and which changes would let it run:
 
     evenkeel explain pod/web-7d4b9-x2x5p
     evenkeel explain deployment/web -n shop          its next Pod
     evenkeel explain -f deployment.yaml              each Pod template in a file
 
-It does what kube-scheduler does: the same counts, filters and scores. --cluster FILE takes the cluster from a dump
-(evenkeel dump). Each change that it names was tried.
+evenkeel counts, filters and scores as kube-scheduler does. It has tried each change that it names.
+--cluster FILE reads the cluster from a file of evenkeel dump.
 Exit code 0: some node passes, 1: none does, 2: bad input, 3: some node passes, but not all is judged.
 """
 
@@ -165,7 +165,9 @@ def _in_file(
         else:
             subjects += next_replica(obj, known.others, kinds, creation)
     if not (subjects or errors):
-        raise UsageError(f"{', '.join(args.filename)}: holds no Pod, and nothing with a Pod template that is known")
+        raise UsageError(
+            f"{', '.join(args.filename)}: holds no Pod, and no object that is known to have a Pod template"
+        )
     return subjects, known, errors
 
 
@@ -194,7 +196,7 @@ def _explained(
     compared = computed and said.reason == UNSCHEDULABLE_REASON and said.states_cause
     notes = (
         *foreign(subject, profiles),
-        *((f"The template of {changed} has changed since this Pod was made.",) if changed else ()),
+        *((f"The template of {changed} has changed since this Pod was created.",) if changed else ()),
         *known.notes,
         *(() if subject.exists else clusters.unlisted_classes(subject.raw, known)),
     )
@@ -310,5 +312,5 @@ def _left_out(subject: PlacementSubject, policy: Policy, known: Known) -> Iterat
     """Yield why a Pod without constraints is not given some of the built-in defaults, or none of them."""
     suited = _suited(subject, policy, known)
     if suited.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
-        which = "Of the built-in defaults one is" if suited.constraints else "The built-in defaults are"
+        which = "One of the built-in defaults is" if suited.constraints else "The built-in defaults are"
         yield f"{which} left out: {suited.lacking}."

@@ -1,7 +1,7 @@
 """
-List the kinds of operators that `evenkeel lint` judges, and where they keep constraints.
+List the custom resources of operators that `evenkeel lint` judges, and the fields that hold their constraints.
 
-The webhook is sent such a kind only where the policy names it:
+The API server sends such a resource to the webhook only if the policy names it:
 
     workloads: [{builtIn: strimzi-kafka}]
 

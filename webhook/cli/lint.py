@@ -8,9 +8,9 @@ Reads YAML and JSON from files, folders (without what .gitignore excludes), patt
     kustomize build FOLDER | evenkeel lint -
     kubectl get deploy,sts,ds,cj -A -o yaml | evenkeel lint -
 
-A comment on a line, or on the line above, suppresses a rule there:  # evenkeel: ignore[rule-id]
+To suppress a rule on a line, write a comment on that line or on the line above:  # evenkeel: ignore[rule-id]
 
-A file .evenkeel.yaml at the top of the git repository, or in the folder that is named, sets what options set.
+A file .evenkeel.yaml sets what options set. It lies at the top of the git repository, or in the folder that you name.
 
 Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
 """
@@ -76,40 +76,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help=f"{', '.join(FORMATS)} (default: %(default)s)",
     )
-    inputs.add_quiet_argument(parser, "print findings and problems alone, without notes and totals")
+    inputs.add_quiet_argument(parser, "print only findings and problems, no notes and no totals")
     add_color_argument(parser)
-    parser.add_argument("--fix", action="store_true", help="repair findings that have exactly one fix, in the files")
+    parser.add_argument("--fix", action="store_true", help="repair, in the files, findings that have exactly one fix")
     parser.add_argument(
         "--fix-severity",
         metavar="SEVERITY",
         choices=SEVERITY_CHOICES,
-        help=f"repair findings of this severity or higher (default: {USUAL_FIX_SEVERITY})",
+        help=f"repair only findings of this severity or higher (default: {USUAL_FIX_SEVERITY})",
     )
-    parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, change nothing")
+    parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, no file changes")
     parser.add_argument(
         "--rule",
         metavar="ID=SEVERITY",
         action="append",
         default=[],
-        help="the severity of a rule, or ignore; repeatable",
+        help="set the severity of a rule, or ignore; repeatable",
     )
     parser.add_argument(
         "--fail-on",
         metavar="SEVERITY",
         choices=SEVERITY_CHOICES,
         default="error",
-        help=f"exit with 1 for findings of this severity or higher: {', '.join(SEVERITY_CHOICES)} "
+        help=f"exit with 1 if there are findings of this severity or higher: {', '.join(SEVERITY_CHOICES)} "
         "(default: %(default)s)",
     )
     parser.add_argument(
         "--build",
         choices=BUILD_CHOICES,
         default=NEVER_BUILT,
-        help="auto: judge what kustomize's and helm's own programs build of kustomizations and charts "
+        help="auto: run kustomize and helm on kustomizations and charts, and judge what they build "
         "(default: %(default)s)",
     )
     parser.add_argument("--baseline", metavar="FILE", help="accept the findings and problems listed in FILE")
-    parser.add_argument("--write-baseline", action="store_true", help="write all of them to --baseline FILE")
+    parser.add_argument(
+        "--write-baseline", action="store_true", help="write all findings and problems to --baseline FILE"
+    )
     parser.add_argument(
         "--since",
         metavar="REF",
@@ -120,12 +122,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         action="append",
         default=[],
-        help="exclude files in folders; a .gitignore pattern; repeatable",
+        help="exclude files by a .gitignore pattern; repeatable",
     )
     parser.add_argument(
         "--include-system",
         action="store_true",
-        help=f"judge what is in {' and '.join(SYSTEM_NAMESPACES)}, too, which the webhook never sees",
+        help=f"judge {' and '.join(SYSTEM_NAMESPACES)}, too, from which the webhook gets nothing",
     )
     parser.add_argument(
         "-n",
@@ -133,7 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         type=inputs.namespace,
         default="default",
-        help="the namespace of objects that name none (default: %(default)s)",
+        help="the namespace of objects without one (default: %(default)s)",
     )
     inputs.add_namespace_labels_argument(parser)
     inputs.add_cluster_arguments(parser)
@@ -190,7 +192,7 @@ def _check(args: argparse.Namespace) -> None:
             "--build auto: cannot be combined with --fix or --diff; repair without it, then judge the builds"
         )
     if args.write_baseline and args.since is not None:
-        raise UsageError("--write-baseline: cannot be combined with --since; a baseline is of all findings")
+        raise UsageError("--write-baseline: cannot be combined with --since; a baseline holds all findings")
     if args.since is not None and STANDARD_INPUT in args.paths:
         raise UsageError("--since: git does not know what standard input was before; give files or folders")
     if args.fix and not args.diff and STANDARD_INPUT in args.paths:
@@ -216,7 +218,7 @@ class _Configured(NamedTuple):
         path = Path(self.file).parent / self.says.policy
         if not path.is_file():
             value = f"policy: found {brief(self.says.policy)}"
-            raise UsageError(f"{self.file}: {value}, wanted a file; its path begins at the folder of this file")
+            raise UsageError(f"{self.file}: {value}, wanted a file; the path is relative to the folder of this file")
         return path
 
 
@@ -225,7 +227,7 @@ def _configured(paths: Sequence[str]) -> _Configured:
     candidates = (os.path.join(root_of(path), CONFIGURATION_NAME) for path in paths)
     files = [os.path.relpath(file) for file in dict.fromkeys(candidates) if os.path.isfile(file)]
     if len(files) > 1:
-        raise UsageError(f"found {' and '.join(files)}, wanted one; lint them apart")
+        raise UsageError(f"found {' and '.join(files)}, wanted one; lint them in separate runs")
     if not files:
         return _Configured()
     (file,) = files
@@ -321,7 +323,9 @@ def _before(
 
     tops = [*dict.fromkeys(map(root_of, args.paths))]
     if len(tops) > 1:
-        raise UsageError(f"--since: found paths in {' and '.join(tops)}, wanted one git repository; lint them apart")
+        raise UsageError(
+            f"--since: found paths in {' and '.join(tops)}, wanted one git repository; lint them in separate runs"
+        )
     (top,) = tops
 
     def judge_before(tree: str) -> Iterator[JudgedFile]:
@@ -329,7 +333,7 @@ def _before(
         paths = [os.path.normpath(os.path.join(tree, name)) for name in names]
         old_files, _ = find(paths, args.exclude, configured.excluding(tree))
         reader = FileReader()
-        with progress.bar(len(old_files), "files before") as done:
+        with progress.bar(len(old_files), "files before the change") as done:
             old_terms = _with_input(args, terms, old_files, paths, reader)
             yield from judge_files(old_files, old_terms, reader, OtherFiles(old_terms.built_by), done, cpus())
 
@@ -358,7 +362,7 @@ def _with_severities(policy: Policy, severities: Mapping[str, Severity], said_by
 def _severity(text: str) -> tuple[str, Severity]:
     rule, equals, severity = text.partition("=")
     if not equals or severity not in list(Severity):
-        raise UsageError(f'--rule: found "{text}", wanted ID=SEVERITY, a severity being {", ".join(Severity)}')
+        raise UsageError(f'--rule: found "{text}", wanted ID=SEVERITY, with a severity of {", ".join(Severity)}')
     if rule not in RULES and rule != UNUSED_SUPPRESSION:
         raise UsageError(f'--rule: found "{rule}", wanted a rule; {suggestion(rule)}')
     return rule, Severity(severity)

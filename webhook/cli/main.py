@@ -18,44 +18,44 @@ from webhook.loading.usage import LONGEST_LINE, TOO_DEEP, UsageError, print_erro
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "For whoever writes manifests": {
         "lint": "judge manifests before they reach a cluster",
-        "admit": "print how the webhook answers when an object is applied",
+        "admit": "print what the webhook answers when you apply an object",
         "rules": "print the catalogue of rules, or one rule's page",
-        "kinds": "list the kinds of operators that lint and admit judge",
+        "kinds": "list the custom resources of operators that lint judges",
     },
     "For whoever is on call": {
-        "explain": "say where a Pod may run, why it waits, and what would let it in",
-        "pending": "list every Pod that waits, by cause, with what would free most",
-        "simulate": "simulate a scale, a rollout, a drain or a lost zone",
-        "dump": "write what evenkeel reads of a cluster to a file for --cluster",
+        "explain": "explain where a Pod can run, why it waits, and what would help",
+        "pending": "list the Pods that wait, by cause, with the change that helps most",
+        "simulate": "simulate scaling, a rollout, a drain or the loss of a zone",
+        "dump": "write a cluster to a file that other commands can read",
     },
     "For whoever runs clusters": {
-        "report": "report how Pods are spread, and what a policy would do to them",
+        "report": "report how Pods are spread, and what a policy would deny",
         "policy": "check, show, test or export a policy, or print its JSON Schema",
-        "manifests": "print the webhook configurations and RBAC",
+        "manifests": "print the webhook configurations, policies and RBAC to apply",
         "certs": "issue the webhook's serving certificate, or show certificates",
         "serve": "serve the webhook over TLS",
-        "verify": "watch kube-scheduler, and say how often it is computed right",
+        "verify": "watch kube-scheduler, and count how often evenkeel agrees with it",
     },
     "To look up": {
         "version": "print the versions of evenkeel, of Kubernetes and of the cluster",
-        "completion": "print the script by which a shell completes commands and names",
+        "completion": "print a script that completes commands and names in your shell",
     },
 }
 COMMANDS = {command: help_line for group in GROUPS.values() for command, help_line in group.items()}
-HELP_COMMAND, HELP_OF_HELP = "help", "say what a command does, and list its options"
+HELP_COMMAND, HELP_OF_HELP = "help", "describe a command, and list its options"
 ASKS_HELP, COMPLETE, MEANT = "--help", "__complete", "; did you mean "
 OVERVIEW = """\
 usage: {name} COMMAND ...
 
-Pods that spread across zones and nodes as their owners meant.
+Judge, explain and simulate how Pods spread over zones and nodes.
 
 {groups}
 
 Examples:
   {name} lint deploy/                      judge the manifests in a folder
-  {name} explain deployment/web -n shop    say where its next Pod may run
+  {name} explain deployment/web -n shop    explain where its next Pod can run
 
-{name} help COMMAND says what a command does; {name} -V prints the version.
+{name} help COMMAND describes a command; {name} -V prints the version.
 """
 
 
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Return the arguments; of a command that takes many `words`, also those that come after an option."""
         for option in filter(self._is_unknown, self._own(args)):
-            place = "" if self._subparsers is None else "; options stand behind the command"
+            place = "" if self._subparsers is None else "; write options after the command"
             self.error(f'unknown option "{option}"{_meant(option, self._option_string_actions) or place}')
         parsed, more = super().parse_known_args(args, namespace)
         more = [word for word in more if word != "--"]

@@ -1,14 +1,16 @@
 """
-Print what judges objects in a cluster by a policy; pipe it into kubectl apply -f -
+Print the objects by which a cluster asks evenkeel, or judges by itself; pipe them into kubectl apply -f -
 
-By default that is the webhook configurations, which send only what the policy needs.  With --engine policy, the rules
-that CEL can express are printed as ValidatingAdmissionPolicies: the API server evaluates them by itself, and nothing of
-evenkeel runs.  With --engine both, these deny while no webhook answers, and the webhook does all the rest; without
---service and --url, only the policies are printed then.
+--engine webhook prints the webhook configurations. They send only the objects that the policy needs.
+--engine policy prints ValidatingAdmissionPolicies for the rules that CEL can express. The API server evaluates them.
+No part of evenkeel runs in the cluster.
+--engine both prints the two. The policies deny while no webhook answers; the webhook does all the rest.
+Without --service and --url, it prints the policies alone.
 
-The CA is that of a file, or is written in later: by evenkeel, by cert-manager.
-With --rbac, a ServiceAccount and RBAC come first, named like the Service in its namespace, or else evenkeel/evenkeel.
-With --rbac-viewer, which may stand alone, the ClusterRole for people who run commands on the cluster comes first.
+The CA comes from a file, or evenkeel or cert-manager writes it later.
+With --rbac, a ServiceAccount and its RBAC come first, with the name and namespace of the Service, or else
+evenkeel/evenkeel.
+With --rbac-viewer, a ClusterRole comes first, for people who run commands on the cluster. It can be printed alone.
 With --skip-label-user, --skip-label-group or --ca-bundle-user, a ValidatingAdmissionPolicy and its binding come last.
 Exit code 0: printed, 2: an input cannot be used.
 """
@@ -62,41 +64,45 @@ SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_engine_argument(parser)
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--service", metavar="NS/NAME", help="the webhook's Service, on port 443")
-    where.add_argument("--url", metavar="URL", help="https://HOST[:PORT], if there is no Service")
+    where.add_argument("--service", metavar="NS/NAME", help="the Service of the webhook, on port 443")
+    where.add_argument("--url", metavar="URL", help="the webhook's https://HOST[:PORT], if it has no Service")
     ca = parser.add_mutually_exclusive_group()
-    ca.add_argument(CA_BUNDLE, metavar="FILE", type=Path, help="the CA of the webhook's certificate, as PEM; no key")
+    ca.add_argument(
+        CA_BUNDLE, metavar="FILE", type=Path, help="the CA of the webhook's certificate, as PEM, without a key"
+    )
     ca.add_argument(
         TLS_SECRET,
         metavar="NS/NAME",
-        help="instead: the Secret of evenkeel serve --tls-secret, which writes its CA itself; --rbac has the rights",
+        help="the Secret of evenkeel serve --tls-secret, which writes the CA itself; --rbac prints the rights for that",
     )
     ca.add_argument(
         INJECT_CA_OPTION,
         metavar="NS/NAME",
-        help="instead: the Certificate of cert-manager, whose cainjector writes its CA",
+        help="the Certificate of cert-manager, whose cainjector writes the CA",
     )
     parser.add_argument(
         "--failure-policy",
         choices=(IGNORE, FAIL),
         default=IGNORE,
-        help="failurePolicy for built-in kinds, which applies while no webhook answers (default: %(default)s)",
+        help="the failurePolicy for built-in kinds: what holds while no webhook answers (default: %(default)s)",
     )
     parser.add_argument(
         "--failure-policy-enforced",
         choices=(IGNORE, FAIL),
         default=IGNORE,
-        help="Fail gives what an enforced rule may deny entries of its own, with this failurePolicy; what a built-in "
-        "controller creates is not among it, so that Pods start while no webhook answers (default: %(default)s)",
+        help="the failurePolicy for objects that an enforced rule may deny; Fail prints webhook entries of "
+        "their own for "
+        "them, without what built-in controllers create, so that Pods still start (default: %(default)s)",
     )
     parser.add_argument(
         EXCLUDE_NAMESPACE,
         metavar="NAME",
         action="append",
         default=[],
-        help=f"send nothing in this namespace, beside {', '.join(SYSTEM_NAMESPACES)} and that of --service; with "
-        f"--failure-policy or --failure-policy-enforced {FAIL}, beside {', '.join(NEEDED_NAMESPACES)}, too: "
-        "name also where else runs what the webhook needs to start; repeatable",
+        help=f"send nothing from this namespace; repeatable. Always excluded: {', '.join(SYSTEM_NAMESPACES)} "
+        "and that of "
+        f"--service; with --failure-policy or --failure-policy-enforced {FAIL} also {', '.join(NEEDED_NAMESPACES)}: "
+        "then name each other namespace in which something runs that the webhook needs to start",
     )
     parser.add_argument(
         "--rbac", action="store_true", help="also print a ServiceAccount and the RBAC for --cluster live"
@@ -104,22 +110,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rbac-viewer",
         action="store_true",
-        help=f"also print the ClusterRole {VIEWER}, to get and list what commands read of a live cluster, "
+        help=f"also print the ClusterRole {VIEWER}: the rights to read what commands read of a live cluster, "
         "with the custom resources in the policy's workloads",
     )
-    for option, who in ((SKIP_LABEL_USER, "a user who"), (SKIP_LABEL_GROUP, "a group whose members")):
+    for option, who in ((SKIP_LABEL_USER, "this user"), (SKIP_LABEL_GROUP, "members of this group")):
         parser.add_argument(
             option,
             metavar="NAME",
             action="append",
             default=[],
-            help=f"{who} may label namespaces {SKIP_LABEL}=true, and then nobody else may; repeatable",
+            help=f"let only {who} label namespaces {SKIP_LABEL}=true; repeatable",
         )
     parser.add_argument(
         CA_BUNDLE_USER,
         metavar="NAME",
-        help="the user that evenkeel serve --tls-secret is for the API server, system:serviceaccount:NS:NAME; "
-        "in webhook configurations it may then change caBundle only",
+        help="let this user, system:serviceaccount:NS:NAME, change only caBundle in webhook configurations; it is the "
+        "account of evenkeel serve --tls-secret",
     )
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser, of_cluster=False)
@@ -135,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
     elif not (alone and args.rbac_viewer):
         for given, options in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
             if not given:
-                raise UsageError(f"found no {options}, wanted one of them; only --rbac-viewer stands alone")
+                raise UsageError(f"found no {options}, wanted one of them; only --rbac-viewer works alone")
     features = inputs.features(args.kubernetes_version, quiet=args.quiet)
     policy = inputs.policy(args.policy, features)
     people = (viewer(policy),) if args.rbac_viewer else ()
@@ -175,8 +181,8 @@ def _check_unused(args: argparse.Namespace) -> None:
     given = [name for name in _OF_WEBHOOK if getattr(args, name) not in (None, False, IGNORE)]
     if given:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        has_none = f"{options}: for a webhook, and {ENGINE} {POLICY} has none; "
-        asks = f"{options}: for a webhook, of which nothing is printed without --service or --url; add one, or "
+        has_none = f"{options}: is for a webhook, and {ENGINE} {POLICY} prints none; "
+        asks = f"{options}: is for a webhook, which is printed only with --service or --url; add one of these, or "
         raise UsageError(
             f"{has_none if args.engine == POLICY else asks}leave {'it' if len(given) == 1 else 'them'} out"
         )
@@ -190,8 +196,8 @@ def _unjudged(args: argparse.Namespace) -> tuple[str, ...]:
 
 def _assumed(args: argparse.Namespace) -> Iterator[str]:
     if args.kubernetes_version is None:
-        older = f"give --kubernetes-version if the cluster may be older than 1.{VARIABLES_SINCE}"
-        yield f"Kubernetes 1.{LATEST.minor} is assumed; {older}: {WHY_SINCE}"
+        older = f"set --kubernetes-version if the cluster may be older than 1.{VARIABLES_SINCE}"
+        yield f"assuming Kubernetes 1.{LATEST.minor}; {older}: {WHY_SINCE}"
 
 
 def _ended(policy: Policy, today: Policy) -> Iterator[str]:
@@ -218,7 +224,10 @@ def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
             "without matchConditions the Pods of controllers cannot be told apart; leave the option out"
         )
     if not policy.enforced:
-        print_notes([f"--failure-policy-enforced {FAIL}: no rule of the policy is enforced and denies"], args.quiet)
+        print_notes(
+            [f"--failure-policy-enforced {FAIL}: the policy has no enforced rule that denies; leave the option out"],
+            args.quiet,
+        )
     return True
 
 

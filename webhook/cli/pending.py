@@ -1,12 +1,12 @@
 """
-List every Pod that kube-scheduler could not place, by workload and cause, with the change that would free most:
+List the Pods that wait for a node, by workload and cause, with the change that would place most of them:
 
     evenkeel pending             those of the context's namespace
     evenkeel pending -A          those of all namespaces
     evenkeel pending -A --cluster cluster.jsonl.gz
 
-Causes are computed as kube-scheduler computes them, for the cluster as it is now. The last line says how often that is
-what kube-scheduler itself has said. `evenkeel explain pod/NAME` shows one Pod in full.
+evenkeel computes the causes as kube-scheduler does, for the cluster as it is now. The last line counts how often
+kube-scheduler's own message says the same. `evenkeel explain pod/NAME` shows one Pod in full.
 Exit code 0: listed, 1: with --fail-on pending, if any Pod waits, with --fail-on not-judged, if for one of them not all
 is judged, 2: bad input.
 """
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=("pending", inputs.NOT_JUDGED),
-        help="exit with 1 if any Pod waits; not-judged: if for one of them not all is judged",
+        help="exit with 1 if any Pod waits (pending), or if not all is judged for one of them (not-judged)",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     )
     namespaces = {*known.snapshot.pods, *(pod.ref.namespace for pod in everybody)}
     if chosen.namespace and not subjects and namespaces <= {chosen.namespace}:
-        only = f"Only the namespace {chosen.namespace} was looked at; -A looks at all."
+        only = f"Only the namespace {chosen.namespace} is listed; -A lists all."
         around = around._replace(notes=(*around.notes, only))
     around = around._replace(notes=selection.noted(args, around.notes))
     if args.output == selection.JSON:

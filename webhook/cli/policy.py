@@ -34,27 +34,27 @@ from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.nodes import Nodes
 
 CHECK = (
-    "Check a policy file; print its errors, and notes on what may not do what you expect. "
+    "Check a policy file; print its errors, and notes on settings that may surprise you. "
     "Exit code 0: it can be used, 1: the copy that --against names differs, 2: it cannot."
 )
 SHOW = "Show the settings that a policy has for one Pod. Exit code 0: shown, 2: an input cannot be used."
 TEST = """
-Test a policy: give each object of *.evenkeel-test.yaml the webhook's answer, and compare that with what is expected.
+Test a policy: compute the webhook's answer to each object in *.evenkeel-test.yaml, and compare it with the expected.
 
     evenkeel policy test PATH…          run the tests in files and folders
     evenkeel policy test --init NEW.evenkeel-test.yaml --policy FILE PATH…
-                                        write a test of what a policy does with manifests today
+                                        write a test of what the policy answers to these manifests today
     evenkeel policy test --engine policy --cluster live PATH…
-                                        the API server's answers instead, by its ValidatingAdmissionPolicies, from a dry
-                                        run of each object; nothing is written to the cluster
+                                        ask the ValidatingAdmissionPolicies of a live cluster instead, by a dry run of
+                                        each object; nothing is written to the cluster
 
-Exit code 0: every answer is as expected, 1: one is not, 2: a file, or a case of it, cannot be used; the others are
-still tested.
+If a file, or a case in it, cannot be used, the others are still tested.
+Exit code 0: every answer is as expected, 1: one is not, 2: a file, or a case of it, cannot be used.
 """
 OUTPUT_FORMS = {"text": policy_test.text, "json": policy_test.as_json, "junit": policy_test.as_xml}
 EXPORT = (
-    "Print the policy's default constraints as a KubeSchedulerConfiguration, by which kube-scheduler applies them "
-    "itself; what it cannot be told goes to standard error. "
+    "Print the policy's default constraints as a KubeSchedulerConfiguration, with which kube-scheduler applies them "
+    "itself; notes on settings that kube-scheduler lacks go to standard error. "
     "Exit code 0: printed, 2: an input cannot be used."
 )
 SCHEMA_HELP = "Print the JSON Schema of a policy file, for completion in an editor. Exit code 0: printed."
@@ -62,14 +62,16 @@ SCHEMA_HELP = "Print the JSON Schema of a policy file, for completion in an edit
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    check = actions.add_parser("check", help="check a policy file; print errors and notes", description=CHECK)
+    check = actions.add_parser("check", help="check a policy file, and print errors and notes", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, help="a policy file")
-    check.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
+    check.add_argument(
+        "--compare", metavar="FILE", type=Path, help="the policy file in force now, to print what changes"
+    )
     check.add_argument(
         "--against",
         metavar="FILE",
         type=Path,
-        help="the cluster's KubeSchedulerConfiguration: say where its default constraints differ",
+        help="the cluster's KubeSchedulerConfiguration, to print where its default constraints differ",
     )
     add_engine_argument(check)
     inputs.add_version_argument(check, of_cluster=False)
@@ -106,7 +108,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_test_arguments(test)
     test.set_defaults(act=_test)
     export = actions.add_parser("export", help="print the default constraints for kube-scheduler", description=EXPORT)
-    export.add_argument("--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="who is to read it")
+    export.add_argument(
+        "--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="the program that reads it"
+    )
     inputs.add_policy_argument(export)
     inputs.add_quiet_argument(export)
     export.set_defaults(act=_export)
@@ -119,24 +123,24 @@ def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
         "path", metavar="PATH", nargs="+", help=f"tests, and folders with *{SUFFIX}; with --init, manifests"
     )
     parser.add_argument(
-        "-o", "--output", choices=tuple(OUTPUT_FORMS), default="text", help="the form of the output (default: text)"
+        "-o", "--output", choices=tuple(OUTPUT_FORMS), default="text", help="the output format (default: text)"
     )
     parser.add_argument(
-        "--init", metavar="FILE", help="write a test with a case for each object of PATH that is judged; - prints it"
+        "--init", metavar="FILE", help="write a test with a case for each judged object in PATH; - prints it"
     )
     parser.add_argument("--policy", metavar="FILE", help="with --init: the policy (default: the built-in policy)")
     parser.add_argument(
         "--engine",
         choices=(WEBHOOK, POLICY),
         default=WEBHOOK,
-        help="who answers: evenkeel itself as the webhook does, or the ValidatingAdmissionPolicies of a live cluster, "
+        help="what answers: evenkeel itself, as the webhook, or the ValidatingAdmissionPolicies of a live cluster, "
         "from evenkeel manifests --engine policy (default: %(default)s)",
     )
     parser.add_argument(
         "--cluster",
         metavar="live|FILE|DIR",
-        help="live: with --engine policy, the cluster that kubectl uses; "
-        "else with --init: a dump of a cluster, from evenkeel dump or kubectl get",
+        help="with --engine policy, live: the cluster that kubectl uses; "
+        "with --init, a dump of a cluster, from evenkeel dump or kubectl get",
     )
     inputs.add_access_arguments(parser)
     parser.add_argument("--kubernetes-version", metavar="VERSION", help="with --init: the version of the cluster")
@@ -156,11 +160,15 @@ def _test(args: argparse.Namespace) -> int:
         return 0
     for option in ("policy", "cluster", "kubernetes_version"):
         if getattr(args, option) is not None and not (option == "cluster" and source.live):
-            raise UsageError(f"--{option.replace('_', '-')}: is for --init; a test names its own in the file")
+            raise UsageError(f"--{option.replace('_', '-')}: works only with --init; a test file names its own")
     if args.engine == POLICY and not source.live:
-        raise UsageError("--engine policy: found no --cluster live, wanted it: the API server of a cluster answers")
+        raise UsageError(
+            "--engine policy: found no --cluster live, wanted it: the API server of a live cluster answers"
+        )
     if args.engine == WEBHOOK and source.live:
-        raise UsageError("--cluster live: found --engine webhook, wanted --engine policy; evenkeel needs no cluster")
+        raise UsageError(
+            "--cluster live: found --engine webhook, wanted --engine policy; the webhook's answers need no cluster"
+        )
     results = _tested(files_of(args.path), source)
     problems = [problem for each in results for problem in each.problems]
     if args.output != "text" or any(each.results for each in results):
@@ -209,7 +217,7 @@ def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, fea
     if before is not None and policies and admission_policies(replace(export, policy=before)) != policies:
         anew = f"evenkeel manifests {ENGINE} {args.engine} --policy {quote(str(args.file))}"
         by_chart = "with the chart, helm upgrade --set-file policies=FILE"
-        yield f"needs its ValidatingAdmissionPolicies anew: {anew}; {by_chart}"
+        yield f"changes its ValidatingAdmissionPolicies; apply them again: {anew}; {by_chart}"
 
 
 def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
@@ -226,7 +234,7 @@ def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
             if (replicas := replicas_behind(client, namespace, name)) is not None:
                 yield from notes_on(replicas, nodes, namespace)
     except ClusterError as error:
-        yield f"where the replicas of evenkeel run is not known: {error}"
+        yield f"evenkeel cannot find where its replicas run: {error}"
 
 
 def _compared(policy: Policy, path: Path) -> ComparedCopy:

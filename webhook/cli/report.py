@@ -1,19 +1,19 @@
 """
-Report what a policy would do to each workload of a cluster, and how its Pods are spread:
+Report how the Pods of each workload are spread, and what a policy would do to it:
 
     evenkeel report -A                                         spread, and what the rules find
     evenkeel report -A --policy new.yaml                       what new.yaml would deny or warn of
-    evenkeel report -A --policy new.yaml --compare old.yaml    and what that changes
-    evenkeel report -A --policy new.yaml --by namespace        how many of each team that concerns
-    evenkeel report -A --summary                               only the sums
+    evenkeel report -A --policy new.yaml --compare old.yaml    and what differs from old.yaml
+    evenkeel report -A --policy new.yaml --by namespace        how many workloads of each team
+    evenkeel report -A --summary                               the totals only
     evenkeel report deployment/web -n shop
-    evenkeel report -A --metrics-bind :9090                    skew as metrics, until it is ended
-    evenkeel report -A --metrics-bind :9090 --verify           and how often kube-scheduler is computed right
-    evenkeel report -A -o openreports --apply                  the findings as OpenReports in the cluster
-    evenkeel report -A -o html > spread.html                   a page, with pictures, and why Pods wait
+    evenkeel report -A --metrics-bind :9090                    serve the skew as metrics, until you stop it
+    evenkeel report -A --metrics-bind :9090 --verify           and how often kube-scheduler decides as computed
+    evenkeel report -A -o openreports --apply                  write the findings as OpenReports into the cluster
+    evenkeel report -A -o html > spread.html                   a page with pictures, and why Pods wait
 
-A policy is asked as the webhook is asked: for the object created anew, for its next update, and for its Pods as its
-controller makes them. What hurts most comes first.
+The policy answers three times for each workload: as if it were created anew, at its next update, and for its Pods as
+their controller creates them. The worst workload comes first.
 Exit code 0: reported, 1: with --fail-on, if any workload is denied, also only at its next update, or warned of, 2: bad
 input, or nodes cannot be listed, so that how Pods are spread is not known.
 """
@@ -67,40 +67,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--apply",
         action="store_true",
-        help=f"with -o {OPENREPORTS}: write the objects into the cluster, and delete those without findings",
+        help=f"with -o {OPENREPORTS}: write the reports into the cluster, and delete those without findings",
     )
     parser.add_argument(
         "--metrics-bind",
         metavar="HOST:PORT",
-        help="serve /metrics of the workloads there, and /healthz, until the process is ended; print nothing",
+        help="serve metrics of the workloads at /metrics, and /healthz, until you stop it; print nothing",
     )
     parser.add_argument(
         "--metrics-interval",
         metavar="SECONDS",
         type=int,
         default=60,
-        help="how long to rest before the cluster is read again, for --metrics-bind (default: %(default)s)",
+        help="with --metrics-bind: seconds to wait before the cluster is read again (default: %(default)s)",
     )
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="with --metrics-bind: judge what kube-scheduler decides, as evenkeel verify does, and count that, too",
+        help="with --metrics-bind: also count how often kube-scheduler decides as computed, as evenkeel verify does",
     )
-    inputs.add_policy_argument(parser, "the policy file to ask (default: the built-in policy, for what the rules find)")
-    parser.add_argument("--compare", metavar="FILE", type=Path, help="the policy file in force now: say what changes")
+    inputs.add_policy_argument(
+        parser, "the policy file that answers (default: the built-in policy, for the findings only)"
+    )
+    parser.add_argument(
+        "--compare", metavar="FILE", type=Path, help="the policy file in force now, to print what changes"
+    )
     parser.add_argument(
         "--fail-on",
         choices=(DENIED_UPDATES, DENIED, WARNED),
-        help="exit with 1 if the policy would deny a workload at its next update, or at all, or also if it would warn",
+        help="exit with 1 if the policy would deny a workload: at its next update (denied-updates), or also if "
+        "created anew (denied), or also if it would warn (warned)",
     )
     parser.add_argument(
         "--by",
         metavar=f"{render.NAMESPACE}|LABEL",
-        help="the sums of each namespace, and whose it is, or of the workloads with each value of a label",
+        help="print totals for each namespace, with its owner, or for each value of a label of the workloads",
     )
-    parser.add_argument("--summary", action="store_true", help="only the sums")
+    parser.add_argument("--summary", action="store_true", help="print only the totals")
     parser.add_argument(
-        "--changed", action="store_true", help="only workloads to which an answer differs from that under --compare"
+        "--changed", action="store_true", help="print only workloads whose answer differs from that of --compare"
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -207,7 +212,7 @@ def _check(args: argparse.Namespace, source: inputs.Source) -> None:
     if args.verify and args.metrics_bind is None:
         raise UsageError("--verify: found no --metrics-bind, wanted one; evenkeel verify prints what it counts")
     if args.verify and not source.live:
-        raise UsageError(f"--verify: found --cluster {source.cluster}, wanted --cluster live, where Pods are placed")
+        raise UsageError(f"--verify: found --cluster {source.cluster}, wanted --cluster live")
     if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
         wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
         raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
@@ -253,7 +258,7 @@ def _publish(
 
     objects = openreports.objects(report, int(time.time()))
     if objects.left_out:
-        print_notes([f"{objects.left_out:,} findings are left out, those of the last workloads"], args.quiet)
+        print_notes([f"{objects.left_out:,} findings are left out: those of the last workloads"], args.quiet)
     if not args.apply:
         print(openreports.dumped(objects))
         return
@@ -262,7 +267,9 @@ def _publish(
         uids = (texts_at(workload.live.raw, "metadata.uid")[0] for workload in report.workloads)
         about = frozenset(uids) if args.object or args.selector else None
     else:
-        print_notes(["what has no findings now is not deleted, because not all could be read"], args.quiet)
+        print_notes(
+            ["reports without findings are not deleted, because not all of the cluster could be read"], args.quiet
+        )
     _write(source, objects.items, chosen.namespace, about)
 
 
@@ -285,9 +292,9 @@ def _write(source: inputs.Source, reports: Sequence[Raw], namespace: str, about:
 
 def _policies(args: argparse.Namespace) -> Policies:
     if args.policy is None and args.compare is not None:
-        raise UsageError("--compare: found no --policy, wanted the policy that is to replace this one")
+        raise UsageError("--compare: found no --policy, wanted the new policy file")
     if args.policy is None and args.fail_on is not None:
-        raise UsageError(f"--fail-on {args.fail_on}: found no --policy, wanted the policy that is asked")
+        raise UsageError(f"--fail-on {args.fail_on}: found no --policy, wanted the policy file that answers")
     compare = inputs.policy_of_today(args.compare) if args.compare is not None else None
     return Policies(inputs.policy_of_today(args.policy), compare, args.policy is not None)
 
@@ -309,10 +316,10 @@ def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Know
     if any(workload.live.claims for workload in report.workloads):
         yield from notes_on_pins(known.snapshot)
     if args.object and not report.workloads:
-        made = "; a Pod that something makes is in the report on that" if args.object[0].startswith("po") else ""
+        made = "; the Pods of a workload are in the report on the workload" if args.object[0].startswith("po") else ""
         raise UsageError(f"{' '.join(args.object)}: no workload of this name in the namespace {namespace}{made}")
     if namespace and not report.workloads:
-        yield f"Only the namespace {namespace} was looked at; -A looks at all."
+        yield f"Only the namespace {namespace} is in the report; -A reports all."
 
 
 def _exit_code(report: Report, fail_on: str | None) -> int:

@@ -1,9 +1,9 @@
 """
 Print the catalogue of rules, or one rule's page.
 
-The catalogue has a line for each rule: its ID, its default severity, whether CEL can express it, so that a
-ValidatingAdmissionPolicy can make its checks without evenkeel, and what it finds.
-The page describes what the rule finds, why that matters, and the fix, with a bad and a good example.
+The catalogue has a line for each rule: its ID, its default severity, whether CEL can express it, and what it finds.
+A ValidatingAdmissionPolicy can check a rule that CEL can express without evenkeel.
+The page of a rule says what it finds, why that matters and how to fix it, with a bad and a good example.
 Exit code 0: printed, 2: no rule has that ID.
 """
 

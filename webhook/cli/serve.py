@@ -1,7 +1,7 @@
 """
-Serve the webhook: /mutate and /validate over TLS, and on a port of their own /healthz, /readyz and /metrics.
+Serve the webhook: /mutate and /validate over TLS, and /healthz, /readyz and /metrics on another port.
 
-Each flag can also be set by an environment variable: --log-level by EVENKEEL_LOG_LEVEL.
+An environment variable can set each flag: EVENKEEL_LOG_LEVEL sets --log-level.
 Exit code 0: stopped by a signal, 1: it cannot go on, 2: a certificate, policy, cluster or address cannot be used.
 """
 
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cannot_go_on(error: OSError) -> int:
-    logs.log(logging.ERROR, "cannot go on", problem=str(error))
+    logs.log(logging.ERROR, "stopping: cannot go on", problem=str(error))
     return 1
 
 
@@ -64,7 +64,7 @@ def _run(args: argparse.Namespace) -> int:
         signal.signal(number, lambda *_: sys.exit(0))  # until gunicorn's arbiter sets its own
     logs.configure(values["log-level"])
     if values["tls-dir"]:
-        logs.log(logging.WARNING, "--tls-dir has no effect any more: keys are kept in memory; remove it")
+        logs.log(logging.WARNING, "--tls-dir has no effect: keys are kept in memory; remove it")
     from webhook.serving.server import Server
 
     threads, bind, health_bind = _threads(values["threads"]), values["bind"], values["health-bind"]

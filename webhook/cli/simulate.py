@@ -1,19 +1,19 @@
 """
-Simulate what happens next: how the Pods of a workload would lie after each of some steps, and how many would wait;
-without a workload, which workloads of the whole cluster are hurt:
+Simulate steps, and print where the Pods of a workload are after each step, and how many wait for a node. Without a
+workload, print which workloads of the whole cluster lose Pods:
 
     evenkeel simulate deployment/web scale=12
     evenkeel simulate deployment/web lose=topology.kubernetes.io/zone=a delete=topology.kubernetes.io/zone=a
     evenkeel simulate statefulset/db add=3,pool=new drain=pool=old delete=pool=old --cluster cluster.jsonl.gz
-    evenkeel simulate -f deployment.yaml rollout     first applied, then rolled out once more
+    evenkeel simulate -f deployment.yaml rollout     apply the file, then roll it out once more
     evenkeel simulate lose=topology.kubernetes.io/zone=a -A
     evenkeel simulate 'lose=topology.kubernetes.io/zone=*' -A --keep 50%     each zone in turn
 
-Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (nobody reaches them), delete=NODES,
-taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]; NODES are a NAME, or those with a label KEY=VALUE.
-Each run does what kube-scheduler and the controllers do; chance breaks ties, and chooses among Pods that are as good
-to delete. A Pod that is bound is ready at once, and available after minReadySeconds. Nothing is changed in the cluster.
-Without a workload all of the cluster are simulated together; -n, -A and -l say which are shown.
+Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (they become unreachable), delete=NODES,
+taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]. NODES is the name of a node, or a label KEY=VALUE of nodes.
+Each run does what kube-scheduler and the controllers do. Chance decides ties, and which of equal Pods is deleted.
+A Pod is ready as soon as it has a node, and available after minReadySeconds. Nothing in the cluster changes.
+Without a workload, all workloads are simulated together; -n, -A and -l choose which of them are printed.
 Exit code 0: simulated, 1: what --fail-on names comes about in some run, or, for not-judged, not all was simulated,
 2: bad input.
 """
@@ -58,9 +58,9 @@ from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
 KEEP = "keep"
 MOST_CHOICES = 10  # namespaces, or labels
-NO_PODS = "There are no Pods of workloads: nothing can be lost."
+NO_PODS = "No workload has Pods, so no Pod can be lost."
 PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
-RUNS_IN_WORDS = f"of a whole cluster fewer where steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
+RUNS_IN_WORDS = f"fewer without a workload, if steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,19 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         metavar="TYPE/NAME STEP",
         nargs="*",
-        help="a workload, as kubectl names it, and steps in their order; without a workload, all of the cluster",
+        help="a workload, as in kubectl, and steps in order; without a workload, the whole cluster",
     )
     parser.add_argument(
         "-f",
         "--filename",
         metavar="FILE",
         action="append",
-        help="a file with a workload, or with what is applied beside it, or - for standard input; repeatable",
+        help="a file with the workload, or with objects to apply besides it, or - for standard input; repeatable",
     )
     parser.add_argument(
         "--keep",
         metavar="PERCENT|NUMBER",
-        help="name the workloads of a whole cluster of which steps leave fewer Pods where they are"
+        help="without a workload: print workloads that keep fewer Pods on their nodes than this"
         f" (default, with KEY=* and --fail-on keep: {USUAL_KEEP}%)",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
@@ -89,25 +89,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         metavar=f"{selection.BY_NAMESPACE}|LABEL",
-        help="of a whole cluster, the sums of each namespace, or of the workloads with each value of a label",
+        help="without a workload: print totals for each namespace, or for each value of a label of the workloads",
     )
     selection.add_output_argument(parser, selection.HTML)
     inputs.add_quiet_argument(parser)
     add_color_argument(parser)
-    parser.add_argument("--runs", metavar="N", type=int, help=f"how often (default: {RUNS}; {RUNS_IN_WORDS})")
+    parser.add_argument("--runs", metavar="N", type=int, help=f"the number of runs (default: {RUNS}; {RUNS_IN_WORDS})")
     parser.add_argument(
-        "--seed", metavar="N", type=int, default=SEED, help="what chance begins with (default: %(default)s)"
+        "--seed",
+        metavar="N",
+        type=int,
+        default=SEED,
+        help="the number that random choices start from (default: %(default)s)",
     )
     parser.add_argument(
-        "--ties", choices=ties.TIES, help="which of the best nodes is taken (default: as the Kubernetes version does)"
+        "--ties",
+        choices=ties.TIES,
+        help="how to choose among equally good nodes (default: as this Kubernetes version does)",
     )
     parser.add_argument(
         "--fail-on",
         choices=COMES_ABOUT_IN_CLUSTER,
-        help="exit with 1 if in any run a Pod of the workload waits, or is missing, in the end (pending), a rollout or"
-        " drain never finishes or fails (stuck), the skew is larger than maxSkew in the end (skew), or Pods are deleted"
-        " and not replaced (lost); of a whole cluster if a workload does not keep --keep (keep); or if not all was"
-        " simulated (not-judged)",
+        help="exit with 1 if in any run, in the end, a Pod of the workload waits or is missing (pending), a "
+        "rollout or drain"
+        " does not finish (stuck), the skew is larger than maxSkew (skew), or a deleted Pod is not replaced (lost); if"
+        " a workload of the whole cluster keeps fewer Pods than --keep says (keep); or if not all was simulated"
+        " (not-judged)",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -171,14 +178,17 @@ def _run_cluster(
     shown = {name: of for name, of in workloads.items() if chosen.has(of.ref.namespace, of.labels)}
     if workloads and not shown:
         there = sorted({of.ref.namespace for of in workloads.values()})
-        labelled = f", and with the labels {args.selector}, which are those of the workload" if args.selector else ""
+        labelled = f", and with the labels {args.selector} on the workload itself" if args.selector else ""
         where = f" in {chosen.namespace}" if chosen.namespace else ""
         raise UsageError(
-            f"found no workload with Pods{where}{labelled}; there are some in {first_of(there, MOST_CHOICES)}"
+            f"found no workload with Pods{where}{labelled}; these namespaces have some: {first_of(there, MOST_CHOICES)}"
         )
     if by and shown and not any(by in of.labels for of in shown.values()):
         labels = sorted({label for of in shown.values() for label in of.labels})
-        raise UsageError(f"--by {by}: no workload has the label; they have {first_of(labels, MOST_CHOICES) or 'none'}")
+        raise UsageError(
+            f"--by {by}: no workload has the label; the labels of workloads are "
+            f"{first_of(labels, MOST_CHOICES) or 'none'}"
+        )
     groups = {name: of.labels.get(by, "") if by else of.ref.namespace for name, of in shown.items()}
     of_run = selection.noted(args, (*known.notes, *known.assumed))
     notes = (*of_run, *_unlisted_of_all(known, kinds), *(() if workloads else (NO_PODS,)))
@@ -399,7 +409,7 @@ def _workload(
         return _checked(simulated[0], kinds), known
     ref = selection.typed_name(names, kinds).in_namespace(namespace)
     if (ref.api_version, ref.kind) not in SIMULATED:
-        raise UsageError(f"{ref}: is no workload whose controller is simulated, wanted one of {_kinds()}")
+        raise UsageError(f"{ref}: its controller cannot be simulated, wanted one of {_kinds()}")
     known = clusters.read(source, args.kubernetes_version, wanted(ref, steps, preempting), namespace)
     raw = known.others.get(ref.key)
     if raw is None:

@@ -1,14 +1,14 @@
 """
-Watch the decisions of the cluster's kube-scheduler, compute each, and say how many agree:
+Watch the decisions of the cluster's kube-scheduler, compute each one, and count how many agree:
 
-    evenkeel verify --for 1h                       every Pod that is bound, and each for which no node is found
+    evenkeel verify --for 1h                       each Pod that gets a node, and each Pod that gets none
     evenkeel verify -n shop                        those of one namespace, until Ctrl-C
-    evenkeel verify --record day.jsonl.gz          and keep what was seen
-    evenkeel verify --replay day.jsonl.gz          judge it again, with this version of evenkeel
+    evenkeel verify --record day.jsonl.gz          and record what is seen
+    evenkeel verify --replay day.jsonl.gz          judge the record again, with this version of evenkeel
 
-A decision agrees if the node passes and is among those with the highest score, or if no node passes and the message is
-the same. Each one that differs is written to a file, with the command that explains it. Nothing is written to the
-cluster.
+A decision agrees in two cases: the chosen node passes and has one of the highest scores, or no node passes and the
+message is the same. Each decision that differs is written to a file, with the command that explains it. Nothing is
+written to the cluster.
 Exit code 0: all agree, 1: some differ, 2: bad input, 3: nothing could be compared.
 """
 
@@ -39,17 +39,22 @@ MOST_CASES = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--for", dest="duration", metavar="TIME", help="such as 90s, 15m or 1h (default: until Ctrl-C)")
+    parser.add_argument(
+        "--for",
+        dest="duration",
+        metavar="TIME",
+        help="how long to watch, such as 90s, 15m or 1h (default: until Ctrl-C)",
+    )
     selection.add_namespace_arguments(parser, "all namespaces")
     inputs.add_access_arguments(parser)
-    parser.add_argument("--record", metavar="FILE", type=Path, help="write what is seen to this file")
-    parser.add_argument("--replay", metavar="FILE", type=Path, help="judge what --record has written")
+    parser.add_argument("--record", metavar="FILE", type=Path, help="record the events to this file")
+    parser.add_argument("--replay", metavar="FILE", type=Path, help="judge a file that --record has written")
     parser.add_argument(
         "--cases",
         metavar="DIR",
         type=Path,
         default=Path("verify-out"),
-        help=f"where to write a dump for each decision that differs, {MOST_CASES} at most (default: %(default)s)",
+        help=f"the folder for a dump of each decision that differs, {MOST_CASES} at most (default: %(default)s)",
     )
     selection.add_output_argument(parser)
     inputs.add_quiet_argument(parser)
@@ -89,11 +94,11 @@ def run(args: argparse.Namespace) -> int:
                         show(render.progress(observer.tally))
         except KeyboardInterrupt:
             if args.replay is not None:
-                notes.append("It was interrupted: what follows in the recording was not judged.")
+                notes.append("Interrupted: the rest of the recording was not judged.")
         except UsageError as error:
             if not observer.tally.every.compared:
                 raise
-            notes.append(f"It ended early: {error}")
+            notes.append(f"Ended early: {error}")
         notes = [*_notes(observer), *notes]
     observed = Observation(observer.kubernetes_version, observer.seconds, namespace, selection.noted(args, notes))
     if args.output == selection.JSON:
@@ -180,7 +185,7 @@ def _notes(observer: Observer) -> list[str]:
     if observer.sections > 1:
         gaps = observer.sections - 1
         how_often = "once" if gaps == 1 else f"{gaps:,} times"
-        notes.append(f"The log was interrupted {how_often}; what was decided meanwhile was not seen.")
+        notes.append(f"The watch was interrupted {how_often}; decisions in between were not seen.")
     if observer.unreadable:
-        notes.append(f"{observer.unreadable:,} events were of an object with a field of a wrong type.")
+        notes.append(f"{observer.unreadable:,} events were left out: their object has a field of a wrong type.")
     return notes

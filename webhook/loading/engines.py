@@ -24,7 +24,7 @@ def add_engine_argument(parser: argparse.ArgumentParser) -> None:
         ENGINE,
         choices=ENGINES,
         default=WEBHOOK,
-        help="who judges: the webhook, the API server by ValidatingAdmissionPolicies, or both (default: %(default)s)",
+        help="what judges: the webhook, ValidatingAdmissionPolicies in the API server, or both (default: %(default)s)",
     )
 
 

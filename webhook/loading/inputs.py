@@ -77,8 +77,8 @@ def add_cluster_arguments(parser: argparse.ArgumentParser, default: str = "") ->
         "--cluster",
         metavar="live|FILE|DIR",
         default=default or None,
-        help="live: the cluster that kubectl uses; or a dump of one, from evenkeel dump or kubectl get"
-        f" nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml (default: {default or 'none'})",
+        help="live: the cluster that kubectl uses; FILE or DIR: a dump of a cluster, from evenkeel dump or kubectl"
+        f" get nodes,namespaces,services,replicasets,statefulsets,… -A -o yaml (default: {default or 'none'})",
     )
     add_access_arguments(parser)
 
@@ -116,7 +116,7 @@ def add_scheduler_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_version_argument(parser: argparse.ArgumentParser, of_cluster: bool = True) -> None:
     """Add --kubernetes-version; with `of_cluster` the command has --cluster, which may tell the version."""
-    known = "that of a live cluster or an evenkeel dump, or else " if of_cluster else ""
+    known = "that of the live cluster or the evenkeel dump, else " if of_cluster else ""
     usual = f"the version of the cluster (default: {known}1.{NEWEST})"
     parser.add_argument(VERSION_OPTION, metavar="VERSION", help=usual)
 
@@ -147,7 +147,7 @@ def add_namespace_labels_argument(parser: argparse.ArgumentParser) -> None:
         metavar="[NAMESPACE:]KEY=VALUE,…",
         action="append",
         default=[],
-        help="the labels of a namespace, or of all; repeatable (default: those that the input or --cluster has)",
+        help="the labels of one namespace, or of all; repeatable (default: those in the input or in --cluster)",
     )
 
 

@@ -18,7 +18,7 @@ from webhook.objects.typed_names import TypedName, TypedNameError, parse_typed_n
 from webhook.scheduler.selector_text import parse_selector
 from webhook.scheduler.selectors import Selector
 
-OF_CONTEXT = "that of the context, or of a dump of one, or else default"
+OF_CONTEXT = "that of the context or the dump, else default"
 BY_NAMESPACE = "namespace"
 TEXT, JSON, HTML = "text", "json", "html"
 
@@ -36,7 +36,7 @@ class Selection(NamedTuple):
 
 def add_object_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "object", metavar="TYPE/NAME", nargs="*", help="a Pod or workload, as kubectl names it, also as TYPE NAME"
+        "object", metavar="TYPE/NAME", nargs="*", help="a Pod or workload, as in kubectl; TYPE NAME works, too"
     )
 
 
@@ -54,7 +54,11 @@ def add_namespace_arguments(parser: argparse.ArgumentParser, default: str = OF_C
 
 def add_selector_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-l", "--selector", metavar="LABELS", default="", help="only what has these labels, such as app=web,tier!=db"
+        "-l",
+        "--selector",
+        metavar="LABELS",
+        default="",
+        help="only objects with these labels, such as app=web,tier!=db",
     )
 
 
@@ -64,7 +68,7 @@ def add_output_argument(parser: argparse.ArgumentParser, *more: str) -> None:
         "--output",
         choices=(TEXT, JSON, *more),
         default=TEXT,
-        help="the form of the output (default: %(default)s)",
+        help="the output format (default: %(default)s)",
     )
 
 
@@ -104,7 +108,7 @@ def namespace(args: argparse.Namespace, source: Source, default: str = "default"
         return ""
     if args.namespace is None:
         return (_of_context(source) if source.live else _of_dump(source) or default) if default else ""
-    return inputs.namespace(args.namespace, "; -A is all of them")
+    return inputs.namespace(args.namespace, "; -A means all of them")
 
 
 def _of_dump(source: Source) -> str:

@@ -41,7 +41,7 @@ def all_runs(run: OneRun[OfRun], plan: Plan, seed: int, runs: int) -> Iterator[O
             for batch in pool.map(_some, left):
                 yield from cast(list[OfRun], batch)
         except BrokenProcessPool as error:
-            raise UsageError("a process was killed, perhaps for lack of memory; give fewer --runs") from error
+            raise UsageError("a process was killed, perhaps for lack of memory; set fewer --runs") from error
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -28,7 +28,7 @@ POLICY_NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
 
 # Before, all policies shared the types of their variables, without a lock (kubernetes#135757).
 VARIABLES_SINCE = 36
-WHY_SINCE = "kube-apiserver before it can crash when a ValidatingAdmissionPolicy with variables changes under load"
+WHY_SINCE = "an older kube-apiserver can crash when a ValidatingAdmissionPolicy with variables changes under load"
 
 _VARIABLE = re.compile(r"variables\.(\w+)")
 

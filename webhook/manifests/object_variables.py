@@ -97,7 +97,7 @@ def of_messages(kinds: Sequence[Kind]) -> Variables:
     yield "own_labels_in_yaml", labels_in_yaml("variables.own_labels", keys)
     owner = "variables.owner[0].kind + ' ' + variables.owner[0].name"
     named = cut(owner, LONGEST_NAME)
-    yield "in_owner", f"variables.owner.size() == 0 ? '' : 'mend ' + {named} + ', its owner: '"
+    yield "in_owner", f"variables.owner.size() == 0 ? '' : 'change its owner, ' + {named} + ': '"
 
 
 def ignored() -> Variables:

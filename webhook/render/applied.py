@@ -65,11 +65,11 @@ def _more(applied: Applied) -> Iterator[str]:
     if applied.unjudged:
         yield one_line(f"not judged: {applied.unjudged}", LINE_LIMIT)
     if applied.unsent:
-        yield f"not sent: nothing in {' or '.join(SYSTEM_NAMESPACES)} is ever sent to the webhook"
+        yield f"not sent: the API server sends the webhook nothing from {' or '.join(SYSTEM_NAMESPACES)}"
     if namespace := applied.answer.unknown_labels_of:
         yield one_line(f"note: the labels of namespace {namespace} are not known; {HOW_TO_KNOW}", LINE_LIMIT)
     if applied.refused_by_api_server:
-        yield "note: kube-apiserver itself refuses this with its own message, before it calls /validate"
+        yield "note: kube-apiserver refuses this itself, with its own message, before it calls /validate"
     if applied.passed_over:
         yield one_line(_passed_over(applied.obj), LINE_LIMIT)
     reasons: dict[str, list[str]] = {}
@@ -82,9 +82,9 @@ def _passed_over(obj: Mapping[str, object]) -> str:
     known = find_kinds(obj, with_operators(KINDS))
     if known and known[0].operator is not None:
         named = f"workloads: [{{builtIn: {known[0].operator.name}}}]"
-        return f"not sent: the webhook is sent no {obj.get('kind')} unless the policy names it: {named}"
+        return f"not sent: the API server sends a {obj.get('kind')} only if the policy names it: {named}"
     of = f"{obj.get('apiVersion')} {obj.get('kind')}"
-    return f"not judged: the policy's workloads do not say where {of} keeps its constraints"
+    return f"not judged: the policy's workloads do not say where {of} has its constraints"
 
 
 def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
@@ -92,8 +92,8 @@ def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
         return
     if entry := enforced_entry_name(policy, applied.kind, mentions_constraints(applied.stored)):
         yield (
-            f"note: judged as sent by a person; with evenkeel manifests --failure-policy-enforced Fail, {entry} in "
-            f"ValidatingWebhookConfiguration {NAME} denies it"
+            f"note: judged as if a person sent it; with evenkeel manifests --failure-policy-enforced Fail, the entry "
+            f"{entry} in ValidatingWebhookConfiguration {NAME} denies it"
         )
 
 

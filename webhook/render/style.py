@@ -94,7 +94,7 @@ def add_color_argument(parser: argparse.ArgumentParser) -> None:
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="whether text is coloured; auto: on a terminal, or as FORCE_COLOR or NO_COLOR says (default: %(default)s)",
+        help="when to colour text; auto: on a terminal, or as FORCE_COLOR or NO_COLOR says (default: %(default)s)",
     )
 
 

@@ -33,72 +33,79 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("bind", ":8443", "HOST:PORT", "where to listen; without a host, on every IPv4 and IPv6 address"),
+    Setting("bind", ":8443", "HOST:PORT", "the address to listen on; without a host, every IPv4 and IPv6 address"),
     Setting(
         "health-bind",
         ":8080",
         "HOST:PORT",
-        "where to serve /healthz, /readyz and /metrics, over plain HTTP; without a host, on every address",
+        "the address for /healthz, /readyz and /metrics, over plain HTTP; without a host, every address",
     ),
-    Setting("tls-cert", "", "FILE", "the serving certificate, PEM, with its chain; read again when it changes"),
-    Setting("tls-key", "", "FILE", "its private key, PEM"),
-    Setting("self-signed", "", None, "make a certificate for localhost and the host of --bind, instead of --tls-cert"),
+    Setting("tls-cert", "", "FILE", "the serving certificate with its chain, as PEM; read again when the file changes"),
+    Setting("tls-key", "", "FILE", "the private key of --tls-cert, as PEM"),
+    Setting(
+        "self-signed", "", None, "create a certificate for localhost and the host of --bind, instead of --tls-cert"
+    ),
     Setting(
         "tls-secret",
         "",
         "NS/NAME",
-        "instead of these, a Secret in which the replicas store and renew a CA and a certificate;"
-        " the CA is written into the webhook configurations",
+        "a Secret in which the replicas create and renew a CA and a certificate, instead of --tls-cert;"
+        " they write the CA into the webhook configurations",
     ),
-    Setting("tls-dir", "", "DIR", "has no effect any more, and will be removed: keys are kept in memory"),
-    Setting("tls-names", "", "NAME,…", "the names in that certificate; the API server calls SERVICE.NAMESPACE.svc"),
+    Setting("tls-dir", "", "DIR", "has no effect, and will be removed: keys are kept in memory"),
+    Setting(
+        "tls-names",
+        "",
+        "NAME,…",
+        "the names in the certificate of --tls-secret; the API server calls SERVICE.NAMESPACE.svc",
+    ),
     Setting(
         "certificate-lifetime",
         "90d",
         "DURATION",
-        "how long the certificate in --tls-secret is valid; renewed at two thirds",
+        "how long the certificate in --tls-secret is valid; it is renewed after two thirds of this time",
     ),
     Setting("ca-lifetime", "3650d", "DURATION", "how long the CA in --tls-secret is valid"),
     Setting(
         "tls-min-version",
         "1.2",
         "VERSION",
-        "the oldest version of TLS that is accepted: 1.2, with AEAD ciphers only, or 1.3",
+        "the lowest TLS version to accept: 1.2, with AEAD ciphers only, or 1.3",
         ("1.2", "1.3"),
     ),
     Setting(
         "client-ca",
         "",
         "FILE",
-        "the CAs of clients, PEM, read again when they change; a client without a certificate of one of them is refused"
-        " (default: every client is served)",
+        "the CAs of clients, as PEM; read again when the file changes; a client without a certificate of one of them is"
+        " refused (default: every client is served)",
     ),
     Setting(
         "client-names",
         "",
         "NAME,…",
-        "the common names or DNS names of clients; one with other names in its certificate is refused (default: any)",
+        "the common names or DNS names of clients; a certificate with other names is refused (default: any)",
     ),
-    Setting("policy", "", "FILE", "a policy file, read again when it changes (default: the built-in policy)"),
+    Setting("policy", "", "FILE", "a policy file; read again when it changes (default: the built-in policy)"),
     Setting(
         "cluster",
         "",
         "live|FILE|DIR",
-        "live: watch the cluster of the kubeconfig, or of the Pod that evenkeel runs in; FILE or DIR: a dump of one"
+        "live: watch the cluster of the kubeconfig, or of evenkeel's own Pod; FILE or DIR: a dump of a cluster"
         " (default: none; Pods then get no defaults)",
     ),
     Setting(
         "kubernetes-version",
         "",
         "VERSION",
-        f"the version of the cluster (default: that of a live cluster, asked for again each minute; else 1.{NEWEST})",
+        f"the version of the cluster (default: that of the live cluster, read again each minute; else 1.{NEWEST})",
     ),
     Setting(
         "threads",
         "4",
         "N",
-        "how many reviews at a time may wait for a look-up in the API server;"
-        " one more thread answers those above 128 KiB",
+        "how many reviews may wait at the same time for a look-up in the API server;"
+        " one more thread answers reviews above 128 KiB",
     ),
-    Setting("log-level", "info", "LEVEL", "the lowest level that is logged", LOG_LEVELS),
+    Setting("log-level", "info", "LEVEL", "the lowest level to log", LOG_LEVELS),
 )
