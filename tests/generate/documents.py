@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 
-from tests.generate import chart, completion, exits, messages, metrics, scenarios, versions, waiting
+from tests.generate import chart, completion, concepts, exits, messages, metrics, scenarios, versions, waiting
 from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
@@ -20,48 +20,41 @@ from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
-_TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n).*?(<!-- /(?P=name) -->)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n)(?P<content>.*?)(<!-- /(?P=name) -->)", re.DOTALL)
 _TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<name>\w+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _FILE = re.compile(r"(<!-- file: (?P<file>\S+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
 
 
 def filled(name: str) -> str:
-    """A document with its generated parts as they should be today."""
+    """A page with its generated parts as they should be today; what a benchmark wrote stays."""
     text = (ROOT / name).read_text("utf-8")
-    return _TABLE.sub(lambda block: f"{block[1]}{TABLES[block['name']]()}{block[3]}", fill(text))
+    return _TABLE.sub(lambda block: f"{block[1]}{table_of(block)}{block[4]}", fill(text))
 
 
-GENERATED = {
+def table_of(block: re.Match[str]) -> str:
+    """The table of the name that the mark has."""
+    return TABLES[block["name"]]() if block["name"] in TABLES else block["content"]
+
+
+WHOLE = {
     "webhook/loading/completing.json": completion.table,  # which a page shows
-    "README.md": lambda: filled("README.md"),
-    "docs/admit.md": lambda: filled("docs/admit.md"),
-    "docs/completion.md": lambda: filled("docs/completion.md"),
-    "docs/dump.md": lambda: filled("docs/dump.md"),
-    "docs/explain.md": lambda: filled("docs/explain.md"),
     "docs/explain.svg": waiting.picture,
-    "docs/development.md": lambda: filled("docs/development.md"),
-    "docs/install.md": lambda: filled("docs/install.md"),
-    "docs/lint.md": lambda: filled("docs/lint.md"),
-    "docs/metrics.md": lambda: filled("docs/metrics.md"),
-    "docs/policy-test.md": lambda: filled("docs/policy-test.md"),
-    "docs/policy.md": lambda: filled("docs/policy.md"),
-    "docs/programs.md": lambda: filled("docs/programs.md"),
-    "docs/serve.md": lambda: filled("docs/serve.md"),
-    "docs/report.md": lambda: filled("docs/report.md"),
     "docs/kinds.md": kinds.page,
     "docs/messages.txt": messages.page,
-    "docs/simulate.md": lambda: filled("docs/simulate.md"),
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
     "docs/versions.md": versions.page,
-    "charts/evenkeel/README.md": lambda: filled("charts/evenkeel/README.md"),
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
     "charts/evenkeel/files/policies.yaml": chart.admission_policies,
     "charts/evenkeel/files/operators.yaml": chart.operators,
     **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
+    **{file: partial(concepts.picture, name) for file, name in concepts.DRAWINGS.items()},
 }
+FOLDERS_OF_PAGES = (ROOT, ROOT / "docs", ROOT / "charts" / "evenkeel")
+PAGES = [str(page.relative_to(ROOT)) for folder in FOLDERS_OF_PAGES for page in sorted(folder.glob("*.md"))]
+GENERATED = {**WHOLE, **{name: partial(filled, name) for name in PAGES if name not in WHOLE}}
 
 
 def fill(text: str) -> str:
@@ -140,6 +133,11 @@ def sums() -> str:
     return table(("zone", "Pods", "Pods × ln(domains + 2) + maxSkew - 1", "rounded", "score"), waiting.sums())
 
 
+def endings() -> str:
+    """The table of how steps end, of docs/concepts.md."""
+    return table(("step", "Pods per zone, the fullest first"), concepts.endings())
+
+
 def skew() -> str:
     """The table of the metrics of a report."""
     rows = ((f"`{one.name}`", one.type, one.help) for one in skew_metrics.SKEW_METRICS)
@@ -168,6 +166,7 @@ TABLES = {
     **{
         "folders": folders,
         "sums": sums,
+        "endings": endings,
         "settings": settings,
         "rights": rights,
         "dumped": dumped,
@@ -180,6 +179,7 @@ TABLES = {
     **{"metrics": metrics.table, "decisions": metrics.decisions, "reasons": metrics.reasons},
     "alerts": partial(metrics.alerts, "alerts.yaml"),
     "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
+    **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.generate import versions
 from tests.generate.commands import output
-from tests.generate.documents import GENERATED, fill
+from tests.generate.documents import GENERATED, PAGES, fill
 from tests.generate.scenarios import DRAWINGS
 from tests.support import ROOT
 from tests.support.commands import commands
@@ -113,9 +113,6 @@ def test_the_changelog_has_the_version():
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
-PAGES = sorted(
-    str(page.relative_to(ROOT)) for folder in (".", "docs", "charts/evenkeel") for page in ROOT.glob(f"{folder}/*.md")
-)
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)")
 BLOCK = re.compile(r"^ *```\w*\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 
