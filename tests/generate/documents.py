@@ -130,7 +130,7 @@ def dumped_parts() -> str:
         for part, fields in parts.items()
     }
     rows = ((part, ", ".join(f"`{name}`" for name in sorted(names))) for part, names in read.items())
-    more = "Of a Namespace it also has the annotations with the name `team`, `owner` or `contact`, of any prefix."
+    more = "Of a Namespace, the dump also keeps each annotation that is named `team`, `owner` or `contact`, with any prefix."
     return f"{table(('part', 'what is in it'), rows)}\n{more}\n"
 
 
