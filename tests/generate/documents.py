@@ -53,6 +53,7 @@ GENERATED = {
     "docs/simulate.md": lambda: filled("docs/simulate.md"),
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
+    "docs/verify.md": lambda: filled("docs/verify.md"),
     "docs/versions.md": versions.page,
     "charts/evenkeel/README.md": lambda: filled("charts/evenkeel/README.md"),
     "charts/evenkeel/values.schema.json": chart.schema,
@@ -130,7 +131,7 @@ def dumped_parts() -> str:
         for part, fields in parts.items()
     }
     rows = ((part, ", ".join(f"`{name}`" for name in sorted(names))) for part, names in read.items())
-    more = "Of a Namespace, the dump also keeps each annotation that is named `team`, `owner` or `contact`, with any prefix."
+    more = "Of a Namespace, the dump also has annotations named `team`, `owner` or `contact`, with any prefix."
     return f"{table(('part', 'what is in it'), rows)}\n{more}\n"
 
 
