@@ -1,4 +1,4 @@
-"""The same of the profile that a KubeSchedulerConfiguration describes: plugins, weights and arguments."""
+"""The same for the profile of a KubeSchedulerConfiguration: its plugins, weights and arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The selector that kube-scheduler derives for a Pod, and the constraints that it then places the Pod by."""
+"""The selector that kube-scheduler derives for a Pod without constraints, and the constraints that it then uses."""
 
 from __future__ import annotations
 

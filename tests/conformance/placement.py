@@ -1,4 +1,4 @@
-"""What the scheduler's plugin PodTopologySpread makes of a Pod in a small cluster: counts, filter and score by node."""
+"""Counts, filter and scores of the plugin PodTopologySpread, by node, in a small cluster."""
 
 from __future__ import annotations
 

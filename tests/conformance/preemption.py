@@ -1,6 +1,4 @@
-"""
-What preemption makes of a Pod that no node takes: the nodes where it helps, whom it evicts, the message.
-"""
+"""The nodes where preemption helps, the Pods that it evicts, and the message, for a Pod that no node takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kube-scheduler's default profile makes of a Pod in a small cluster: feasible nodes, reasons, scores, message."""
+"""The passing nodes, reasons, scores and message of kube-scheduler's default profile, in a small cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kube-apiserver's errors for a Pod and for a template like it, and the constraints it stores for the Pod."""
+"""The errors of kube-apiserver for a Pod and for a Pod template, and the constraints that it stores."""
 
 from __future__ import annotations
 

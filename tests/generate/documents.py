@@ -44,6 +44,7 @@ WHOLE = {
     "docs/messages.txt": messages.page,
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
+    "docs/verify.md": lambda: filled("docs/verify.md"),
     "docs/versions.md": versions.page,
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
@@ -124,7 +125,7 @@ def dumped_parts() -> str:
         for part, fields in parts.items()
     }
     rows = ((part, ", ".join(f"`{name}`" for name in sorted(names))) for part, names in read.items())
-    more = "Of a Namespace it also has the annotations with the name `team`, `owner` or `contact`, of any prefix."
+    more = "Of a Namespace, the dump also has annotations named `team`, `owner` or `contact`, with any prefix."
     return f"{table(('part', 'what is in it'), rows)}\n{more}\n"
 
 

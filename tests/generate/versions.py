@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import inspect
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,108 +12,135 @@ from tests.conformance import MODES
 from tests.support import DATA
 from webhook.scheduler.features import NEWEST, OLDEST, features
 
-# What it means that a feature comes; where one goes again, the second is what that means.
+# What comes with a feature; where it goes again, the second text is what comes then.
 CHANGES = {
-    "min_domains": ("`minDomains` counts",),
-    "node_inclusion_policies": ("`nodeAffinityPolicy` and `nodeTaintsPolicy` count",),
-    "selector_validation": ("an invalid `labelSelector` is rejected",),
-    "match_label_keys": ("`matchLabelKeys` count",),
-    "selector_merge": ("the API server merges `matchLabelKeys` into `labelSelector`",),
-    "topology_labels": ("zone and region are copied onto Pods when they are bound",),
+    "min_domains": ("`minDomains` counts.",),
+    "node_inclusion_policies": ("`nodeAffinityPolicy` and `nodeTaintsPolicy` count.",),
+    "selector_validation": ("kube-apiserver rejects an invalid `labelSelector`.",),
+    "match_label_keys": ("`matchLabelKeys` count.",),
+    "selector_merge": ("kube-apiserver merges `matchLabelKeys` into `labelSelector`.",),
+    "topology_labels": ("kube-apiserver copies zone and region onto a Pod when the Pod is bound.",),
     "empty_selector_counts": (
-        "a selector of `{}` counts every Pod of the namespace",
-        "a selector of `{}` counts no Pod",
+        "The selector `{}` counts every Pod of the namespace.",
+        "The selector `{}` counts no Pod.",
     ),
-    "null_selector_warning": ("the API server warns of a null `labelSelector`",),
-    "prefixed_job_labels": ("Pods of a Job have labels with the prefix `batch.kubernetes.io/`",),
-    "skips_unconstrained": ("PodTopologySpread skips a Pod without constraints, instead of passing it",),
-    "lengths_in_bytes": ("errors of labels name lengths in bytes, not characters",),
+    "null_selector_warning": ("kube-apiserver warns of a null `labelSelector`.",),
+    "prefixed_job_labels": ("Pods of a Job also have labels with the prefix `batch.kubernetes.io/`.",),
+    "skips_unconstrained": ("PodTopologySpread skips a Pod without constraints, instead of passing it.",),
+    "lengths_in_bytes": ("Errors of labels give lengths in bytes, not in characters.",),
     "names_untolerated_taint": (
-        "kube-scheduler's message names the taint that a Pod does not tolerate",
-        "kube-scheduler's message says `untolerated taint(s)`, without naming them",
+        "kube-scheduler's message names the taint that a Pod does not tolerate.",
+        "kube-scheduler's message says `untolerated taint(s)`, and does not name the taints.",
     ),
-    "node_name_in_pre_filter": ("for a Pod with a `nodeName` the message sums up all other nodes as `[NodeName]`",),
-    "pod_level_resources": ("requests of a Pod as a whole (`spec.resources`) count",),
-    "allocated_resources": ("of a bound Pod the resources that its node has allocated count, too",),
-    "pod_allocated_resources": ("and those that it has allocated to the Pod as a whole",),
+    "node_name_in_pre_filter": (
+        "For a Pod with a `nodeName`, kube-scheduler's message sums up all other nodes as `[NodeName]`.",
+    ),
+    "pod_level_resources": ("Requests of a whole Pod (`spec.resources`) count.",),
+    "allocated_resources": ("Of a bound Pod, the resources that its node has allocated to its containers count, too.",),
+    "pod_allocated_resources": (
+        "Of a bound Pod, the resources that its node has allocated to the whole Pod count, too.",
+    ),
     "greatest_of_sums": (
-        "of a bound Pod the greatest sum counts, as requested, allocated or actuated, not the sum of the greatest",
+        "Of a bound Pod, kube-scheduler counts the greatest of three sums: requested, allocated and actuated. "
+        "It does not sum up the greatest amount of each container.",
     ),
-    "skips_best_effort": ("NodeResourcesBalancedAllocation skips a Pod that requests no CPU and no memory",),
+    "skips_best_effort": ("NodeResourcesBalancedAllocation skips a Pod that requests neither CPU nor memory.",),
     "scores_balance_gained": (
-        "NodeResourcesBalancedAllocation scores what the Pod does to the balance, not the balance that is then there",
+        "NodeResourcesBalancedAllocation scores how the Pod changes the balance of a node, not the balance itself.",
     ),
     "affinity_keys_merge": (
-        "the API server merges `matchLabelKeys` and `mismatchLabelKeys` of a Pod's affinity into its selectors",
+        "kube-apiserver merges `matchLabelKeys` and `mismatchLabelKeys` of a Pod's affinity into its selectors.",
     ),
-    "pod_defaults_last": ("a Pod as a whole is given its requests after its containers were",),
+    "pod_defaults_last": ("kube-apiserver sets default requests of a whole Pod after those of its containers.",),
     "matches_unlabelled_namespaces": (
-        "a `namespaceSelector` of a Pod's own affinity that no label need meet selects every namespace",
-        "such a `namespaceSelector` selects the namespaces whose labels meet it",
+        "A `namespaceSelector` of a Pod's own affinity that matches a namespace without labels selects all namespaces.",
+        "A `namespaceSelector` of a Pod's own affinity that matches a namespace without labels no longer selects all.",
     ),
-    "scores_image_volumes": ("ImageLocality adds up images that are mounted, too",),
-    "counts_image_volumes": ("and counts them where it takes the share of all images",),
-    "extended_resources_of_devices": ("extended resources that a DeviceClass gives out are left to DynamicResources",),
-    "counts_volume_attachments": ("of the volumes of a node those count, too, that only a VolumeAttachment names",),
+    "scores_image_volumes": ("ImageLocality adds the sizes of images that are mounted as volumes.",),
+    "counts_image_volumes": (
+        "ImageLocality adds images that are mounted as volumes to the number of the Pod's images.",
+    ),
+    "extended_resources_of_devices": ("DynamicResources decides on extended resources that a DeviceClass offers.",),
+    "counts_volume_attachments": ("Volumes that only a VolumeAttachment names count for the limit of a node.",),
     "migrates_portworx_by_annotation": (
-        "disks of Portworx count for its CSI driver where the CSINode says that they are migrated",
-        "disks of Portworx count for its CSI driver on every node that has a CSINode",
+        "Disks of Portworx count for its CSI driver where the CSINode says that they are migrated.",
+        "Disks of Portworx count for its CSI driver on every node that has a CSINode.",
     ),
     "prevents_missing_driver": (
-        "Pods wait where a CSI driver is missing whose CSIDriver has `preventPodSchedulingIfMissing`",
+        "A Pod waits if the CSI driver of its volume is missing and the CSIDriver has `preventPodSchedulingIfMissing`.",
     ),
-    "volume_attributes_class": ("a claim gets only volumes of its VolumeAttributesClass",),
-    "claim_in_use_reason": ("kube-scheduler's message of a ReadWriteOncePod claim says that another Pod uses it",),
-    "scores_storage_capacity": ("VolumeBinding scores nodes by how much of their storage is free",),
-    "breaks_ties_by_heap": ("of the best nodes kube-scheduler takes the first in a heap of them, not any",),
-    "requests_beyond_preemption": ("no Pod is preempted on a node that has less than is requested",),
-    "nominates_before_binding": ("a node is nominated, too, for a Pod whose volumes are being bound",),
+    "volume_attributes_class": ("A claim gets only volumes of its VolumeAttributesClass.",),
+    "claim_in_use_reason": (
+        "kube-scheduler's message says of a ReadWriteOncePod claim in use that another Pod uses it.",
+    ),
+    "scores_storage_capacity": ("VolumeBinding scores nodes by their free storage.",),
+    "breaks_ties_by_heap": ("Of several best nodes, kube-scheduler takes the first in a heap of them, not any.",),
+    "requests_beyond_preemption": ("kube-scheduler preempts no Pod on a node that is too small for the request.",),
+    "nominates_before_binding": ("kube-scheduler also nominates a node for a Pod while it binds the Pod's volumes.",),
     "speaks_of_deallocation": (
-        "of every Pod that waits kube-scheduler's message says `no new claims to deallocate`",
-        "its message says so no more",
+        "kube-scheduler's message of every Pod that waits has `no new claims to deallocate`.",
+        "kube-scheduler's message has no `no new claims to deallocate`.",
     ),
     "rejection_ends_post_filter": (
-        "of a Pod that PreFilter rejects its message ends with `not found`, and says nothing of preemption",
+        "If PreFilter rejects a Pod, kube-scheduler's message ends with `not found`, and does not speak of preemption.",
     ),
-    "spares_ending_victims": ("a Pod that is being deleted already gets no condition DisruptionTarget by preemption",),
+    "spares_ending_victims": ("Preemption sets no condition DisruptionTarget on a Pod that is being deleted already.",),
     "counts_budgets_to_violated": (
-        "a Pod that would be preempted counts for PodDisruptionBudgets up to the first that it violates",
+        "A Pod that would be preempted counts for PodDisruptionBudgets up to the first one that it violates.",
     ),
-    "tells_preemption": ("its message of a Pod for which it preempts others names the node and their number",),
-    "stateful_set_max_unavailable": ("a rolling update of a StatefulSet may take as many Pods as `maxUnavailable`",),
+    "tells_preemption": ("If kube-scheduler preempts Pods, its message names the node and the number of these Pods.",),
+    "stateful_set_max_unavailable": ("A rolling update of a StatefulSet stops up to `maxUnavailable` Pods at once.",),
 }
 # How many decisions of a real kube-scheduler agreed, of how many that were compared, by minor version: what
 # `CHURN=3000 pytest -s tests/e2e/test_verify.py` said.
 VERIFIED = {33: (5110, 5112), 37: (5088, 5089)}
+LINE_WIDTH = 125
 HEAD = """\
 # Versions of Kubernetes
 
-evenkeel judges by the minor version of the cluster, `--kubernetes-version` or what a live cluster says. To learn what a
-version does, its own code was given Pods and clusters, and its answers were recorded. The numbers count the cases that
-are tests: evenkeel's answer must be the same in every one. A version without recordings is not claimed.
+evenkeel computes what the minor version of the cluster does, from 1.{first} on. It takes the version from the live
+cluster, from the dump, or from `--kubernetes-version`. For a version newer than 1.{newest}, it prints a note.
+
+## What was compared
+
+Kubernetes' own code judged Pods in given clusters, and its answers were recorded. The table has the number of these
+cases. A test demands that evenkeel gives the same answer in every case. A version without numbers is not compared.
 """
 WATCHED = """\
-* **verified**: How many decisions of a real kube-scheduler in a [cluster under churn](verify.md#how-it-is-held) agreed
-  with what `evenkeel verify` computed.\
+* **verified**: decisions of a real kube-scheduler in a [changing cluster](verify.md#how-it-is-tested) that agreed with
+  `evenkeel verify`.
 """
 TAIL = """\
 `python -m tests.conformance MODE [FILE] [--kubernetes-version 1.X]` compares again, also with recordings of your own.
+
+## What each version changes
 """
 
 
 def page() -> str:
     """The whole page."""
     compared = (f"* **{name}**: {inspect.cleandoc(mode.__doc__ or '')}" for name, mode in MODES.items())
-    return "\n".join((HEAD, *compared, WATCHED, "", *_table(), "", TAIL))
+    head = HEAD.format(first=OLDEST, newest=NEWEST)
+    return "\n".join((head, *_table(), "", *compared, WATCHED, TAIL, *_changed()))
 
 
 def _table() -> Iterator[str]:
-    yield f"| minor | {' | '.join(MODES)} | verified | what changed |"
-    yield "| --- |" + " --- |" * (len(MODES) + 2)
-    for minor in range(OLDEST + 1, NEWEST + 2):
+    yield f"| minor | {' | '.join(MODES)} | verified |"
+    yield "| --- |" + " --- |" * (len(MODES) + 1)
+    for minor in range(OLDEST + 1, NEWEST + 1):
         counted = [sum(map(cases, DATA.glob(f"1.{minor}/{mode.RECORDED}"))) for mode in MODES.values()]
-        numbers = [*(str(count or "") for count in counted), verified(minor)]
-        yield f"| 1.{minor} | {' | '.join(numbers)} | {'; '.join(changes(minor))} |"
+        yield f"| 1.{minor} | {' | '.join([*(str(count or '') for count in counted), verified(minor)])} |"
+
+
+def _changed() -> Iterator[str]:
+    """Each version with what it changes; the last is the one to come."""
+    for minor in range(OLDEST + 1, NEWEST + 2):
+        if changed := changes(minor):
+            yield from (f"### 1.{minor}", "", *map(_bullet, changed), "")
+
+
+def _bullet(text: str) -> str:
+    return textwrap.fill(f"* {text}", LINE_WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def verified(minor: int) -> str:
