@@ -39,7 +39,7 @@ def test_what_is_absent_is_as_admit_takes_it():
     found = parsed()
 
     assert (None, None, "") == found[:3]
-    assert [("a", "web.yaml", None, "", {"outcome": "denied"})] == list(found.cases)
+    assert [("a", "web.yaml", None, "", "", {"outcome": "denied"})] == list(found.cases)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,7 @@ RULE = "cases[0].expect.rules[0]"
         ({"kubernetesVersion": True}, "kubernetesVersion: found true, wanted a string or a number"),
         ({"today": "tomorrow"}, 'today: found "tomorrow", wanted a day such as 2027-01-31'),
         ({"today": "2027-02-29"}, 'today: found "2027-02-29", wanted a day of the calendar'),
+        (case(today="2027-02-29"), 'cases[0].today: found "2027-02-29", wanted a day of the calendar'),
         ({"cases": []}, "cases: found [], wanted at least one item"),
         (case(name=""), 'cases[0].name: found "", wanted a string that is not empty'),
         (case(expect={}), "cases[0].expect: found {}, wanted outcome or rules or warnings or defaults in it"),

@@ -173,6 +173,16 @@ def test_a_day_on_which_the_policy_is_another_than_today_is_refused(run, api):
         assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=ended, today=same)).code
 
 
+def test_a_case_of_a_day_on_which_the_policy_is_another_than_today_is_skipped(run, api):
+    ended = POLICY | {"overrides": [{"name": "a", "podSelector": {}, "until": "2001-01-31", "enforcement": "Warn"}]}
+    ran = run(f"{LIVE} t", t=a_test(case(today="2001-01-31"), case(today="2001-02-01"), policy=ended))
+
+    assert (0, "", 1) == (ran.code, ran.err, len(api.posted))
+    skipped = "  skip  case 0: today: found 2001-01-31, when these overrides had not ended: a; the policies in the "
+    assert ran.out.splitlines()[1].startswith(f"{skipped}cluster are those of ")
+    assert "2 cases in 1 file, 1 passed, 1 skipped" == ran.out.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [

@@ -212,6 +212,9 @@ def test_an_override_ends_on_the_day_that_the_test_says_and_on_no_other(run):
     tests["none"] = a_test(denied(outcome="would-be-denied"), policy=until)
 
     assert 0 == run("policy test last next none", **tests).code
+    each = [denied(outcome=outcome, today=day) for day, outcome in days.values()]
+    assert 0 == run("policy test each", each=a_test(*each, denied(outcome="would-be-denied"), policy=until)).code
+    assert 0 == run("policy test each", each=a_test(*each, denied(), policy=until, today="2001-02-01")).code
     code, out, _ = run("policy test --init - --policy p new", p=until, new=EMPTY)
     assert (0, True, True) == (code, "outcome: denied" in out, "\ntoday: " in out)
 

@@ -17,7 +17,7 @@ from webhook.admission.dry_run import Applied
 from webhook.documents.json_schema import Schema, object_schema
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
-from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.objects.fields import FieldPath, Raw, as_list, as_mapping
 from webhook.objects.reading import brief
 from webhook.policy.parsing import parse_day
 from webhook.policy.policy import PolicyError
@@ -34,12 +34,17 @@ class PolicyTestError(PolicyError):
 
 
 class Case(NamedTuple):
-    """An object that `user` applies, over `old` if that is given, and what is expected of the answer."""
+    """
+    An object that `user` applies, over `old` if that is given, and what is expected of the answer.
+
+    `today` is the day of the case, "" for that of the test.
+    """
 
     name: str
     obj: Given
     old: Given | None
     user: str
+    today: str
     expect: Raw
 
 
@@ -104,6 +109,7 @@ def schema() -> dict[str, object]:
         object=_GIVEN,
         old=_GIVEN,
         user=STRING,
+        today=DAY,
         expect={**expectation, "minProperties": 1},
     )
     return object_schema(
@@ -132,9 +138,9 @@ def parse_policy_test(text: str) -> PolicyTest:
         raise PolicyTestError(wrong)
     causes: list[str] = []
     day = parse_day(raw.get("today"), ("today",), causes)
+    cases = tuple(_case(as_mapping(item), ("cases", i), causes) for i, item in enumerate(as_list(raw["cases"])))
     if causes:
         raise PolicyTestError(causes)
-    cases = tuple(_case(as_mapping(item)) for item in as_list(raw["cases"]))
     if twice := _twice([case.name for case in cases]):
         raise PolicyTestError(
             f"cases[{i}].name: found {brief(name)} twice, wanted a name of its own" for i, name in twice
@@ -150,9 +156,15 @@ def parse_policy_test(text: str) -> PolicyTest:
     )
 
 
-def _case(raw: Raw) -> Case:
-    old = _given(raw["old"]) if "old" in raw else None
-    return Case(str(raw["name"]), _given(raw["object"]), old, str(raw.get("user", "")), as_mapping(raw["expect"]))
+def _case(raw: Raw, path: FieldPath, causes: list[str]) -> Case:
+    return Case(
+        str(raw["name"]),
+        _given(raw["object"]),
+        _given(raw["old"]) if "old" in raw else None,
+        str(raw.get("user", "")),
+        parse_day(raw.get("today"), (*path, "today"), causes),
+        as_mapping(raw["expect"]),
+    )
 
 
 def _given(value: object) -> Given:

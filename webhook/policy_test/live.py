@@ -27,6 +27,7 @@ from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kind
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.references import ObjectRef, owner_of
+from webhook.policy.policy import Policy
 from webhook.policy_test.form import Case, CaseResult, PolicyTest, parse_policy_test
 from webhook.policy_test.installed import Names, not_in_force, read_installed
 from webhook.policy_test.running import (
@@ -67,31 +68,32 @@ def run_file_live(file: str, cluster: TestedCluster) -> FileResults:
         with naming(file):
             test = parse_policy_test(Path(file).read_text("utf-8"))
             cases = test.cases
-            export = _export(test, folder, cluster)
+            whole, export = _policies(test, folder, cluster)
     except UsageError as error:
         return unusable(file, cases, error)
 
     def result(case: Case, where: str) -> CaseResult:
         with naming(f"{where}.object"):
             obj = object_of(case.obj, folder, read)
+        ended = _other_policy(case.today, whole)
         with naming(where):
-            return _result(case, obj, export, cluster.client)
+            return _result(case, obj, export, cluster.client, ended)
 
     return each_result(file, cases, result, () if test.cluster is None else (CLUSTER_UNUSED,))
 
 
-def _export(test: PolicyTest, folder: str, cluster: TestedCluster) -> Export:
-    """Return the policy of a test as it is exported today; UsageError unless that is in force in the cluster."""
+def _policies(test: PolicyTest, folder: str, cluster: TestedCluster) -> tuple[Policy, Export]:
+    """
+    Return the policy of a test, of all days and as it is exported today.
+
+    UsageError unless the latter is in force in the cluster.
+    """
     features = inputs.features(test.kubernetes_version or None, cluster.source, "kubernetesVersion")
     with naming("policy"):
         given = policy_of_test(test.policy, folder, features)
     export = to_export(POLICY, "policy", given, features, SYSTEM_NAMESPACES, instead=WEBHOOK)
-    today = inputs.today()
-    if ended := [each.name for each in given.overrides if test.today and test.today <= each.until < today]:
-        raise UsageError(
-            f"today: found {test.today}, when these overrides had not ended: {', '.join(ended)}; "
-            f"the policies in the cluster are those of {today}: leave it out"
-        )
+    if ended := _other_policy(test.today, given):
+        raise UsageError(f"{ended}: leave it out")
     command = f"evenkeel manifests {ENGINE} {POLICY}"
     if test.policy is not None:
         written = os.path.join(folder, test.policy) if isinstance(test.policy, str) else "FILE"
@@ -99,14 +101,26 @@ def _export(test: PolicyTest, folder: str, cluster: TestedCluster) -> Export:
     command += f" --kubernetes-version 1.{features.minor}"
     if wrong := [f"policy: {line}" for line in not_in_force(export, cluster.installed, command)]:
         raise UsageError("\n".join(wrong))
-    return export
+    return given, export
 
 
-def _result(case: Case, obj: Raw, export: Export, client: Client) -> CaseResult:
-    """Return what became of a case; UsageError if the API server refuses it, and no policy does."""
+def _other_policy(day: str, policy: Policy) -> str:
+    """Return why the policies in the cluster, which are those of today, are not those of `day`; "" if they are."""
+    today = inputs.today()
+    ended = [each.name for each in policy.overrides if day and day <= each.until < today]
+    said = f"today: found {day}, when these overrides had not ended: {', '.join(ended)}"
+    return f"{said}; the policies in the cluster are those of {today}" if ended else ""
+
+
+def _result(case: Case, obj: Raw, export: Export, client: Client, ended: str) -> CaseResult:
+    """
+    Return what became of a case; UsageError if the API server refuses it, and no policy does.
+
+    `ended` says why the policies in the cluster are not those of its day; "" if they are.
+    """
     kind = _kind_of(obj, export)
     judged_by_none = "" if kind is not None else f"the policies judge no {obj.get('apiVersion')} {obj.get('kind')}"
-    skipped = (UPDATE_SKIPPED if case.old is not None else "") or judged_by_none or incomparable(case.expect)
+    skipped = (UPDATE_SKIPPED if case.old is not None else "") or judged_by_none or ended or incomparable(case.expect)
     if kind is None or skipped:
         return CaseResult(case.name, {}, {}, skipped=skipped)
     with inputs.usage_errors():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -62,7 +63,9 @@ def run_file(file: str) -> FileResults:
         return unusable(file, cases, error)
 
     def result(case: Case, where: str) -> CaseResult:
-        return judge(case.name, case.expect, _applied(case, where, terms, folder, read))
+        day = case.today or test.today
+        of_day = replace(terms, policy=terms.policy.on(day)) if day else terms
+        return judge(case.name, case.expect, _applied(case, where, of_day, folder, read))
 
     return each_result(file, cases, result)
 
@@ -92,7 +95,7 @@ def each_result(
 
 
 def _terms(test: PolicyTest, folder: str) -> Terms:
-    """Return the policy and the cluster of a test; a single review has no other objects beside it."""
+    """Return the policy of all days and the cluster of a test; a review has no other objects beside it."""
     dump = inputs.NO_CLUSTER
     if isinstance(test.cluster, str):
         with naming("cluster"):
@@ -100,7 +103,6 @@ def _terms(test: PolicyTest, folder: str) -> Terms:
     features = inputs.features(test.kubernetes_version or None, dump, "kubernetesVersion")
     with naming("policy"):
         policy = policy_of_test(test.policy, folder, features)
-        policy = policy.on(test.today) if test.today else policy
     with naming("cluster"):
         if isinstance(test.cluster, str | None):
             return Terms(policy, inputs.cluster(dump, features, policy.watch_pods), features)
