@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 
-from tests.generate import chart, completion, exits, messages, metrics, scenarios, versions, waiting
+from tests.generate import chart, completion, concepts, exits, messages, metrics, scenarios, versions, waiting
 from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
@@ -37,6 +37,7 @@ GENERATED = {
     "README.md": lambda: filled("README.md"),
     "docs/admit.md": lambda: filled("docs/admit.md"),
     "docs/completion.md": lambda: filled("docs/completion.md"),
+    "docs/concepts.md": lambda: filled("docs/concepts.md"),
     "docs/dump.md": lambda: filled("docs/dump.md"),
     "docs/explain.md": lambda: filled("docs/explain.md"),
     "docs/explain.svg": waiting.picture,
@@ -49,6 +50,7 @@ GENERATED = {
     "docs/programs.md": lambda: filled("docs/programs.md"),
     "docs/serve.md": lambda: filled("docs/serve.md"),
     "docs/report.md": lambda: filled("docs/report.md"),
+    "docs/troubleshooting.md": lambda: filled("docs/troubleshooting.md"),
     "docs/kinds.md": kinds.page,
     "docs/messages.txt": messages.page,
     "docs/simulate.md": lambda: filled("docs/simulate.md"),
@@ -61,6 +63,7 @@ GENERATED = {
     "charts/evenkeel/files/policies.yaml": chart.admission_policies,
     "charts/evenkeel/files/operators.yaml": chart.operators,
     **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
+    **{file: partial(concepts.picture, name) for file, name in concepts.DRAWINGS.items()},
 }
 
 
@@ -140,6 +143,11 @@ def sums() -> str:
     return table(("zone", "Pods", "Pods × ln(domains + 2) + maxSkew - 1", "rounded", "score"), waiting.sums())
 
 
+def endings() -> str:
+    """The table of how steps end, of docs/concepts.md."""
+    return table(("step", "Pods per zone, the fullest first"), concepts.endings())
+
+
 def skew() -> str:
     """The table of the metrics of a report."""
     rows = ((f"`{one.name}`", one.type, one.help) for one in skew_metrics.SKEW_METRICS)
@@ -168,6 +176,7 @@ TABLES = {
     **{
         "folders": folders,
         "sums": sums,
+        "endings": endings,
         "settings": settings,
         "rights": rights,
         "dumped": dumped,
@@ -180,6 +189,7 @@ TABLES = {
     **{"metrics": metrics.table, "decisions": metrics.decisions, "reasons": metrics.reasons},
     "alerts": partial(metrics.alerts, "alerts.yaml"),
     "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
+    **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},
 }
 
 
