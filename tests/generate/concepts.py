@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from tests.generate.commands import output
-from tests.generate.dots import Box, Cell, Dot, Frame, Line, Zone, in_words, sentence, svg
+from tests.generate.dots import Box, Cell, Dot, Frame, Line, Zone, counting, in_words, sentence, svg
 from tests.support import ROOT
 from tests.support.build import service, workload
 from tests.support.placing import HOSTNAME, ZONE, node, running, spread
@@ -25,7 +25,7 @@ UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
 SHUT = {"TaintToleration": "tainted", "NodeResourcesFit": "full"}  # What a filter means, in one word.
 SOFT, HONOR = {"whenUnsatisfiable": "ScheduleAnyway"}, {"nodeTaintsPolicy": "Honor"}
 REVISION = {"matchLabelKeys": ["pod-template-hash"]}
-OLD, NEW = "old", "new"  # Values of pod-template-hash; the next Pod has the latter.
+OLD, NEW, BOTH = "old", "new", "both"  # Values of pod-template-hash; the next Pod has NEW.
 DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 EXAMPLES = ROOT / "docs" / "examples" / "simulate"
@@ -128,35 +128,44 @@ def scores(placed: Scene) -> Line:
     return Line("score for the spread", tuple(cells), by_node=True)
 
 
-def frame(caption: str, placed: Scene, *lines: Line, counted: str = "") -> Frame:
+def frame(caption: str, placed: Scene, *lines: Line, revisions: str = "") -> Frame:
     """
     A cluster with the next Pod, or with all that wait.
 
-    With `counted` the Pods have their revision in them; only those of that revision count, if it is not `both`.
+    With `revisions` each Pod shows its revision, and only those of the named one count, or all with BOTH.
     """
-    boxes = [(_zone(thing), _box(placed, thing, counted)) for thing in placed.nodes]
+    boxes = [(_zone(thing), _box(placed, thing, revisions)) for thing in placed.nodes]
     zones = tuple(
         Zone(zone, tuple(box for _, box in group)) for zone, group in groupby(boxes, key=lambda pair: pair[0])
     )
-    bound = sum(dot.style != "left" for _, box in boxes for dot in box.dots)
-    waiting = max(1, placed.replicas - bound)
+    _check(placed, zones)
+    waiting = max(1, placed.replicas - sum(map(counting, zones)))
     if placed.explained.feasibility.feasible:
         return Frame(caption, zones, lines, waiting, "the next Pod" if waiting == 1 else f"the next {waiting} Pods")
     return Frame(caption, zones, lines, waiting, f"{in_words(waiting)} {'is' if waiting == 1 else 'are'} Pending")
 
 
-def _box(placed: Scene, thing: Mapping, counted: str) -> Box:
+def _check(placed: Scene, zones: Sequence[Zone]) -> None:
+    """Fail if other Pods are drawn as counting than the scheduler counts."""
+    (explained,) = (entry for entry in placed.explained.constraints if entry.constraint.topology_key == ZONE)
+    computed = {domain.value: domain.match_num for domain in explained.domains}
+    drawn = {zone.name: counting(zone) for zone in zones if zone.name}
+    if drawn != computed:
+        raise ValueError(f"drawn {drawn}, computed {computed}")
+
+
+def _box(placed: Scene, thing: Mapping, revisions: str) -> Box:
     name, there = thing["metadata"]["name"], placed.pods_on(thing["metadata"]["name"])
     notes = [f"taint: {taint['key'].removeprefix('node.kubernetes.io/')}" for taint in thing["spec"].get("taints", ())]
     full = ["full"] if len(there) >= int(thing["status"]["allocatable"]["pods"]) else []
-    return Box(name, tuple(_dot(thing, pod, counted) for pod in there), ", ".join((*notes, *full)))
+    return Box(name, tuple(_dot(thing, pod, revisions) for pod in there), ", ".join((*notes, *full)))
 
 
-def _dot(on: Mapping, pod: Mapping, counted: str) -> Dot:
+def _dot(on: Mapping, pod: Mapping, revisions: str) -> Dot:
     metadata = pod["metadata"]
-    hashed = metadata["labels"].get("pod-template-hash")
-    if counted:
-        style = "left" if counted not in ("both", hashed) else "new" if hashed == NEW else "dot"
+    if revisions:
+        hashed = metadata["labels"]["pod-template-hash"]
+        style = "left" if revisions not in (BOTH, hashed) else "new" if hashed == NEW else "dot"
         return Dot(style, {OLD: "1", NEW: "2"}[hashed])
     notes = {
         "being deleted": "deletionTimestamp" in metadata,
@@ -216,8 +225,13 @@ def hard_and_soft() -> Iterator[Frame]:
     """Zone c has no room for a second Pod."""
     there = [*nodes(1, "a", "b"), node("c1", "c", pods="1"), *pods(a1=2, b1=2, c1=1)]
     hard, soft = scene(there, spread()), scene(there, spread(**SOFT))
-    yield frame("DoNotSchedule: the Pod waits", hard, sums(hard), verdicts(hard))
-    yield frame("ScheduleAnyway: the Pod runs in a or b", soft, scores(soft), verdicts(soft))
+    yield frame(f"DoNotSchedule: the Pod {_where(hard)}", hard, sums(hard), verdicts(hard))
+    yield frame(f"ScheduleAnyway: the Pod {_where(soft)}", soft, scores(soft), verdicts(soft))
+
+
+def _where(placed: Scene) -> str:
+    zones = [domain.value for domain in placed.domains() if domain.open]
+    return f"runs in {' or '.join(zones)}" if zones else "waits"
 
 
 def counted() -> Iterator[Frame]:
@@ -239,16 +253,23 @@ def empty_zone() -> Iterator[Frame]:
     """Zone c is empty, and its node has a taint."""
     there = [*nodes(1, "a", "b"), node("c1", "c", taints=[INFRA]), *pods(a1=2, b1=2)]
     ignoring, honoring = scene(there, spread()), scene(there, spread(**HONOR))
-    yield frame("nodeTaintsPolicy: Ignore, the default: zone c counts", ignoring, sums(ignoring), verdicts(ignoring))
-    yield frame("nodeTaintsPolicy: Honor: zone c does not count", honoring, sums(honoring), verdicts(honoring))
+    for caption, placed in (("nodeTaintsPolicy: Ignore, the default", ignoring), ("nodeTaintsPolicy: Honor", honoring)):
+        counts = "counts" if placed.domains()[-1].eligible else "does not count"
+        yield frame(f"{caption}: zone c {counts}", placed, sums(placed), verdicts(placed))
 
 
 def defaults() -> Iterator[Frame]:
     """What a constraint on zones takes away."""
     there = [*nodes(2, "a", "b"), *pods(a1=2, b1=1, b2=1), service()]
     system, own = scene(there), scene(there, spread(**SOFT))
-    yield frame("No constraint of its own: a2 is the best node", system, scores(system))
-    yield frame("Only a constraint on zones: all nodes are equal", own, scores(own))
+    yield frame(f"No constraint of its own: {_best(system)}", system, scores(system))
+    yield frame(f"Only a constraint on zones: {_best(own)}", own, scores(own))
+
+
+def _best(placed: Scene) -> str:
+    score = placed.explained.scores[POD_TOPOLOGY_SPREAD]
+    names = [name for name, value in score.items() if value == max(score.values())]
+    return "all nodes have the same score" if len(names) == len(score) else f"{' and '.join(names)} has the best score"
 
 
 def rollout() -> Iterator[Frame]:
@@ -260,9 +281,9 @@ def rollout() -> Iterator[Frame]:
         together,
         sums(together),
         verdicts(together),
-        counted="both",
+        revisions=BOTH,
     )
-    yield frame("With matchLabelKeys: only new Pods (2) count", apart, sums(apart), verdicts(apart), counted=NEW)
+    yield frame("With matchLabelKeys: only new Pods (2) count", apart, sums(apart), verdicts(apart), revisions=NEW)
 
 
 def scale_down() -> Iterator[Frame]:

@@ -44,7 +44,6 @@ WHOLE = {
     "docs/messages.txt": messages.page,
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
-    "docs/verify.md": lambda: filled("docs/verify.md"),
     "docs/versions.md": versions.page,
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,

@@ -88,11 +88,12 @@ def _sentence(frame: Frame) -> str:
     for zone, cells in zip(frame.zones, _by_zone(frame, last), strict=True):
         names = [f"{node.name} " if last.by_node else "" for node in zone.nodes]
         told = ", ".join(f"{name}{cell.text}" for name, cell in zip(names, cells, strict=False))
-        parts.append(f"{_title(zone).capitalize()}: {', '.join(dict.fromkeys((in_words(_counted(zone)), told)))}")
+        parts.append(f"{_title(zone).capitalize()}: {', '.join(dict.fromkeys((in_words(counting(zone)), told)))}")
     return ". ".join((*parts, ""))[:-1]
 
 
-def _counted(zone: Zone) -> int:
+def counting(zone: Zone) -> int:
+    """How many Pods are drawn as counting."""
     return sum(dot.style != "left" for node in zone.nodes for dot in node.dots)
 
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.generate import versions
+from tests.generate import concepts, versions
 from tests.generate.commands import output
 from tests.generate.documents import GENERATED, PAGES, fill
 from tests.generate.scenarios import DRAWINGS
@@ -53,6 +53,22 @@ def test_a_drawing_shows_every_node_and_pod(file):
     assert {one["metadata"]["name"] for one in cluster if one["kind"] == "Node"} <= {*texts}
     pods = [one["metadata"]["labels"]["app"] for one in cluster if one["kind"] == "Pod"]
     assert len(pods) == sum(re.split("[,/]", text)[text.startswith("other/")] in pods for text in texts)
+
+
+def test_each_picture_of_the_concepts_is_on_their_page():
+    page = (ROOT / "docs" / "concepts.md").read_text("utf-8")
+
+    assert [concepts.shown(name).strip() for name in concepts.PICTURES] == re.findall(r"^!\[.*$", page, re.MULTILINE)
+
+
+def test_each_sum_on_the_page_of_the_concepts_is_in_a_picture():
+    """Where it is computed."""
+    page = (ROOT / "docs" / "concepts.md").read_text("utf-8")
+    drawn = "".join((ROOT / file).read_text("utf-8") for file in concepts.DRAWINGS)
+    sums = set(re.findall(r"\d+ \+ \d+ - \d+ = \d+", re.sub(r"\s+", " ", page)))
+
+    assert sums
+    assert set() == {text for text in sums if text not in drawn}
 
 
 def test_a_block_is_filled_with_what_the_command_prints():
@@ -136,6 +152,24 @@ def test_every_page_is_in_the_list_of_pages():
     listed = {target for target, _ in LINK.findall(index.read_text("utf-8"))}
 
     assert set() == {page.name for page in index.parent.glob("*.md")} - listed - {index.name}
+
+
+def test_what_troubleshooting_quotes_is_printed():
+    """By a command on one of the pages; an ellipsis stands for anything."""
+    pages = {page.name: page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")}
+    text = BLOCK.sub("", pages["troubleshooting.md"])
+    of_kubectl = {'The Deployment "web" is invalid'}
+    quoted = {words for words in re.findall(r"`([^`\n]+)`", text) if " " in words} - of_kubectl
+    prefixes = ("evenkeel ", "evenkeel.dev/", "kubectl ", "--")
+    printed = "".join(
+        page if name != "troubleshooting.md" else "".join(BLOCK.findall(page)) for name, page in pages.items()
+    )
+
+    assert set() == {
+        words
+        for words in quoted
+        if not words.startswith(prefixes) and not re.search(".*".join(map(re.escape, words.split("…"))), printed)
+    }
 
 
 SHOWN = re.compile(r"^ *\$ (?:.*\| |\w+=\S+ )?evenkeel ([a-z][^|>#\n]*)", re.MULTILINE)  # in a block
