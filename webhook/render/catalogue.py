@@ -13,20 +13,21 @@ from webhook.rules import RULES
 RULES_INTRODUCTION = """\
 # Rules
 
-An `error` denies, a `warning` warns, an `info` shows in reports only; a policy may set any rule to `error`, `warning`,
-`info` or `ignore`, and mark it `enforced`, so that no annotation silences it. Rules whose default is `ignore` are for a
-platform team's own policy: switch on those that you want.
+An `error` denies, a `warning` warns, and an `info` shows in reports only. A policy may set any rule to `error`,
+`warning`, `info` or `ignore`. It may mark a rule `enforced`: then no annotation silences the rule. Rules whose default
+is `ignore` are for a platform team's own policy: switch on those that you want.
 
-At most one rule is reported for a field: the one with the gravest severity, and among equals the one that the others
-yield to. A rule that cannot be run, because it needs labels, nodes or other workloads that are not known, is reported
-as skipped.
+At most one rule is reported for a field: the rule with the highest severity. Among rules of equal severity, it is the
+rule to which the others yield. A rule that needs labels, nodes or other workloads that are not known is reported as
+skipped.
 
-Some rules are advice: what they find holds in the cluster as it is now, may be what was wanted, or is about evenkeel
-itself. They are at most a `warning`, a policy that sets them to `error` or enforces them is refused, and they do not
+Some rules are advice. Their findings hold in the cluster as it is now, may be intended, or are about evenkeel itself.
+These rules are at most a `warning`: evenkeel refuses a policy that sets them to `error` or enforces them. They do not
 judge what a controller creates.
 
-`evenkeel manifests --engine policy` writes ValidatingAdmissionPolicies of the rules that CEL can express, which the API
-server evaluates by itself. Each rule says which of its checks these can make, and why they cannot make the others.
+`evenkeel manifests --engine policy` writes ValidatingAdmissionPolicies for the rules that CEL can express. The API
+server evaluates these policies by itself. Each rule says which of its checks they make, and why they cannot make the
+others.
 """
 
 
@@ -59,7 +60,16 @@ def section(rule: Rule) -> Iterator[str]:
     yield from (f"Default severity: `{rule.severity}`.{advice}", "")
     yield from ("### Why", "", rule.rationale, "")
     if rule.context:
-        yield from ("### Beside", "", "Both examples stand beside:", "", "```yaml", rule.context.rstrip(), "```", "")
+        yield from (
+            "### Beside",
+            "",
+            "Both examples are judged together with these objects:",
+            "",
+            "```yaml",
+            rule.context.rstrip(),
+            "```",
+            "",
+        )
     yield from ("### Bad", "", "```yaml", rule.bad.rstrip(), "```", "")
     yield from ("### Good", "", "```yaml", rule.good.rstrip(), "```", "")
     yield from ("### Fix", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")

@@ -39,8 +39,8 @@ from webhook.objects.reading import brief
 )
 def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     """
-    The scheduler ignores a key that the Pod does not have as a label, so it counts together the Pods that the key was
-    meant to separate.
+    The scheduler ignores a key that the Pod does not have as a label.  It then counts Pods together that the key should
+    keep apart.
     """
     wanted = ""
     for constraint in subject.constraints:

@@ -62,18 +62,20 @@ _COUNTS = {
 )
 def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     """
-    With nodeTaintsPolicy Ignore, which is the default, a control-plane node or a cordoned one is a domain with 0 Pods,
-    which none can join.  The other nodes then take maxSkew Pods each and no more.  It is the commonest cause of a
-    rollout that does not finish.
+    nodeTaintsPolicy is Ignore by default.  A control-plane node or a cordoned node is then a domain with 0 Pods that no
+    Pod can join, and each other node takes at most maxSkew Pods.  This is the most common reason why a rollout does not
+    finish.
 
-    A zone that is lost leaves its Node objects, tainted as unreachable.  Until somebody deletes them it counts as
-    empty, and the other zones take maxSkew Pods each and no more: its Pods, and those of the next rollout, find no
-    place.  A zone or region is reported where there may be more replicas than maxSkew; an autoscaler among the
-    manifests counts by its maximum.  Jobs are not reported, since their Pods make room.
+    A lost zone leaves its Node objects behind, tainted as unreachable.  Until somebody deletes them, the zone counts as
+    an empty domain, and each other zone takes at most maxSkew Pods.  The Pods of the lost zone, and those of the next
+    rollout, then wait.
 
-    Pods that tolerate every taint are not reported, and neither are those of a constraint that is known to count no
-    more replicas than maxSkew, or to which node affinity leaves one domain.  For evenkeel lint a Pod by itself is alone
-    where its constraint counts none of the other manifests.
+    The rule reports a zone or region only if the workload may have more replicas than maxSkew.  It does not report
+    Jobs, whose Pods make room when they end, Pods that tolerate every taint, a constraint that counts at most maxSkew
+    replicas, or a constraint to which node affinity leaves one domain.
+
+    In evenkeel lint, an autoscaler among the manifests counts with its maximum.  A Pod without a workload counts as a
+    single Pod if its constraint selects no other manifest.
     """
     if not subject.features.node_inclusion_policies:
         return

@@ -56,12 +56,15 @@ from webhook.scheduler.constraint import Constraint
 )
 def empty_selector(subject: Subject) -> Iterator[Cause]:
     """
-    A null selector matches no Pod, and the scheduler counts `{}` as 0 although it matches every Pod.  The API server
-    accepts both, and neither spreads anything; a hard constraint still keeps Pods off every node that lacks the key.
+    A null selector matches no Pod.  An empty selector, `{}`, matches every Pod, but the scheduler counts it as 0 Pods.
+    The API server accepts both, and neither spreads anything.  A hard constraint still keeps Pods off every node
+    without the key.
 
-    Up to Kubernetes 1.26, and from 1.38 on, `{}` counts every Pod of the namespace, and the finding is only an `info`.
-    A `{}` to which matchLabelKeys add labels is not empty.  In the custom resource of an operator, the finding is there
-    only if the operator is known to leave the selector as it is: `evenkeel kinds` lists what each of them fills in.
+    Up to Kubernetes 1.26, and from 1.38 on, `{}` counts every Pod of the namespace.  The finding is then only an
+    `info`.
+
+    A `{}` to which matchLabelKeys add labels is not empty.  In the custom resource of an operator, the rule reports the
+    selector only if the operator is known to keep it: `evenkeel kinds` lists what each operator fills in.
     """
     operated = subject.workload.kind.operator is not None
     for constraint in subject.constraints:

@@ -46,8 +46,8 @@ from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, InCel, Subject, ru
 )
 def excessive_max_skew(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a maxSkew that is never reached spreads nothing, yet the workload passes every check
-    that only asks for a constraint.
+    This rule is for a platform team's own policy.  A maxSkew that is never reached spreads nothing, but the workload
+    passes every check that only asks for a constraint.
     """
     most, keys = subject.number("maxSkew"), subject.keys("topologyKeys")
     for constraint in subject.constraints:

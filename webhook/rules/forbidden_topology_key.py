@@ -48,8 +48,8 @@ from webhook.objects.reading import brief
 )
 def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: nodes have the label, but Pods should not be spread by it, because it is about to be
-    removed, or because nodes that share it do not fail together.
+    This rule is for a platform team's own policy.  Nodes may have a label by which Pods should not be spread: because
+    it will be removed, or because the nodes that share it do not fail together.
     """
     forbidden, allowed = subject.keys("topologyKeys"), subject.keys("allowedTopologyKeys")
     for constraint in subject.constraints:

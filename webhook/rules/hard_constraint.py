@@ -38,8 +38,8 @@ from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 )
 def hard_constraint(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a hard constraint leaves Pods Pending when a zone is full or lost, and a platform team
-    may not want every team to decide that.
+    This rule is for a platform team's own policy.  A hard constraint leaves Pods Pending when a zone is full or lost.
+    A platform team may not want every team to decide that.
     """
     keys = subject.keys("topologyKeys")
     for constraint in subject.constraints:

@@ -53,12 +53,14 @@ ON, OFF = "true", "false"
 )
 def idle_switch(subject: Subject) -> Iterator[Cause]:
     """
-    The annotation `evenkeel.dev/ignore` of an object, or of its Pod template, names rules by their ids.  The label
-    `evenkeel.dev/skip: "true"` of a Pod keeps defaults out of it, and that of a Namespace exempts all that is in it.
-    Anywhere else, with another value or under another name they do nothing, and Kubernetes does not warn.  Neither does
-    the annotation silence a rule that the policy enforces.
+    The annotation `evenkeel.dev/ignore` of an object, or of its Pod template, names the ids of rules.  The label
+    `evenkeel.dev/skip: "true"` of a Pod keeps default constraints out of it.  On a Namespace, it exempts everything in
+    the namespace.
 
-    The webhook sees only what it is sent, which is objects with constraints; `lint` and `admit` see all.
+    In another place, with another value or under another name they do nothing, and Kubernetes does not warn.  The
+    annotation has no effect on a rule that the policy enforces.
+
+    `lint` and `admit` see every object.  The webhook sees only what the API server sends it: objects with constraints.
     """
     for path, value in islice(subject.workload.switches, MOST_WARNINGS):
         name = str(path[-1])

@@ -72,9 +72,9 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
     """
     The API server rejects such a Pod when it is created, and such a built-in workload when it is applied.
 
-    It does not check the Pod templates of custom resources.  And since 1.34 it accepts a template that has one key in
-    both matchLabelKeys and labelSelector, but rejects every Pod that is made from it.  Both fail only when a controller
-    creates the Pods, and whoever applied the object does not see it.
+    It does not check the Pod templates of custom resources.  Since 1.34, it accepts a template with one key in both
+    matchLabelKeys and labelSelector, but rejects every Pod that is created from it.  In both cases only the controller
+    gets the error, and the person who applied the object does not see it.
     """
     for error in islice(_errors(subject), MOST_CAUSES):
         yield _cause(error, subject)

@@ -33,8 +33,8 @@ from webhook.rules.misspelt_topology_key import effect, put_right
 )
 def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    The API server only checks that the key is not empty.  No node can have a label whose key is not valid: a hard
-    constraint leaves every Pod Pending, a soft one does nothing.
+    The API server only checks that the key is not empty.  No node can have a label with an invalid key.  A hard
+    constraint then leaves every Pod Pending, and a soft one does nothing.
     """
     for constraint in subject.constraints:
         key = constraint.topology_key

@@ -69,12 +69,15 @@ MISSING = "missing-constraints"
 )
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a workload with several replicas must be spread.  Replicas are those of the object
-    when it is applied; 0 counts as 1, and scaling later is not judged.  For evenkeel lint an autoscaler among the
-    manifests counts by its minimum, which the workload always has; the webhook knows of none, and judges by the
-    replicas that are written.  A Pod is one replica: `minReplicas: 1` closes the way around by scaling, and its price
-    is that each Pod that is made by hand, of `kubectl run` or a Job of one, is reported, too.  DaemonSets are not
-    reported, and neither are Pods that can run on one node only.
+    This rule is for a platform team's own policy: a workload with several replicas must have constraints.
+
+    The replicas are those of the object when it is applied, and 0 counts as 1.  The rule does not judge scaling.  In
+    evenkeel lint, an autoscaler among the manifests counts with its minimum; the webhook knows no autoscalers.
+
+    A Pod is one replica.  With `minReplicas: 1`, nobody can avoid the rule by scaling later.  The rule then also
+    reports each Pod that is created by hand, by `kubectl run` for example, and each Job with one Pod.
+
+    The rule does not report DaemonSets, or Pods that can run on only one node.
     """
     workload = subject.workload
     alone = workload.kind.kind == "DaemonSet" or (workload.is_pod and workload.pinned)

@@ -37,10 +37,14 @@ DEPRECATED = (BETA_ZONE, BETA_REGION)
 )
 def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    No node has a label with a misspelt key: a hard constraint leaves every Pod Pending, a soft one does nothing, and
-    there is no message about it.  A deprecated key was replaced in Kubernetes 1.17: cloud providers still give it to
-    nodes, and other nodes have only the new one.  Keys of your own, such as `rack` or `example.com/zone`, are not
-    reported, and neither is a key that a node of the cluster has.
+    No node has a label with a misspelt key.  A hard constraint then leaves every Pod Pending, a soft one does nothing,
+    and there is no error message.
+
+    A deprecated key was replaced in Kubernetes 1.17.  Cloud providers still set it on nodes; other nodes have only the
+    new key.
+
+    The rule does not report keys of your own, such as `rack` or `example.com/zone`, or a key that a node of the cluster
+    has.
     """
     carried = subject.snapshot.nodes.label_keys if subject.snapshot is not None else ()
     for constraint in subject.constraints:

@@ -57,17 +57,19 @@ from webhook.scheduler.domains import is_confined
 )
 def pinned_domain(subject: Subject) -> Iterator[Cause]:
     """
-    Where nodeSelector or required node affinity leaves the Pods one value of the topology key, the constraint spreads
-    nothing: a hard one refuses no node that is left, and a soft one prefers none.
+    If nodeSelector or required node affinity leaves only one value of the topology key, the constraint spreads nothing.
+    A hard constraint then refuses no remaining node, and a soft one prefers none.
 
-    A hard constraint may need more values than are left.  If they are fewer than minDomains, each takes maxSkew Pods
-    and no more, whatever nodes join.  With nodeAffinityPolicy Ignore a domain that is not left counts all the same, as
-    empty, so that the others take maxSkew Pods each.  That is reported where nodes are known and one is in such a
-    domain.  Both are reported only if there are more replicas than fit.
+    A hard constraint may need more values than affinity leaves.  If they are fewer than minDomains, each domain takes
+    at most maxSkew Pods, whatever nodes join.  With nodeAffinityPolicy Ignore, a domain that affinity excludes still
+    counts, as an empty domain, and each other domain takes at most maxSkew Pods.  This second case is reported only if
+    the nodes are known and one of them is in such a domain.  Both cases are reported only if there are more replicas
+    than fit.
 
-    Only nodeSelector and the operator In name values.  A workload of one replica is not reported; a Pod is, for it may
-    be one of many.  Not reported are constraints that evenkeel has written, and those that do not count their own Pods.
-    A Job is reported only if its constraint spreads nothing: what waits gets room when others end.
+    The values come from nodeSelector and from the operator In alone.  The rule does not report a workload of one
+    replica, but it reports a Pod, which may be one of many.  It does not report constraints that evenkeel itself added,
+    or constraints that do not count their own Pods.  It reports a Job only if its constraint spreads nothing: other
+    Pods of a Job get room when some end.
     """
     workload = subject.workload
     waits = workload.kind.api_version != BATCH

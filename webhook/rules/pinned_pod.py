@@ -43,9 +43,10 @@ from webhook.objects.reading import brief
 )
 def pinned_pod(subject: Subject) -> Iterator[Cause]:
     """
-    A Pod with nodeName bypasses the scheduler.  Each Pod of a DaemonSet is pinned to its node by node affinity, so a
-    constraint cannot spread it: a hard one can only keep it off nodes without the key, or leave it Pending.  On a
-    DaemonSet no other rule is reported, save what the API server rejects and what a policy enforces.
+    A Pod with nodeName bypasses the scheduler.  Node affinity pins each Pod of a DaemonSet to its node, so a constraint
+    cannot spread it.  A hard constraint can only keep the Pod off nodes without the key, or leave it Pending.
+
+    On a DaemonSet, no other rule is reported, except what the API server rejects and what a policy enforces.
     """
     workload = subject.workload
     if not subject.constraints:

@@ -66,13 +66,14 @@ REVISION_KEYS = frozenset({TEMPLATE_HASH, REVISION_HASH, f"rollouts-{TEMPLATE_HA
 )
 def rollout_skew(subject: Subject) -> Iterator[Cause]:
     """
-    During a rolling update the scheduler also counts the old Pods, which are about to be deleted, when it places the
-    new ones.  The result may be skewed: six Pods over three zones ended 3/2/1 in four of five restarts.  With the
-    revision label among matchLabelKeys, each revision is spread on its own.
+    During a rolling update, the scheduler also counts the old Pods when it places the new ones, although the old Pods
+    are about to be deleted.  The result may be skewed: six Pods over three zones ended 3/2/1 in four of five restarts.
+    With the revision label in matchLabelKeys, the scheduler spreads each revision on its own.
 
-    Where maxSurge is 0, an old Pod goes before a new one comes, which then takes its place: a hard constraint keeps the
-    Pods spread.  What is found is reported once an object, at the first of its constraints.  For evenkeel lint
-    an autoscaler among the manifests counts by its maximum: a workload that it may give several Pods is reported.
+    If maxSurge is 0, a new Pod takes the place of an old one that has gone, so a hard constraint keeps the Pods spread.
+
+    The rule reports an object once, at the first of its constraints.  In evenkeel lint, an autoscaler among the
+    manifests counts with its maximum: the rule reports a workload that may get several Pods.
     """
     workload = subject.workload
     several = workload.replicas > 1 or (workload.most_replicas or 0) > 1

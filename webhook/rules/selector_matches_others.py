@@ -66,15 +66,16 @@ from webhook.scheduler.selectors import as_selector
 )
 def selector_matches_others(subject: Subject) -> Iterator[Cause]:
     """
-    The Pods of both workloads are spread together, so that those of one alone may all be in one domain, and a hard
-    constraint may keep a Pod of one out of a domain that the other fills.  That may be what is wanted, as for a stable
-    version and its canary.
+    The scheduler spreads the Pods of both workloads together.  The Pods of one workload may then all be in one domain,
+    and a hard constraint may keep them out of a domain that the other workload fills.  That may be intended, as for a
+    stable version and its canary.
 
-    Pods are told apart by the workload's own selector and by the labels that its controller adds.  Among manifests,
-    those of other files count unless they most likely go into another cluster.  A Pod that nothing controls is not
-    reported: its constraints are there to spread it among others.  Neither is a workload with no more replicas than
-    maxSkew, such as one: a constraint for its own Pods alone would spread nothing.  Hooks of Helm and Argo CD, and
-    tests, are not reported and do not count.
+    The workload's own selector, and the labels that its controller adds, say which Pods are its own.  Among manifests,
+    those of other files count, unless they very likely go to another cluster.
+
+    The rule does not report a Pod without a controller: its constraints are there to spread it among other Pods.  It
+    does not report a workload with no more replicas than maxSkew, such as one: a constraint for its own Pods alone
+    would spread nothing.  Hooks of Helm and Argo CD, and tests, are not reported and do not count.
     """
     if subject.workload.is_pod or subject.workload.is_hook:
         return

@@ -58,14 +58,15 @@ from webhook.scheduler.selectors import Match, Selector
 )
 def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     """
-    The scheduler counts only the Pods that the selector matches.  A Pod that its own selector does not match is never
-    counted, so the skew does not change for the next replica, and all replicas may be placed in one domain.
+    The scheduler counts only the Pods that the selector matches.  If the selector does not match the Pod itself, the
+    Pod is never counted.  The skew then never changes, and all replicas may be placed in one domain.
 
-    The Pods of a Job have its name as the label job-name.  The name of a CronJob's Job ends in the time at which it is
-    due, and the controller-uid is made up when a Job is created: a selector that names either matches no such Pod.
+    The Pods of a Job have the name of the Job as the label job-name.  The name of a CronJob's Job ends with the time at
+    which it is due, and the API server chooses the controller-uid when the Job is created.  A selector of a CronJob
+    that names either value matches none of its Pods.
 
-    In the custom resource of an operator, only those labels are known that `evenkeel kinds` lists, such as
-    strimzi.io/cluster, which is the name of the Kafka: a selector with another value is given that.
+    In the custom resource of an operator, only the labels that `evenkeel kinds` lists are known, such as
+    strimzi.io/cluster, whose value is the name of the Kafka.  The rule reports a selector with another value.
     """
     added = _added(subject)
     for constraint in subject.constraints:

@@ -55,18 +55,19 @@ TOO_FEW_PODS = "with so few Pods the skew cannot exceed maxSkew"
 )
 def skew_never_binds(subject: Subject) -> Iterator[Cause]:
     """
-    The skew is at most the number of Pods that the selector counts.  If these are only the workload's own, and with
-    those that a rolling update adds there are no more than maxSkew, all of them may be placed in one domain.  With
-    pod-template-hash among matchLabelKeys a rolling update adds none.  What is left of the constraint keeps Pods off
-    nodes without the key, which node affinity says more clearly.
+    The skew cannot be larger than the number of Pods that the selector counts.  If these are only the workload's own
+    Pods, and there are at most maxSkew of them, also during a rolling update, all may be placed in one domain.  With
+    pod-template-hash in matchLabelKeys, a rolling update adds no Pods to the count.  The constraint then only keeps
+    Pods off nodes without the key, and node affinity says that more clearly.
 
-    A selector counts no other Pods if it asks for all that the workload's own selector does.  For evenkeel lint one
-    that asks for app.kubernetes.io/name is enough, as in Helm's charts, where no other workload among the manifests
-    has these labels.
+    A selector counts only the workload's own Pods if it has all requirements of the workload's own selector.  In
+    evenkeel lint, app.kubernetes.io/name is enough, as in Helm's charts, if no other workload among the manifests has
+    these labels.
 
-    For evenkeel lint an autoscaler among the manifests counts by its maximum; the webhook knows of none.  Where none
-    is known, a workload without replicas, or with 0, is not reported, since it may have one.  Neither is one with 1 by
-    the webhook or in what a cluster prints: the API server writes 1 where none are written.
+    In evenkeel lint, an autoscaler among the manifests counts with its maximum; the webhook knows no autoscalers.  If
+    no autoscaler is known, the rule does not report a workload without replicas or with 0, which may have an
+    autoscaler. In the webhook, and in manifests from a live cluster, it does not report a workload with 1 replica
+    either: the API server writes 1 if replicas is absent.
     """
     for constraint in subject.hard:
         if constraint.max_skew < subject.workload.replicas or subject.workload.pinned:

@@ -38,8 +38,8 @@ from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 )
 def soft_constraint(subject: Subject) -> Iterator[Cause]:
     """
-    A platform team's own policy: a soft constraint is only one of several scores, which others can outweigh.  That is
-    not enough where the availability that was promised depends on the spread.
+    This rule is for a platform team's own policy.  A soft constraint is only one of several scores, and other scores
+    can outweigh it.  That is not enough for a workload whose promised availability depends on the spread.
     """
     keys = subject.keys("topologyKeys")
     for constraint in subject.constraints:

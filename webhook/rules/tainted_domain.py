@@ -69,12 +69,12 @@ from webhook.scheduler.taints import CORDONED, Taint
 )
 def tainted_domain(subject: Subject) -> Iterator[Cause]:
     """
-    With nodeTaintsPolicy Ignore, which is the default, a domain counts although none of its nodes takes the Pod: all of
-    them have a taint that it does not tolerate, or are cordoned.  The domain stays at 0 Pods, so that each of the
-    others takes maxSkew Pods and no more, and the remaining replicas wait.
+    nodeTaintsPolicy is Ignore by default.  A domain then counts even if no node in it takes the Pod, because all its
+    nodes are cordoned or have a taint that the Pod does not tolerate.  The domain stays at 0 Pods, each other domain
+    takes at most maxSkew Pods, and the remaining replicas wait.
 
-    Jobs are not reported, since their Pods make room, and neither is a workload that no node takes.  For
-    evenkeel lint an autoscaler of the workload among the manifests counts by its minimum.
+    The rule does not report Jobs, whose Pods make room when they end, or a workload that no node takes.  In evenkeel
+    lint, an autoscaler of the workload among the manifests counts with its minimum.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:

@@ -66,12 +66,12 @@ from webhook.scheduler.constraint import HARD
 )
 def too_few_domains(subject: Subject) -> Iterator[Cause]:
     """
-    While there are fewer eligible domains than minDomains, the scheduler takes 0 for the fewest Pods of any domain:
-    each domain takes maxSkew Pods and no more.  That is what minDomains is for where an autoscaler adds nodes in
-    further domains; elsewhere the other replicas wait for ever.
+    While there are fewer eligible domains than minDomains, the scheduler computes the skew against 0 Pods.  Each domain
+    then takes at most maxSkew Pods.  That is the purpose of minDomains if an autoscaler adds nodes in other domains.
+    Without an autoscaler, the remaining replicas wait for ever.
 
-    Jobs are not reported, since their Pods make room, and neither is a workload that no domain is eligible for.  For
-    evenkeel lint an autoscaler of the workload among the manifests counts by its minimum.
+    The rule does not report Jobs, whose Pods make room when they end, or a workload for which no domain is eligible.
+    In evenkeel lint, an autoscaler of the workload among the manifests counts with its minimum.
     """
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:

@@ -54,12 +54,13 @@ OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its i
 )
 def unknown_field(subject: Subject) -> Iterator[Cause]:
     """
-    The API server drops a field that it does not know, so what was meant by it does not hold.  kubectl refuses such a
-    field; other clients may not even warn of it.  A name in another case is another name.
+    The API server drops a field that it does not know, so the field has no effect.  kubectl refuses such a field; other
+    clients may not even warn.  A name in another case is another name.
 
-    A `topologySpreadConstraint` in a Pod's spec is dropped as a whole, and so are constraints that stand beside the Pod
-    template, or in its metadata.  Only `lint` and `admit` see these: the API server has dropped them before it calls
-    the webhook, and does not call it for a custom resource that keeps them, since that has no constraints.
+    The API server drops a field `topologySpreadConstraint` in a Pod's spec as a whole, and constraints beside the Pod
+    template or in its metadata.  Only `lint` and `admit` see these: the API server drops them before it calls the
+    webhook.  A custom resource may keep them, but then it has no constraints, and the API server does not call the
+    webhook for it.
     """
     workload, right = subject.workload, path_text(subject.workload.path)
     own = workload.kind.operator.own_fields if workload.kind.operator is not None else ()

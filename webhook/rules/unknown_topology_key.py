@@ -42,11 +42,12 @@ from webhook.rules.misspelt_topology_key import effect
 )
 def unknown_topology_key(subject: Subject) -> Iterator[Cause]:
     """
-    While no node carries the key, a hard constraint leaves every Pod Pending, and a soft one does nothing.  A key that
-    only nodes of an empty, autoscaled pool would carry is reported, too: nobody can know of them.
+    While no node has the key as a label, a hard constraint leaves every Pod Pending, and a soft one does nothing.  The
+    rule also reports a key that only the nodes of an empty, autoscaled pool would have: evenkeel cannot know those
+    nodes.
 
-    Nodes in manifests may lack labels that a kubelet or a cloud gives them, such as the zone.  For evenkeel lint they
-    are no proof that no node carries such a key.
+    Nodes in manifests may lack labels that a kubelet or a cloud sets, such as the zone.  evenkeel lint does not
+    conclude from manifests that no node has such a label.
     """
     carried = subject.nodes.label_keys
     for constraint in subject.constraints:

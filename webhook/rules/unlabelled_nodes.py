@@ -45,8 +45,8 @@ from webhook.scheduler.constraint import HARD
 )
 def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
     """
-    A hard constraint keeps its Pods off every node that lacks the key.  The nodes that are named pass the Pod's node
-    affinity and its tolerations, so that only the missing label bars them.
+    A hard constraint keeps its Pods off every node without the key.  The nodes in the finding pass the Pod's node
+    affinity and tolerations: only the missing label keeps the Pods off them.
     """
     if subject.workload.pinned:
         return

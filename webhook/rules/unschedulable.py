@@ -86,17 +86,19 @@ MOST_REPLICAS_TRIED = 200
 )
 def unschedulable(subject: Subject) -> Iterator[Cause]:
     """
-    A hard constraint lets no domain have more than maxSkew Pods above the one with the fewest.  Where that has room for
-    few, all others are held back, and the remaining replicas wait, whatever room the cluster has elsewhere.
+    A hard constraint lets no domain have more than maxSkew Pods above the domain with the fewest Pods.  If that domain
+    has little room, the remaining replicas wait, whatever room the other domains have.
 
-    The finding is certain: in no order can the scheduler place more of the replicas.  Those that run are counted where
-    they are; nothing is said where the strategy Recreate may take them away first, or where preemption may make room:
-    if the Pod has a priority, or Pods of a lower one than the default run.  The webhook, which reads no
-    PriorityClasses, says nothing where any is in use, and gives the room of Pods of negative priority to others.  For
-    evenkeel lint, an autoscaler of the workload among the manifests counts by its minimum.  What an autoscaler of nodes
-    would add is not known.  No node is taken to lack a device that dynamic resource allocation may give out.  More than
-    200 replicas are not judged.  That fewer domains are there than minDomains is no more than an info while nodes may
-    join in others.
+    The finding is certain: the scheduler cannot place more of the replicas in any order.  Replicas that already run
+    count where they are.  More than 200 replicas are not judged.
+
+    The rule reports nothing if the strategy Recreate may delete the running Pods first, or if preemption may make room:
+    the Pod has a priority, or Pods with a lower priority than the default run.  The webhook reads no PriorityClasses.
+    It reports nothing if any Pod in the cluster uses one, and counts the room of Pods with a negative priority as free.
+
+    In evenkeel lint, an autoscaler of the workload among the manifests counts with its minimum.  evenkeel does not know
+    what an autoscaler of nodes would add.  No node counts as short of a device that dynamic resource allocation may
+    give out.  Fewer domains than minDomains are only an info while nodes may join in other domains.
     """
     workload = subject.workload
     if (

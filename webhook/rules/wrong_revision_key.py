@@ -54,9 +54,9 @@ from webhook.objects.names import TEMPLATE_HASH
 )
 def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     """
-    Only the Pods of a Deployment have the label pod-template-hash.  For other kinds the scheduler ignores the key, and
+    Only the Pods of a Deployment have the label pod-template-hash.  For other kinds, the scheduler ignores the key, and
     counts the Pods of all revisions together.  The Pods of a StatefulSet or DaemonSet have controller-revision-hash
-    instead, those of an Argo Rollout rollouts-pod-template-hash; other kinds have no label for the revision.
+    instead, and those of an Argo Rollout rollouts-pod-template-hash.  Other kinds have no label for the revision.
     """
     kind = subject.workload.kind
     known = kind.built_in or kind.revision_key is not None
