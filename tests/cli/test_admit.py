@@ -277,7 +277,7 @@ def test_the_resource_of_an_operator_is_not_judged_unless_the_policy_names_it(ru
 
     assert (0, "  not sent: the API server sends a Prometheus only if the policy names it: workloads:") == (
         code,
-        out.splitlines()[1][:84],
+        out.splitlines()[1][:85],
     )
     assert 1 == run("admit -f new --policy policy", new=given, policy=named).code
 

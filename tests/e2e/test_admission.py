@@ -173,7 +173,7 @@ def test_more_warnings_than_a_person_reads_are_counted(plane, running, namespace
     assert 0 == output.code
     web = f"Deployment {namespace}/web"
     said = [line for i in range(3) for line in (missed(web, i), unknown(web, i, f"rack{i}"))]
-    more = f"Warning: {web}: 9 more findings; all of them: evenkeel admit -f FILE -o json\n"
+    more = f"Warning: {web}: 9 more findings; to see all: evenkeel admit -f FILE -o json\n"
     assert "".join(said[:5]) + more == output.stderr
 
 

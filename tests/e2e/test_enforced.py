@@ -157,7 +157,7 @@ def test_no_developer_gets_past_an_enforced_rule(developer, kind, way, owner):
     output, web = applied(developer, made(kind, "new", EMPTY, **way)), f"{kind} {NAMESPACE}/new"
 
     does = "evenkeel.dev/ignore: does not silence empty-selector, which the policy enforces"
-    idle = f"Warning: {web}: {does}; remove empty-selector, and mend what it finds (idle-switch)\n"
+    idle = f"Warning: {web}: {does}; remove empty-selector, and fix what the rule finds (idle-switch)\n"
     assert (
         1,
         "",

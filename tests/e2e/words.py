@@ -20,7 +20,7 @@ KINDS = {
     "Job": ("workloads", "spec.template.spec"),
     "CronJob": ("cronjobs", "spec.jobTemplate.spec.template.spec"),
 }
-SELECT = "select the labels of the Pods that are to be spread"
+SELECT = "select the labels of the Pods to spread"
 
 
 def of(kind, namespace, *constraints, **fields):

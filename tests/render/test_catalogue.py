@@ -82,7 +82,7 @@ def test_the_page_links_to_every_section():
             "empty-selector",
             "A ValidatingAdmissionPolicy checks only built-in kinds, and custom resources whose Pods have the"
             " constraints as they are written, such as a Rollout. It leaves out the rest: for other custom resources,"
-            " evenkeel has a list of what their operators write into a selector.",
+            " only evenkeel knows what their operators write into a selector.",
             "part in CEL",
         ),
         (

@@ -24,7 +24,7 @@ def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), rea
     [
         (place(), "spec.sets[*].topologySpreadConstraints: keeps them as they are"),
         (place(fills=frozenset({"maxSkew", "labelSelector"})), "…: fills in labelSelector, maxSkew"),
-        (place(sets=frozenset({"maxSkew"})), "…: sets maxSkew itself, whatever is written"),
+        (place(sets=frozenset({"maxSkew"})), "…: sets maxSkew itself, whatever the object says"),
         (place(fills=None), "…: not known"),
         (place(own=frozenset({"mine"})), "…: keeps them as they are; adds to the selector for mine"),
         (place(path=("spec", "{*}", "template"), fills=None), "spec{*}.template: a Pod template; not known"),

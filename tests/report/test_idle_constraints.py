@@ -57,7 +57,7 @@ def test_a_max_skew_that_is_never_reached():
     few = deployment(constraint(maxSkew=9), constraint(topologyKey=HOSTNAME))
     few[0]["spec"] |= {"replicas": 3, "strategy": {"type": "Recreate"}}
 
-    assert ["there are too few Pods for the skew to exceed maxSkew", ""] == why(*few, *pods("a1", "b1", "c1"))
+    assert ["with so few Pods the skew cannot exceed maxSkew", ""] == why(*few, *pods("a1", "b1", "c1"))
 
 
 def test_what_spreads():
@@ -70,4 +70,4 @@ def test_an_autoscaler_may_bring_more_pods_than_max_skew():
     few[0]["spec"] |= {"replicas": 3, "strategy": {"type": "Recreate"}}
 
     assert [""] == why(*few, hpa(2, 10), *pods("a1", "b1", "c1"))
-    assert ["there are too few Pods for the skew to exceed maxSkew"] == why(*few, hpa(2, 9), *pods("a1", "b1", "c1"))
+    assert ["with so few Pods the skew cannot exceed maxSkew"] == why(*few, hpa(2, 9), *pods("a1", "b1", "c1"))

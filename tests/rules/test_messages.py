@@ -23,7 +23,7 @@ from webhook.rules.invalid_constraint import REMEDIES
 from webhook.scheduler.features import LATEST, NEWEST, OLDEST
 
 VERBS = {"add", "label", "lower", "move", "name", "remove", "select", "set", "tolerate", "uncordon", "use", "write"}
-VERBS |= {"ask", "free", "make"}  # where only who runs the cluster can help
+VERBS |= {"free", "make", "run"}  # where only who runs the cluster can help
 RIDDLES = re.compile(r"\[\]|\{, ?\}|\{\}|`|wanted (must|may|can|be|not) |regex|supported values|\bnot $")
 SECOND = re.compile(r"constraints (\d+) and (\d+) must differ")
 
@@ -130,7 +130,7 @@ def test_another_value_is_not_guessed(value):
 def test_blanks_around_a_label_are_taken_away(fields):
     (found,) = invalid([constraint(**fields)])
 
-    assert found.fix.endswith("without the blanks around it")
+    assert found.fix.endswith("without the spaces around it")
     assert found.edit.value in ("app", "a")
 
 
@@ -138,4 +138,4 @@ def test_a_label_with_blanks_among_others_is_changed_by_hand():
     """The path of the API server's error ends at all of them."""
     (found,) = invalid([constraint(**selecting(**{"app ": "x"}))])
 
-    assert ("write app, without the blanks around it", None) == (found.fix, found.edit)
+    assert ("write app, without the spaces around it", None) == (found.fix, found.edit)

@@ -703,7 +703,7 @@ class TestUnknownField:
         (found,) = findings(pod(spec=spec))
 
         assert ("spec", name) == found.path
-        assert "is no field, and ignored" == found.message
+        assert "is not a field, so it is ignored" == found.message
         assert "write topologySpreadConstraints" == found.fix
         assert (("spec",), {**spec, "topologySpreadConstraints": [constraint()]}) == (
             found.edit.path,
@@ -728,9 +728,9 @@ class TestUnknownField:
 @pytest.mark.parametrize(
     ("when", "nodes", "message"),
     [
-        ("DoNotSchedule", [], "unless nodes have it, no Pod can be placed"),
-        ("ScheduleAnyway", [], "unless nodes have it, it spreads nothing"),
-        ("DoNotSchedule", [node("n1")], "no node has it: no Pod can be placed"),
+        ("DoNotSchedule", [], "unless nodes have this label, no Pod can be placed"),
+        ("ScheduleAnyway", [], "unless nodes have this label, it spreads nothing"),
+        ("DoNotSchedule", [node("n1")], "no node has this label: no Pod can be placed"),
     ],
 )
 @pytest.mark.parametrize("key", ["hostname", "kubernetes.io/host", "kubernetes.io/hostnam"])
@@ -747,7 +747,7 @@ DEPRECATED = "failure-domain.beta.kubernetes.io"
 def test_a_deprecated_key_is_not_called_misspelt(name, key):
     (found,) = findings(pod(constraint(topologyKey=f"{DEPRECATED}/{name}")))
 
-    assert (f"is deprecated, and replaced by {key}", f"write topologyKey: {key}") == (found.message, found.fix)
+    assert (f"is deprecated: {key} has replaced it", f"write topologyKey: {key}") == (found.message, found.fix)
     assert (key, True) == (found.edit.value, found.said_by_api_server)
     assert found.fix in wording.warning(found, OBJECT)
 
@@ -807,19 +807,29 @@ SWITCHED = [
     Switch(
         "as a label",
         pod(labels={"app": "web", IGNORE: "pinned-pod"}),
-        "does nothing as a label: it is an annotation",
+        "does nothing as a label: it must be an annotation",
         "move it to metadata.annotations",
     ),
     Switch("which is no text", pod(annotations={IGNORE: ["pinned-pod"]})),
     Switch("a Pod that opts out", pod(labels={"app": "web", SKIP: "true"})),
     Switch("one that does not", pod(labels={"app": "web", SKIP: "false"})),
     Switch("a template", labelled("Deployment", **{SKIP: "true"})),
-    Switch("another value", labelled("Deployment", **{SKIP: "yes"}), 'does nothing: only "true" does', 'write "true"'),
-    Switch("without quotes", labelled("StatefulSet", **{SKIP: True}), 'does nothing: only "true" does', "the quotes"),
+    Switch(
+        "another value",
+        labelled("Deployment", **{SKIP: "yes"}),
+        'does nothing: only the value "true" works',
+        'write "true"',
+    ),
+    Switch(
+        "without quotes",
+        labelled("StatefulSet", **{SKIP: True}),
+        'does nothing: only the value "true" works',
+        "the quotes",
+    ),
     Switch(
         "on a Deployment",
         workload("Deployment") | {"metadata": {"labels": {SKIP: "true"}}},
-        "does nothing on a Deployment: it is a label of its Pods",
+        "does nothing on a Deployment: it must be a label of its Pods",
         f"move it to {IN_TEMPLATE}",
     ),
     Switch(
@@ -836,13 +846,13 @@ SWITCHED = [
     Switch(
         "as an annotation",
         workload("Deployment", annotations={SKIP: "true"}),
-        "does nothing as an annotation: it is a label",
+        "does nothing as an annotation: it must be a label",
         f"move it to {IN_TEMPLATE}",
     ),
     Switch(
         "of a Pod",
         pod(annotations={SKIP: "true"}),
-        "does nothing as an annotation: it is a label",
+        "does nothing as an annotation: it must be a label",
         "move it to metadata.labels",
     ),
     Switch(
@@ -870,7 +880,7 @@ def test_an_annotation_that_would_silence_an_enforced_rule_is_said():
     (idle,) = [finding for finding in found if finding.rule == "idle-switch"]
 
     assert "does not silence empty-selector, which the policy enforces" == idle.message
-    assert "remove empty-selector, and mend what it finds" == idle.fix
+    assert "remove empty-selector, and fix what the rule finds" == idle.fix
     assert "empty-selector" in [finding.rule for finding in found]
 
 
@@ -1003,7 +1013,7 @@ class TestUnlabelledNodes:
         obj = pod(constraint(nodeTaintsPolicy="Honor"))
         message, fix = said(obj, *THREE, self.NOWHERE, rule="unlabelled-nodes")
 
-        assert "1 of 3 nodes it may use lacks it, and gets none of its Pods" == message
+        assert "1 of 3 nodes that it may use lacks this label, and gets none of its Pods" == message
         assert f"label n4 with {ZONE}" == fix
 
     @pytest.mark.parametrize(
@@ -1046,12 +1056,12 @@ class TestPinnedDomain:
     @pytest.mark.parametrize(
         ("fields", "pod_spec", "message"),
         [
-            ({}, IN_A, "spreads nothing: nodeSelector leaves only a"),
-            (ANYWAY, IN_A, "spreads nothing: nodeSelector leaves only a"),
-            (ANYWAY, in_zones("a"), "spreads nothing: node affinity leaves only a"),
-            ({}, IN_AB | IN_A, "spreads nothing: nodeSelector leaves only a"),
-            (ANYWAY | IGNORING, IN_A, "spreads nothing: nodeSelector leaves only a"),
-            ({"topologyKey": HOSTNAME}, ON_A, "spreads nothing: nodeSelector leaves only a"),
+            ({}, IN_A, "spreads nothing: nodeSelector allows only a"),
+            (ANYWAY, IN_A, "spreads nothing: nodeSelector allows only a"),
+            (ANYWAY, in_zones("a"), "spreads nothing: node affinity allows only a"),
+            ({}, IN_AB | IN_A, "spreads nothing: nodeSelector allows only a"),
+            (ANYWAY | IGNORING, IN_A, "spreads nothing: nodeSelector allows only a"),
+            ({"topologyKey": HOSTNAME}, ON_A, "spreads nothing: nodeSelector allows only a"),
         ],
     )
     def test_one_domain_spreads_nothing(self, fields, pod_spec, message):
@@ -1068,8 +1078,13 @@ class TestPinnedDomain:
     @pytest.mark.parametrize(
         ("fields", "pod_spec", "replicas", "message"),
         [
-            ({"minDomains": 3}, IN_A, 6, "1 of 6 Pods can ever run: nodeSelector leaves 1 domain"),
-            ({"minDomains": 3, "maxSkew": 2}, IN_AB, 6, "4 of 6 Pods can ever run: node affinity leaves 2 domains"),
+            ({"minDomains": 3}, IN_A, 6, "only 1 of 6 Pods can ever run: nodeSelector allows 1 domain"),
+            (
+                {"minDomains": 3, "maxSkew": 2},
+                IN_AB,
+                6,
+                "only 4 of 6 Pods can ever run: node affinity allows 2 domains",
+            ),
             (IGNORING | {"minDomains": 2}, IN_A, 6, None),
             ({"minDomains": 3, "maxSkew": 3}, IN_AB, 6, None),
             ({"minDomains": 2}, IN_AB, 6, None),
@@ -1087,9 +1102,9 @@ class TestPinnedDomain:
     @pytest.mark.parametrize(
         ("fields", "pod_spec", "options", "nodes", "message"),
         [
-            ({}, IN_A, {}, ZONES, "must be Honor, or 5 of 6 Pods wait: b counts as empty"),
-            ({}, IN_AB, {}, THREE, "must be Honor, or 4 of 6 Pods wait: c counts as empty"),
-            ({"minDomains": 2}, IN_A, {}, ZONES, "must be Honor, or 5 of 6 Pods wait: b counts as empty"),
+            ({}, IN_A, {}, ZONES, "must be Honor, or 5 of 6 Pods wait: b counts as an empty domain"),
+            ({}, IN_AB, {}, THREE, "must be Honor, or 4 of 6 Pods wait: c counts as an empty domain"),
+            ({"minDomains": 2}, IN_A, {}, ZONES, "must be Honor, or 5 of 6 Pods wait: b counts as an empty domain"),
             ({}, IN_A, {}, (), None),
             ({}, IN_A, {}, ZONES[:1], None),
             ({}, IN_A, {"replicas": 1}, ZONES, None),
@@ -1171,8 +1186,8 @@ class TestTooFewDomains:
     def test_a_domain_takes_max_skew_pods(self):
         message, fix = said(stateful(constraint(minDomains=4, maxSkew=2)), *ZONES, rule="too-few-domains")
 
-        assert "2 domains: 4 of 6 Pods fit until nodes join others" == message
-        assert "lower minDomains to 2, or add nodes in further domains" == fix
+        assert "2 domains: only 4 of 6 Pods can run until nodes in other domains join" == message
+        assert "lower minDomains to 2, or add nodes in other domains" == fix
 
     @pytest.mark.parametrize(
         ("fields", "options"),
@@ -1206,15 +1221,17 @@ class TestTooFewDomains:
         off = {"pinned_domain": RULES["pinned-domain"].setting(Severity.IGNORE)}
         message, fix = said(obj, *ZONES, rule="too-few-domains", **off)
 
-        assert f"{len(allowed)} of 6 Pods can ever run, as affinity leaves no other" == message.partition(": ")[2]
-        assert f"lower minDomains to {len(allowed)}, or let node affinity leave further domains" == fix
+        assert (
+            f"only {len(allowed)} of 6 Pods can ever run: node affinity allows no other" == message.partition(": ")[2]
+        )
+        assert f"lower minDomains to {len(allowed)}, or allow more domains in node affinity" == fix
 
     @pytest.mark.parametrize("allowed", [["a", "c"], ["a", "b", "c"]])
     def test_nodes_that_join_are_some_help_where_affinity_leaves_a_further_domain(self, allowed):
         obj = stateful(constraint(minDomains=4), pod_spec=in_zones(*allowed))
         off = {"pinned_domain": RULES["pinned-domain"].setting(Severity.IGNORE)}
 
-        assert said(obj, *ZONES, rule="too-few-domains", **off)[0].endswith("fit until nodes join others")
+        assert said(obj, *ZONES, rule="too-few-domains", **off)[0].endswith("can run until nodes in other domains join")
 
     def test_a_domain_whose_nodes_do_not_count_is_none(self):
         honoring = stateful(constraint(minDomains=3, nodeTaintsPolicy="Honor"))
@@ -1329,9 +1346,9 @@ class TestCountsTaintedNodes:
     @pytest.mark.parametrize(
         ("key", "message"),
         [
-            (HOSTNAME, "must be Honor, or tainted nodes count as empty"),
-            (ZONE, "must be Honor, or a lost zone counts as empty"),
-            ("topology.kubernetes.io/region", "must be Honor, or a lost region counts as empty"),
+            (HOSTNAME, "must be Honor, or tainted nodes count as empty domains"),
+            (ZONE, "must be Honor, or a lost zone counts as an empty domain"),
+            ("topology.kubernetes.io/region", "must be Honor, or a lost region counts as an empty domain"),
         ],
     )
     def test_it_says_what_will_count_as_empty(self, key, message):
@@ -1471,7 +1488,7 @@ class TestSkewNeverBinds:
         beside = Neighbours.of(parse_workloads(workload("Deployment", name="other")))
         message, fix = said(obj, rule="skew-never-binds", others=Neighbours())
 
-        assert ("never refuses a node: there is at most 1 Pod", "remove the constraint") == (message, fix)
+        assert ("never refuses a node: the constraint counts at most 1 Pod", "remove the constraint") == (message, fix)
         assert [self.FOUND] == shown(obj, others=Neighbours())
         assert [TestCountsTaintedNodes.FOUND] == shown(obj) == shown(obj | {"metadata": obj["metadata"] | {"uid": "u"}})
         assert not [f for f in shown(obj, others=beside) if "skew-never-binds" in f]
@@ -1486,7 +1503,7 @@ class TestSkewNeverBinds:
     def test_the_numbers_are_named(self):
         message, fix = said(stateful(constraint(maxSkew=6)), rule="skew-never-binds")
 
-        assert "never refuses a node: there are at most 6 Pods" == message
+        assert "never refuses a node: the constraint counts at most 6 Pods" == message
         assert "lower maxSkew below 6, or remove the constraint" == fix
 
 
@@ -1702,7 +1719,9 @@ class TestUnschedulable:
         (found,) = self.found(ignoring, *nodes)
 
         assert "nodeAffinityPolicy" == found.path[-1]
-        assert "replica 3 of 3 fits no node now: zone c counts, and affinity or nodeSelector bars it" in found.message
+        assert (
+            "replica 3 of 3 fits no node now: zone c counts, but affinity or nodeSelector excludes it"
+        ) in found.message
         assert "set nodeAffinityPolicy: Honor" == found.fix
         assert [] == self.found(stateful(constraint(), replicas=3, pod_spec=left_out), *nodes)
 

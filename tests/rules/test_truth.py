@@ -46,7 +46,7 @@ def test_a_name_is_not_corrected_to_a_field_that_the_api_server_refuses_there():
     (soft,) = found(misspelt(whenUnsatisfiable="ScheduleAnyway"), rule="unknown-field")
     (hard,) = found(misspelt(), rule="unknown-field")
 
-    assert (None, "remove it: here the API server refuses minDomains") == (soft.edit, soft.fix)
+    assert (None, "remove it: the API server refuses minDomains here") == (soft.edit, soft.fix)
     assert hard.edit is not None
 
 
@@ -56,7 +56,7 @@ def test_a_name_is_not_corrected_to_keys_that_the_selector_has():
     other = stateful(honoring(matchLabelKey=["tier"]))
     ((named,), (beside,)) = (found(each, rule="unknown-field") for each in (made, other))
 
-    assert (None, "remove it: here the API server refuses matchLabelKeys") == (named.edit, named.fix)
+    assert (None, "remove it: the API server refuses matchLabelKeys here") == (named.edit, named.fix)
     assert beside.edit is not None
 
 
@@ -81,7 +81,7 @@ def test_no_room_is_not_blamed_where_no_node_matches_the_node_selector():
     ]
     (one,) = found(stateful(honoring(), pod_spec={"nodeSelector": {"pool": "x"}}), *there, rule="unschedulable")
 
-    assert "replica 1 of 6 fits no node now: none matches its nodeSelector or node affinity" == one.message
+    assert "replica 1 of 6 fits no node now: no node matches its nodeSelector or node affinity" == one.message
 
 
 def test_the_fix_of_a_pinned_domain_ends_in_no_circle():
@@ -93,7 +93,7 @@ def test_the_fix_of_a_pinned_domain_ends_in_no_circle():
     ]
 
     assert [
-        "remove the constraint, or let the nodeSelector leave more domains",
+        "remove the constraint, or allow more domains in the nodeSelector",
         "set nodeAffinityPolicy: Honor and minDomains: 1",
     ] == fixes
 
@@ -148,7 +148,7 @@ def test_pods_of_others_bar_nodes_by_anti_affinity_that_surely_selects_the_repli
     roomy = {**node("n1"), "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "9"}}}
 
     assert [
-        "replica 1 of 2 fits no node now: anti-affinity or host ports of Pods bar 1 node, and no other has room"
+        "replica 1 of 2 fits no node now: anti-affinity or host ports of Pods exclude 1 node, and no other has room"
     ] == (unschedulable(roomy, of_label))
     assert [] == unschedulable(roomy, of_revision)
 

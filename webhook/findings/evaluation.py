@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from webhook.findings.neighbours import Neighbours
 
 
-OPERATOR_LABELS = "only where an operator makes the Pods, with labels that are not known"
+OPERATOR_LABELS = "only for objects of operators: the labels of their Pods are not known"
 NOTHING_FOUND = Evaluation()
 _NO_WORDS = frozenset[str]()
 

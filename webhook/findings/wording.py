@@ -72,7 +72,7 @@ def warnings(findings: Sequence[Finding], about: str, noticed: Sequence[Finding]
     most = MOST_WARNINGS - len(notices)
     lines = list(dict.fromkeys([warning(finding, about) for finding in gravest[:most]]))
     if more := len(findings) - len(lines):
-        notices.append(f"{about}: {more} more finding{'s'[: more != 1]}; all of them: evenkeel admit -f FILE -o json")
+        notices.append(f"{about}: {more} more finding{'s'[: more != 1]}; to see all: evenkeel admit -f FILE -o json")
     return (*lines, *notices)
 
 

@@ -75,7 +75,7 @@ def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSet
     for rule in comment.rules:
         if rule not in RULES and rule != UNUSED_SUPPRESSION:
             near = nearest(rule, RULES)
-            hint = f"write {near}" if near else "remove it; evenkeel rules lists them"
+            hint = f"write {near}" if near else "remove it; evenkeel rules lists all rules"
             yield _unused((), f"there is no rule {rule}" + (f": did you mean {near}?" if near else ""), rule, hint)
         yield from _unused_rule((), rule, idle)
 

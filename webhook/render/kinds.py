@@ -13,24 +13,25 @@ from webhook.objects.operators import ConstraintPlace, places
 KINDS_INTRODUCTION = """\
 # The kinds of operators
 
-`evenkeel lint` judges these custom resources without any entry in a policy, each as its operator reads it: what the
-operator fills in may be absent. Where it is not known what the operator fills in, nothing is said of a field that is
-absent, `""` or 0, nor of a null or empty `labelSelector`.
+`evenkeel lint` judges these custom resources without an entry in a policy, and as their operator reads them: a field
+that the operator fills in may be absent. If it is not known which fields the operator fills in, evenkeel reports
+nothing on a field that is absent, `""` or 0, or on a null or empty `labelSelector`.
 
-The labels of the Pods are the operator's, so no rule that looks at them is run, but for `selector-misses-own-pod`: a
-selector that asks for another value of a label of the list selects none of them. NAME is the name of the object; with
-`?=` the object may itself give another value, and nothing is said where it names the key but in a selector.
+The operator chooses the labels of the Pods, so evenkeel runs no rule that needs these labels. The exception is
+`selector-misses-own-pod`: a selector with another value of a listed label selects none of the Pods. NAME is the name of
+the object. With `?=`, the object itself may set another value: evenkeel then reports nothing if the object names the
+key anywhere but in a selector.
 
-The webhook is sent such a kind only where the [policy](policy.md) names it, and `evenkeel admit` says so; RBAC does not
-change:
+The API server sends such a kind to the webhook only if the [policy](policy.md) names it, and `evenkeel admit` says so.
+RBAC does not change:
 
 ```yaml
 workloads:
 - builtIn: strimzi-kafka
 ```
 
-A place that the policy describes itself, under `workloads`, is judged as the policy says. `[*]` stands for each item of
-a list, `{*}` for each key of an object. `evenkeel kinds` prints this list, `evenkeel kinds -o json` for programs.
+If the policy itself describes a place under `workloads`, evenkeel judges it as the policy says. `[*]` is each item of a
+list, `{*}` each key of an object. `evenkeel kinds` prints this list, `evenkeel kinds -o json` prints it for programs.
 """
 HEAD = ("name", "kind", "labels of its Pods", "where", "what the operator does", "read in")
 
@@ -102,7 +103,7 @@ def _done(place: ConstraintPlace) -> str:
     elif place.fills:
         done = f"fills in {', '.join(sorted(place.fills))}"
     elif place.sets:
-        done = f"sets {', '.join(sorted(place.sets))} itself, whatever is written"
+        done = f"sets {', '.join(sorted(place.sets))} itself, whatever the object says"
     else:
         done = "keeps them as they are"
     own = f"; adds to the selector for {', '.join(sorted(place.own_fields))}" if place.own_fields else ""

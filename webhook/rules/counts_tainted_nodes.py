@@ -13,19 +13,19 @@ from webhook.scheduler.domains import leaves_one_domain
 from webhook.scheduler.taints import TOLERATION_EXISTS
 
 _COUNTS = {
-    HOSTNAME: "tainted nodes count",
-    "topology.kubernetes.io/zone": "a lost zone counts",
-    "topology.kubernetes.io/region": "a lost region counts",
+    HOSTNAME: "tainted nodes count as empty domains",
+    "topology.kubernetes.io/zone": "a lost zone counts as an empty domain",
+    "topology.kubernetes.io/region": "a lost region counts as an empty domain",
 }
 
 
 @rule(
-    title="a hard constraint counts nodes whose taints keep the Pod off, such as those of a lost zone",
+    title="a hard constraint counts nodes whose taints keep the Pod off, such as the nodes of a lost zone",
     severity=Severity.INFO,
     fix="set nodeTaintsPolicy: Honor",
     where=(HARD, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("tainted-domain",),
-    cel=InCel(why_not="whether the constraint counts Pods of other workloads, too, is not in the object"),
+    cel=InCel(why_not="the object does not say whether the constraint also counts Pods of other workloads"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
@@ -88,7 +88,7 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
         if not _may_bar(subject, constraint) or not subject.counts_own(constraint):
             continue
         if not (subject.workload.pinned or _tolerates_all(subject) or _counts_one_domain(subject, constraint)):
-            path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_COUNTS[key]} as empty"
+            path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_COUNTS[key]}"
             yield Cause(path, message, constraint.node_taints_policy, HONOR)
 
 

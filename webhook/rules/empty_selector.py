@@ -12,11 +12,11 @@ from webhook.scheduler.constraint import Constraint
 @rule(
     title="labelSelector is null or empty, so the constraint spreads nothing",
     severity=Severity.ERROR,
-    fix="select the labels of the Pods that are to be spread",
+    fix="select the labels of the Pods to spread",
     where=(Also.FILLED_SELECTORS,),
     cel=InCel(
         "built-in kinds, and custom resources whose Pods have the constraints as they are written, such as a Rollout",
-        "for other custom resources, evenkeel has a list of what their operators write into a selector",
+        "for other custom resources, only evenkeel knows what their operators write into a selector",
     ),
     bad="""
     apiVersion: apps/v1

@@ -22,7 +22,7 @@ ON, OFF = "true", "false"
     severity=Severity.WARNING,
     fix="move it to where it counts, or remove it",
     where=(LOOKS_AT_SWITCHES, Also.UNKNOWN_LABELS, Nature.ADVICE),
-    cel=InCel(why_not="CEL cannot compare how alike two names are, and the switches are evenkeel's own"),
+    cel=InCel(why_not="CEL cannot find similar names, and these labels and annotations are evenkeel's own"),
     bad="""
     apiVersion: v1
     kind: Pod
@@ -69,19 +69,19 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
         elif name == SKIP_LABEL:
             yield from _skipping(path, value, subject.workload)
         elif (meant := nearest(name, (IGNORE_ANNOTATION, SKIP_LABEL))) is not None:
-            yield Cause(path, "does nothing", brief(name), meant, fix=f"write {meant}")
+            yield Cause(path, "does nothing under this name", brief(name), meant, fix=f"write {meant}")
 
 
 def _ignoring(path: FieldPath, value: object, enforced: Set[str]) -> Iterator[Cause]:
     if path[-2] != "annotations":
-        right, message = path_text((*path[:-2], "annotations")), "does nothing as a label: it is an annotation"
+        right, message = path_text((*path[:-2], "annotations")), "does nothing as a label: it must be an annotation"
         yield Cause(path, message, "a label", right, fix=f"move it to {right}")
         return
     named = ignored(value if isinstance(value, str) else None)
     for rule_id in sorted(named & enforced)[:MOST_WARNINGS]:
         message = f"does not silence {rule_id}, which the policy enforces"
         yield Cause(
-            path, message, rule_id, "rules that are not enforced", fix=f"remove {rule_id}, and mend what it finds"
+            path, message, rule_id, "rules that are not enforced", fix=f"remove {rule_id}, and fix what the rule finds"
         )
     unknown = named - {*RULES, UNUSED_SUPPRESSION}
     for rule_id in sorted(unknown)[:MOST_WARNINGS]:
@@ -97,12 +97,14 @@ def _skipping(path: FieldPath, value: object, workload: Workload) -> Iterator[Ca
     if path[:-1] == labels:
         if value not in (ON, OFF):
             fix = f'write "{ON}", with the quotes, or remove it'
-            yield Cause(path, f'does nothing: only "{ON}" does', brief(value), f'"{ON}"', fix=fix)
+            yield Cause(path, f'does nothing: only the value "{ON}" works', brief(value), f'"{ON}"', fix=fix)
     elif path[-2] != "labels":
         right = path_text(labels) or "the labels of the Pods"
-        fix = f"move it to {right}, so that the Pods get no defaults"
-        yield Cause(path, "does nothing as an annotation: it is a label", "an annotation", right, fix=fix)
+        fix = f"move it to {right}, so that the Pods get no default constraints"
+        yield Cause(path, "does nothing as an annotation: it must be a label", "an annotation", right, fix=fix)
     elif workload.kind.built_in and workload.labels.get(SKIP_LABEL) != ON:  # An operator may hand its labels on.
         right, kind = path_text(labels), workload.kind.kind
-        fix = f"move it to {right}, so that the Pods get no defaults"
-        yield Cause(path, f"does nothing on a {kind}: it is a label of its Pods", f"a label of the {kind}", right, fix)
+        fix = f"move it to {right}, so that the Pods get no default constraints"
+        yield Cause(
+            path, f"does nothing on a {kind}: it must be a label of its Pods", f"a label of the {kind}", right, fix
+        )

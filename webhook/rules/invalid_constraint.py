@@ -27,8 +27,9 @@ MOST_CAUSES = 100
     cel=InCel(
         "whether a key is in both matchLabelKeys and labelSelector and, in custom resources, the values of the other "
         "fields of a constraint",
-        "what else is wrong in a built-in kind, the API server refuses itself; the CEL for the types and the "
-        "labelSelector of a custom resource would not fit on a screen",
+        "the API server itself refuses everything else in built-in kinds; the CEL for the types and the "
+        "labelSelector of "
+        "custom resources would be too long",
     ),
     bad="""
     apiVersion: apps/v1
@@ -153,7 +154,7 @@ REMEDIES: dict[tuple[str, str], Repair] = {
     (NOT_SUPPORTED, "nodeTaintsPolicy"): _OF_POLICY,
     (FORBIDDEN, "matchLabelKeys"): Repair(
         "must not be set without a labelSelector",
-        "none, or a labelSelector beside them",
+        "no matchLabelKeys, or a labelSelector",
         "add a labelSelector, or remove matchLabelKeys",
     ),
     (DUPLICATE, "matchLabelKeys"): Repair(
@@ -184,7 +185,7 @@ REMEDIES: dict[tuple[str, str], Repair] = {
     ),
     (DUPLICATE, REPEATED): Repair(
         "must differ in topologyKey or whenUnsatisfiable",
-        "each pair once",
+        "each pair of topologyKey and whenUnsatisfiable once",
         "remove one of the two, or set another topologyKey or whenUnsatisfiable",
     ),
     (TYPE_INVALID, "a 32-bit integer"): Repair(
@@ -215,7 +216,7 @@ def _cause(error: FieldError, subject: Subject) -> Cause:
         fix = f"write {wanted}, or remove it"
         stripped, errors_of = str(error.value).strip(), label_key_errors if what == LABEL_KEY else label_value_errors
         if stripped and not errors_of(stripped):
-            fix = f"write {stripped}, without the blanks around it"
+            fix = f"write {stripped}, without the spaces around it"
             edit = Edit(path, stripped) if path[-1] != "matchLabels" else None
     elif what in _ALLOWED_WORDS and (meant := nearest(str(error.value), _ALLOWED_WORDS[what])):
         fix, edit = f"write {meant}", Edit(path, meant)

@@ -21,7 +21,7 @@ DEPRECATED = (BETA_ZONE, BETA_REGION)
     fix="use the well-known key, or label your nodes with this one",
     where=(Also.UNKNOWN_LABELS,),
     yields_to=("malformed-topology-key",),
-    cel=InCel(why_not="CEL cannot compare how alike two words are, and does not know which keys nodes carry"),
+    cel=InCel(why_not="CEL cannot find similar words, and does not know which labels nodes have"),
     bad="""
     - maxSkew: 1
       topologyKey: kubernetes.io/zone
@@ -52,10 +52,10 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
         if key not in carried and (meant := likely_meant(key)) is not None:
             path, (fix, edit) = subject.at(constraint, "topologyKey"), put_right(meant, constraint, subject)
             deprecated = key in DEPRECATED
-            absent = "no node has it:" if subject.nodes.all else "unless nodes have it,"
+            absent = "no node has this label:" if subject.nodes.all else "unless nodes have this label,"
             yield Cause(
                 path,
-                f"is deprecated, and replaced by {meant}" if deprecated else f"{absent} {effect(constraint)}",
+                f"is deprecated: {meant} has replaced it" if deprecated else f"{absent} {effect(constraint)}",
                 found=brief(key),
                 wanted=meant,
                 fix=fix,
@@ -72,7 +72,7 @@ def put_right(key: str, constraint: Constraint, subject: Subject) -> tuple[str, 
     if any(
         (constraint.topology_key, constraint.when_unsatisfiable) == (key, when) for constraint in subject.constraints
     ):
-        return f"remove the constraint: there is one for {key}", None
+        return f"remove the constraint: there is already one for {key}", None
     return f"write topologyKey: {key}", Edit(subject.at(constraint, "topologyKey"), key)
 
 

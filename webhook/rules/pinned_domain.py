@@ -14,9 +14,9 @@ from webhook.scheduler.domains import is_confined
 
 
 @rule(
-    title="nodeSelector or node affinity leaves fewer domains than the constraint needs",
+    title="nodeSelector or node affinity allows fewer domains than the constraint needs",
     severity=Severity.WARNING,
-    fix="remove the constraint, or let nodeSelector and node affinity leave more domains",
+    fix="remove the constraint, or allow more domains in nodeSelector and node affinity",
     where=(LOOKS_AT_AFFINITY, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("unknown-topology-key",),
     cel=InCel(why_not="which domains count depends on the nodes of the cluster"),
@@ -88,7 +88,7 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
 
 
 def _spreads_nothing(subject: Subject, constraint: Constraint, left: Set[str]) -> Cause:
-    message = f"spreads nothing: {_by(subject, constraint)} leaves only {some(left)}"
+    message = f"spreads nothing: {_by(subject, constraint)} allows only {some(left)}"
     return Cause(subject.at(constraint, "topologyKey"), message, f"the domain {some(left)}", "several domains")
 
 
@@ -97,19 +97,19 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
     by, replicas = _by(subject, constraint), subject.workload.replicas
     fit, domains = constraint.max_skew * len(left), f"{len(left)} domain{'s' if len(left) > 1 else ''}"
     if constraint.min_domains > len(left) and constraint.node_affinity_policy == HONOR:
-        message = f"{fit} of {replicas} Pods can ever run: {by} leaves {domains}"
+        message = f"only {fit} of {replicas} Pods can ever run: {by} allows {domains}"
         path, value = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(left)}"
         change = f"lower minDomains to {len(left)}" if len(left) > 1 else "remove the constraint"
-        fix = f"{change}, or let the {by} leave more domains"
-        yield Cause(path, message, value, f"at most {len(left)}, or further domains", fix=fix)
+        fix = f"{change}, or allow more domains in the {by}"
+        yield Cause(path, message, value, f"at most {len(left)}, or more domains", fix=fix)
         return
     eligible = subject.reach.eligible(constraint, subject.labelled)
     each = subject.nodes.domains(constraint.topology_key).items()
     if others := {domain for domain, nodes in each if nodes & eligible} - left:
-        count = "counts" if len(others) == 1 else "count"
-        message = f"must be Honor, or {replicas - fit} of {replicas} Pods wait: {some(others, 1)} {count} as empty"
+        count = "counts as an empty domain" if len(others) == 1 else "count as empty domains"
+        message = f"must be Honor, or {replicas - fit} of {replicas} Pods wait: {some(others, 1)} {count}"
         path, value = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
-        value = f"{value}, and the {by} leaves {some(left)}"
+        value = f"{value}, and the {by} allows {some(left)}"
         more = f" and minDomains: {len(left)}" if constraint.min_domains > len(left) else ""
         yield Cause(path, message, value, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}{more}")
 

@@ -9,7 +9,7 @@ from webhook.findings.rule import InCel, Nature, Subject, rule
 from webhook.findings.wording import number_of
 from webhook.scheduler.constraint import HARD
 
-TOO_FEW_PODS = "there are too few Pods for the skew to exceed maxSkew"
+TOO_FEW_PODS = "with so few Pods the skew cannot exceed maxSkew"
 
 
 @rule(
@@ -17,7 +17,7 @@ TOO_FEW_PODS = "there are too few Pods for the skew to exceed maxSkew"
     severity=Severity.INFO,
     fix="lower maxSkew, or remove the constraint",
     where=(HARD, Nature.ADVICE),
-    cel=InCel(why_not="whether the constraint counts Pods of other workloads, too, is not in the object"),
+    cel=InCel(why_not="the object does not say whether the constraint also counts Pods of other workloads"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
@@ -74,8 +74,8 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
             continue
         most = subject.counted(constraint).pods if subject.counts_own(constraint) else None
         if most is not None and constraint.max_skew >= most:
-            count, fewer = number_of(most, "Pod"), f"less than {most}, the most Pods there are at a time"
+            count, fewer = number_of(most, "Pod"), f"less than {most}, the largest number of Pods at any time"
             fix = f"lower maxSkew below {most}, or remove the constraint" if most > 1 else "remove the constraint"
             path, wanted = subject.at(constraint, "maxSkew"), fewer if most > 1 else "no constraint, or more Pods"
-            message = f"never refuses a node: there {'are' if most > 1 else 'is'} at most {count}"
+            message = f"never refuses a node: the constraint counts at most {count}"
             yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix, idle=TOO_FEW_PODS)

@@ -14,7 +14,7 @@ from webhook.scheduler.taints import CORDONED, Taint
 
 
 @rule(
-    title="a domain whose every node has a taint that the Pod does not tolerate bars the others",
+    title="all nodes of a domain have taints that the Pod does not tolerate, and so the other domains refuse Pods",
     severity=Severity.WARNING,
     fix="set nodeTaintsPolicy: Honor",
     where=(HARD, CLOSED_NODES, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
@@ -112,7 +112,7 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_clos
         subject.at(constraint, "nodeTaintsPolicy"),
         f"must be Honor, or {message}" if honored else message,
         found=f"{constraint.node_taints_policy}, and no node of {some(closed)} takes the Pod: {taint}",
-        wanted=f"{HONOR}, or in each domain a node that takes the Pod",
+        wanted=f"{HONOR}, or a node in each domain that takes the Pod",
         fix=("set nodeTaintsPolicy: Honor, or " if honored else "") + _remedy(taint),
     )
 

@@ -14,7 +14,7 @@ from webhook.scheduler.constraint import HARD
 @rule(
     title="there are fewer domains than minDomains, so some replicas wait until nodes join",
     severity=Severity.INFO,
-    fix="lower minDomains, or add nodes in further domains",
+    fix="lower minDomains, or add nodes in other domains",
     where=(HARD, MIN_DOMAINS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("pinned-domain",),
     cel=InCel(why_not="CEL does not know the nodes of the cluster"),
@@ -86,9 +86,12 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
             each = subject.nodes.domains(constraint.topology_key).items()
             names = some(domain for domain, nodes in each if nodes & eligible)
             counted = "1 domain" if domains == 1 else f"{domains} domains"
-            limit, remedy = "can ever run, as affinity leaves no other", "let node affinity leave further domains"
+            limit, remedy = "can ever run: node affinity allows no other", "allow more domains in node affinity"
             if subject.may_get_domains(constraint):
-                limit, remedy = "fit until nodes join others", "add nodes in further domains"
-            message, fix = f"{counted}: {fit} of {workload.replicas} Pods {limit}", f"lower minDomains to {domains}"
+                limit, remedy = "can run until nodes in other domains join", "add nodes in other domains"
+            message, fix = (
+                (f"{counted}: only {fit} of {workload.replicas} Pods {limit}"),
+                f"lower minDomains to {domains}",
+            )
             path, value = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {names}"
-            yield Cause(path, message, value, f"at most {domains}, or further domains", fix=f"{fix}, or {remedy}")
+            yield Cause(path, message, value, f"at most {domains}, or more domains", fix=f"{fix}, or {remedy}")

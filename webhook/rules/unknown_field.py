@@ -19,16 +19,14 @@ OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its i
 
 
 @rule(
-    title="a field is none that the API has, so it is ignored",
+    title="the API has no such field, so it is ignored",
     severity=Severity.WARNING,
     fix="remove the field, or correct its name",
     where=(
         UNKNOWN_FIELDS,
         Also.UNKNOWN_LABELS,
     ),
-    cel=InCel(
-        why_not="the API server drops the field before, and CEL cannot compare how alike the names of kept ones are"
-    ),
+    cel=InCel(why_not="the API server drops the field before it evaluates CEL, and CEL cannot find similar names"),
     bad="""
     apiVersion: v1
     kind: Pod
@@ -69,7 +67,7 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
         if path[:-1] == workload.path[:-1]:
             yield _misspelt(path, FIELD, workload.pod_spec)
         else:
-            message = "is ignored: constraints stand in the Pod's spec"
+            message = "is ignored: constraints belong in the Pod's spec"
             yield Cause(path, message, FIELD, right, fix=f"move it to {right}")
     for field in islice(subject.reading.unknown, MOST_CAUSES):
         name = str(field.path[-1])
@@ -80,7 +78,9 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
             cause = _misspelt(path, meant, value_at(workload.raw_constraints, field.path[:-1]))
             yield _unless_refused(cause, subject) if len(field.path) == OF_A_CONSTRAINT else cause
         elif not field.alone and not name.startswith("$"):  # as kustomize's $patch does
-            yield Cause(path, "is no field, and ignored", brief(name), f"one of {', '.join(sorted(field.known))}")
+            yield Cause(
+                path, "is not a field, so it is ignored", brief(name), f"one of {', '.join(sorted(field.known))}"
+            )
 
 
 def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
@@ -88,7 +88,7 @@ def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
     name, fields, edit = path[-1], as_mapping(parent), None
     if meant not in fields and len(fields) <= MOST_UNKNOWN_FIELDS:
         edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})
-    return Cause(path, "is no field, and ignored", brief(name), meant, fix=f"write {meant}", edit=edit)
+    return Cause(path, "is not a field, so it is ignored", brief(name), meant, fix=f"write {meant}", edit=edit)
 
 
 def _unless_refused(cause: Cause, subject: Subject) -> Cause:
@@ -103,4 +103,4 @@ def _unless_refused(cause: Cause, subject: Subject) -> Cause:
     ]
     if not any(cause.wanted in shown_path(error) for error in refused):
         return cause
-    return cause._replace(fix=f"remove it: here the API server refuses {cause.wanted}", edit=None)
+    return cause._replace(fix=f"remove it: the API server refuses {cause.wanted} here", edit=None)

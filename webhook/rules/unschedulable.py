@@ -23,9 +23,9 @@ MOST_REPLICAS_TRIED = 200
 
 
 @rule(
-    title="the cluster has no place for all replicas now",
+    title="the cluster has no room for all replicas now",
     severity=Severity.WARNING,
-    fix="ask evenkeel explain what would let the next Pod in",
+    fix="run evenkeel explain, which names the changes that help",
     where=(HARD, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
     yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
     cel=InCel(why_not="CEL knows neither the nodes of the cluster nor the Pods on them"),
@@ -203,12 +203,12 @@ def _cause(subject: Subject, most: Bound, running: int) -> Cause:
         return Cause(path, message, number, wanted, at_most=at_most)
     place = f"{constraint.topology_key.rpartition('/')[2]} {some([most.scarce])}"
     if _left_out(subject, most):
-        message = f"{which}: {place} counts, and affinity or nodeSelector bars it"
+        message = f"{which}: {place} counts, but affinity or nodeSelector excludes it"
         path, policy = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         return Cause(path, message, policy, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}")
     if constraint.node_taints_policy != HONOR and not subject.reach.usable & _scarce(subject, most):
         path, policy = subject.at(constraint, "nodeTaintsPolicy"), constraint.node_taints_policy
-        return Cause(path, f"{which}: {place} counts, and taints or cordons bar it", policy, HONOR)
+        return Cause(path, f"{which}: {place} counts, but taints or cordons close it", policy, HONOR)
     message = f"{which}: {place} takes {f'only {most.takes}' if most.takes else 'no'} more"
     wanted = f"room in {place}, or maxSkew of more than {constraint.max_skew}"
     return Cause(
@@ -222,12 +222,12 @@ def _without_room(subject: Subject, most: Bound, which: str, fitting: int) -> Ca
         key = constraint.topology_key
         if key not in subject.nodes.label_keys:
             path, wanted = subject.at(constraint, "topologyKey"), "a key that nodes carry"
-            return Cause(path, f"{which}: none has the label {brief(key, 40)}", brief(key), wanted)
+            return Cause(path, f"{which}: no node has the label {brief(key, 40)}", brief(key), wanted)
     if not subject.reach.affine:
-        message, fix = "none matches its nodeSelector or node affinity", "correct these, or label a node accordingly"
+        message, fix = "no node matches its nodeSelector or node affinity", "correct them, or label a node to match"
         return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
     value, wanted = f"room for {fitting} replica{'s'[: fitting != 1]}", f"room for {subject.workload.replicas}"
     fix, why = "free room, add nodes, or request less", "no room"
     if number := most.kept_off.bit_count():
-        why = f"anti-affinity or host ports of Pods bar {number} node{'s'[: number != 1]}, and no other has room"
+        why = f"anti-affinity or host ports of Pods exclude {number} node{'s'[: number != 1]}, and no other has room"
     return Cause(subject.at(subject.hard[0]), f"{which}: {why}", value, wanted, fix=fix)
