@@ -37,6 +37,7 @@ GENERATED = {
     "README.md": lambda: filled("README.md"),
     "docs/admit.md": lambda: filled("docs/admit.md"),
     "docs/completion.md": lambda: filled("docs/completion.md"),
+    "docs/computed.md": lambda: filled("docs/computed.md"),
     "docs/dump.md": lambda: filled("docs/dump.md"),
     "docs/explain.md": lambda: filled("docs/explain.md"),
     "docs/explain.svg": waiting.picture,
@@ -44,6 +45,7 @@ GENERATED = {
     "docs/install.md": lambda: filled("docs/install.md"),
     "docs/lint.md": lambda: filled("docs/lint.md"),
     "docs/metrics.md": lambda: filled("docs/metrics.md"),
+    "docs/pending.md": lambda: filled("docs/pending.md"),
     "docs/policy-test.md": lambda: filled("docs/policy-test.md"),
     "docs/policy.md": lambda: filled("docs/policy.md"),
     "docs/programs.md": lambda: filled("docs/programs.md"),
@@ -136,7 +138,7 @@ def dumped_parts() -> str:
 
 
 def sums() -> str:
-    """The table of the scores of docs/explain.md."""
+    """The table of the scores of docs/computed.md."""
     return table(("zone", "Pods", "Pods × ln(domains + 2) + maxSkew - 1", "rounded", "score"), waiting.sums())
 
 
