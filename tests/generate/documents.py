@@ -53,6 +53,7 @@ GENERATED = {
     "docs/report.md": lambda: filled("docs/report.md"),
     "docs/kinds.md": kinds.page,
     "docs/simulate.md": lambda: filled("docs/simulate.md"),
+    "docs/simulate-cluster.md": lambda: filled("docs/simulate-cluster.md"),
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
     "docs/verify.md": lambda: filled("docs/verify.md"),
