@@ -129,7 +129,7 @@ def dumped_parts() -> str:
 
 
 def sums() -> str:
-    """The table of the scores of docs/explain.md."""
+    """The table of the scores of docs/computed.md."""
     return table(("zone", "Pods", "Pods × ln(domains + 2) + maxSkew - 1", "rounded", "score"), waiting.sums())
 
 

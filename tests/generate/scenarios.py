@@ -18,7 +18,7 @@ in it. This page is generated from them, with the output of the commands, which 
 
 A drawing shows the nodes with their Pods. Below them is, for each hard constraint, the skew if the Pod were placed
 there: the Pods that are there, one more for the Pod itself, less the fewest Pods of any domain; for a soft one, the
-number of Pods. The last line says which nodes fit. [Why is my Pod Pending?](explain.md) explains the sums.
+number of Pods. The last line says which nodes fit. [The arithmetic](computed.md#filter) explains the sums.
 """
 # The commands for an example that is about something else than where its Pods fit.
 COMMANDS = {

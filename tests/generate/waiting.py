@@ -1,4 +1,4 @@
-"""The example of docs/explain.md: a picture of filter and score, and the sum behind each score."""
+"""The example of docs/computed.md: a picture of filter and score, and the sum behind each score."""
 
 from __future__ import annotations
 
