@@ -247,7 +247,10 @@ def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_
 
     assert [0, 0] == [unknown.code, together.code]
     assert "p: note: evenkeel cannot find where its replicas run: /api/v1/namespaces/guard" in unknown.out
-    assert "p: note: all 2 replicas run in zone a: what the entries with failurePolicy Fail judge" in together.out
+    assert (
+        "p: note: both replicas run in zone a: while it is down, the API server refuses what the entries with "
+        "failurePolicy Fail judge"
+    ) in together.out
 
 
 def test_policy_show_prints_until_when_and_how_strictly(run):

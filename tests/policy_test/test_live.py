@@ -108,7 +108,7 @@ def test_what_cannot_be_asked_is_skipped_and_not_sent(run, api):
         (
             401,
             "Unauthorized",
-            f"--cluster live: {DEPLOYMENTS}: 401 Unauthorized; log in anew, until kubectl auth whoami",
+            f"--cluster live: {DEPLOYMENTS}: 401 Unauthorized; log in again, until kubectl auth whoami",
         ),
         (429, "", '{"message": ""}'),
     ],
