@@ -38,36 +38,36 @@ INSISTS = "p: note: defaulting.defaultConstraints[0].topologyKey: {}: {}"
         (
             None,
             [LABELLED, BARE],
-            f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that may run there and elsewhere get no "
-            "built-in defaults, or would avoid these nodes; label them",
+            f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that can run there and elsewhere get no "
+            "built-in defaults, which would keep them off these nodes; label the nodes",
         ),
         (
             None,
             [BARE],
-            f"p: note: defaulting: no node has {ZONE}: Pods are given the built-in defaults without it",
+            f"p: note: defaulting: no node has {ZONE}: Pods get the built-in defaults without this constraint",
         ),
         (
             SOFT,
             [LABELLED, BARE],
             INSISTS.format(
                 f"1 of 2 nodes lacks {ZONE} (n2)",
-                "Pods that get it run there only if no other node takes them; label the nodes",
+                "Pods with it run there only if no other node takes them; label the nodes",
             ),
         ),
         (
             HARD,
             [LABELLED, BARE],
-            INSISTS.format(f"1 of 2 nodes lacks {ZONE} (n2)", "Pods that get it run there never; label the nodes"),
+            INSISTS.format(f"1 of 2 nodes lacks {ZONE} (n2)", "Pods with it never run there; label the nodes"),
         ),
         (
             SOFT,
             [BARE],
-            INSISTS.format(f"no node has {ZONE}", "Pods that get it are not spread; use another key"),
+            INSISTS.format(f"no node has {ZONE}", "Pods with it are not spread; use another key"),
         ),
         (
             HARD,
             [BARE],
-            INSISTS.format(f"no node has {ZONE}", "no Pod that gets it can be placed; use another key"),
+            INSISTS.format(f"no node has {ZONE}", "no Pod with it can be placed; use another key"),
         ),
     ],
 )
@@ -86,7 +86,7 @@ def test_policy_check_notes_what_may_surprise(run):
 
     assert Run(0, "p: ok\n", "") == run("policy check p", p=POLICY)
     note, ok = run("policy check p", p=noted).out.splitlines()
-    assert note.startswith("p: note: defaulting.defaultConstraints[0].whenUnsatisfiable: DoNotSchedule leaves")
+    assert note.startswith("p: note: defaulting.defaultConstraints[0].whenUnsatisfiable: DoNotSchedule can leave")
     assert "p: ok" == ok
 
 
@@ -95,7 +95,7 @@ def test_policy_check_notes_what_ends_soon_or_has_ended(run):
     overrides = [{"name": f"o{i}", "schedulerName": f"s{i}", "until": day} for i, day in enumerate(days)]
     ended, ends, ok = run("policy check p", p=POLICY | {"overrides": overrides}).out.splitlines()
 
-    assert ended.startswith("p: note: overrides[0].until: 2000-01-31 has passed: o0 applies no more")
+    assert ended.startswith("p: note: overrides[0].until: 2000-01-31 has passed: o0 no longer applies")
     assert ends.startswith(f"p: note: overrides[1].until: {days[1]} is in ")
     assert "p: ok" == ok
 

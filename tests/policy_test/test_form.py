@@ -63,7 +63,7 @@ RULE = "cases[0].expect.rules[0]"
         ({"cluster": ["x"]}, 'cluster[0]: found "x", wanted an object'),
         ({"kubernetesVersion": True}, "kubernetesVersion: found true, wanted a string or a number"),
         ({"today": "tomorrow"}, 'today: found "tomorrow", wanted a day such as 2027-01-31'),
-        ({"today": "2027-02-29"}, 'today: found "2027-02-29", wanted a day of the calendar'),
+        ({"today": "2027-02-29"}, 'today: found "2027-02-29", wanted a date of the calendar'),
         ({"cases": []}, "cases: found [], wanted at least one item"),
         (case(name=""), 'cases[0].name: found "", wanted a string that is not empty'),
         (case(expect={}), "cases[0].expect: found {}, wanted outcome or rules or warnings or defaults in it"),
