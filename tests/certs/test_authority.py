@@ -164,8 +164,11 @@ class TestTime:
     @pytest.mark.parametrize(
         "now, reason",
         [
-            (NOW - CLOCK_SKEW - SECOND, "is not valid before 2026-03-01T11:00:00Z, now is 2026-03-01T10:59:59Z"),
-            (NOW + SERVING_LIFETIME + SECOND, "expired at 2026-05-30T12:00:00Z, now is 2026-05-30T12:00:01Z"),
+            (
+                NOW - CLOCK_SKEW - SECOND,
+                "is not valid before 2026-03-01T11:00:00Z; the time is now 2026-03-01T10:59:59Z",
+            ),
+            (NOW + SERVING_LIFETIME + SECOND, "expired at 2026-05-30T12:00:00Z; the time is now 2026-05-30T12:00:01Z"),
         ],
     )
     def test_outside_it_there_is(self, now, reason):

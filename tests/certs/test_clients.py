@@ -198,7 +198,7 @@ def test_a_file_that_is_not_there_or_is_of_no_ca_is_an_error(tmp_path):
 
     with pytest.raises(CertificateError, match="No such file"):
         Clients(tmp_path / "none")
-    with pytest.raises(CertificateError, match="is not the certificate of a CA"):
+    with pytest.raises(CertificateError, match="which is not a CA"):
         Clients(tmp_path / "tls.crt")
 
 

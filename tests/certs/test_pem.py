@@ -70,10 +70,10 @@ WRONG = [
     Wrong("a certificate for a key", "tls.key: is not a private key in PEM", key=chain_pem),
     Wrong("a cracked key", "tls.key: is not a private key in PEM", key=lambda: key_pem().replace(b"\nM", b"\nN", 1)),
     Wrong("a key cut short", "tls.key: is not a private key in PEM", key=lambda: key_pem()[:-9]),
-    Wrong("a password", "tls.key: is encrypted, must be .*", key=lambda: encoded(the_leaf().key, PASSWORD)),
+    Wrong("a password", "tls.key: is encrypted; give .*", key=lambda: encoded(the_leaf().key, PASSWORD)),
     Wrong(
         "a password in the old form",
-        "tls.key: is encrypted, must be .*",
+        "tls.key: is encrypted; give .*",
         key=lambda: encoded(the_leaf().key, PASSWORD, OPENSSL),
     ),
     Wrong("another key", "tls.key: is not the key of tls.crt", key=lambda: the_ca().pair.key_pem()),
@@ -130,8 +130,10 @@ def test_why_it_is_not_valid():
     before, after = found.not_before - timedelta(seconds=1), found.not_after + timedelta(seconds=1)
 
     assert invalid_reason(found, NOW) is None
-    assert f"is not valid before {stamp(found.not_before)}, now is {stamp(before)}" == invalid_reason(found, before)
-    assert f"expired at {stamp(found.not_after)}, now is {stamp(after)}" == invalid_reason(found, after)
+    assert (f"is not valid before {stamp(found.not_before)}; the time is now {stamp(before)}") == invalid_reason(
+        found, before
+    )
+    assert f"expired at {stamp(found.not_after)}; the time is now {stamp(after)}" == invalid_reason(found, after)
 
 
 def shown(error):

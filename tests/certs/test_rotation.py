@@ -190,7 +190,7 @@ def test_an_old_ca_leaves_when_it_expires():
 def test_other_names_need_another_leaf_at_once():
     rotation = after(fresh(), HOUR, None, names=[*NAMES, "keel.guard.svc.cluster.local"])
 
-    assert ("certificate: is not for keel.guard.svc.cluster.local",) == rotation.reasons
+    assert ("certificate: lacks the names keel.guard.svc.cluster.local",) == rotation.reasons
     assert leaf_reason(rotation.held, NAMES, NOW) is None, "further names do no harm"
 
 
@@ -311,7 +311,7 @@ def test_replicas_that_never_let_one_another_win_are_an_error():
         def replace(self, content, version):
             return False
 
-    with pytest.raises(CertificateError, match="others replaced it during each of 5 tries"):
+    with pytest.raises(CertificateError, match="another client replaced it during each of 5 attempts"):
         rotate(Contested(), NAMES, NOW, None, LIVES)
 
 

@@ -132,7 +132,9 @@ def test_nothing_is_written_where_nothing_can_be_read(run, api, tmp_path):
     *each, last = err.splitlines()
 
     assert (2, "", len(LISTED_RESOURCES)) == (code, out, len(each))
-    assert last.startswith("evenkeel: nothing may be listed; name a namespace that you may read with -n, or ask for ")
+    assert last.startswith(
+        "evenkeel: you may list nothing in the cluster; name a namespace that you may read with -n, or ask for "
+    )
     assert not (tmp_path / "none.gz").exists()
 
 
@@ -167,7 +169,7 @@ def test_a_file_of_kubectl_keeps_the_version_of_its_kubelets(run):
     told = [run(f"simulate deployment/web -n shop scale=9 --cluster {file}") for file in ("once.gz", "twice.gz")]
 
     assert ["Kubernetes 1.33." in each.out.splitlines()[0] for each in told] == [True, True]
-    assert "1.33, as its newest kubelet, is assumed" in told[1].err
+    assert "Assuming 1.33, the version of the newest kubelet." in told[1].err
 
 
 def test_a_dump_of_a_dump_is_the_same(run, api, tmp_path):

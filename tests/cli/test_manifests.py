@@ -250,7 +250,7 @@ def test_policies_are_printed_with_what_they_do_otherwise(capsys):
     assert all(note.startswith("note: ") for note in notes)
     assert notes[0].startswith("note: assuming Kubernetes 1.37; set --kubernetes-version if the cluster may be older")
     assert notes[1].startswith("note: not checked: idle-switch, misspelt-topology-key, ")
-    assert "messages differ from the webhook's: of several findings that deny, the first one is told" in notes[-2]
+    assert "messages differ from the webhook's: of several findings that deny, only the first is shown" in notes[-2]
     assert notes[-1].startswith("note: not needed: evenkeel-audit; ")
 
 
@@ -284,7 +284,7 @@ def test_beside_a_webhook_nothing_is_printed_of_a_policy_that_denies_nothing(fol
     ]
     names, notes = kinds_printed(capsys, "--engine", "both", *policy, *webhook)
     assert not {*names} & {*cel("evenkeel")}
-    assert "note: no policy is needed: nothing that CEL can find denies" == notes[1]
+    assert "note: no ValidatingAdmissionPolicy is needed: CEL can express no rule that denies" == notes[1]
 
 
 def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):

@@ -121,7 +121,7 @@ def test_where_pods_of_other_namespaces_cannot_be_listed_it_says_that_they_may_t
 
     monkeypatch.setattr("webhook.loading.inputs.contents", contents)
 
-    assert "Pods of other namespaces cannot be listed: they may take room and ports" in (
+    assert "Pods of other namespaces cannot be listed: they may use room and ports" in (
         run("pending -n shop --cluster dump").err
     )
 
@@ -157,7 +157,7 @@ def test_where_no_pod_may_be_listed_it_does_not_say_that_none_waits(run, monkeyp
     code, out, err = run("pending -A --fail-on pending --cluster dump")
 
     assert (2, "") == (code, out)
-    assert err.startswith("evenkeel: pods: is forbidden; without them none is known to wait; ")
+    assert err.startswith("evenkeel: pods: is forbidden; without Pods, those that wait cannot be listed; ")
 
 
 def test_what_cannot_be_judged_is_in_the_json(run, monkeypatch):

@@ -38,36 +38,36 @@ INSISTS = "p: note: defaulting.defaultConstraints[0].topologyKey: {}: {}"
         (
             None,
             [LABELLED, BARE],
-            f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that may run there and elsewhere get no "
-            "built-in defaults, or would avoid these nodes; label them",
+            f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that can run there and elsewhere get no "
+            "built-in defaults, which would keep them off these nodes; label the nodes",
         ),
         (
             None,
             [BARE],
-            f"p: note: defaulting: no node has {ZONE}: Pods are given the built-in defaults without it",
+            f"p: note: defaulting: no node has {ZONE}: Pods get the built-in defaults without this constraint",
         ),
         (
             SOFT,
             [LABELLED, BARE],
             INSISTS.format(
                 f"1 of 2 nodes lacks {ZONE} (n2)",
-                "Pods that get it run there only if no other node takes them; label the nodes",
+                "Pods with it run there only if no other node takes them; label the nodes",
             ),
         ),
         (
             HARD,
             [LABELLED, BARE],
-            INSISTS.format(f"1 of 2 nodes lacks {ZONE} (n2)", "Pods that get it run there never; label the nodes"),
+            INSISTS.format(f"1 of 2 nodes lacks {ZONE} (n2)", "Pods with it never run there; label the nodes"),
         ),
         (
             SOFT,
             [BARE],
-            INSISTS.format(f"no node has {ZONE}", "Pods that get it are not spread; use another key"),
+            INSISTS.format(f"no node has {ZONE}", "Pods with it are not spread; use another key"),
         ),
         (
             HARD,
             [BARE],
-            INSISTS.format(f"no node has {ZONE}", "no Pod that gets it can be placed; use another key"),
+            INSISTS.format(f"no node has {ZONE}", "no Pod with it can be placed; use another key"),
         ),
     ],
 )
@@ -86,7 +86,7 @@ def test_policy_check_notes_what_may_surprise(run):
 
     assert Run(0, "p: ok\n", "") == run("policy check p", p=POLICY)
     note, ok = run("policy check p", p=noted).out.splitlines()
-    assert note.startswith("p: note: defaulting.defaultConstraints[0].whenUnsatisfiable: DoNotSchedule leaves")
+    assert note.startswith("p: note: defaulting.defaultConstraints[0].whenUnsatisfiable: DoNotSchedule can leave")
     assert "p: ok" == ok
 
 
@@ -95,7 +95,7 @@ def test_policy_check_notes_what_ends_soon_or_has_ended(run):
     overrides = [{"name": f"o{i}", "schedulerName": f"s{i}", "until": day} for i, day in enumerate(days)]
     ended, ends, ok = run("policy check p", p=POLICY | {"overrides": overrides}).out.splitlines()
 
-    assert ended.startswith("p: note: overrides[0].until: 2000-01-31 has passed: o0 applies no more")
+    assert ended.startswith("p: note: overrides[0].until: 2000-01-31 has passed: o0 no longer applies")
     assert ends.startswith(f"p: note: overrides[1].until: {days[1]} is in ")
     assert "p: ok" == ok
 
@@ -247,7 +247,10 @@ def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_
 
     assert [0, 0] == [unknown.code, together.code]
     assert "p: note: evenkeel cannot find where its replicas run: /api/v1/namespaces/guard" in unknown.out
-    assert "p: note: all 2 replicas run in zone a: what the entries with failurePolicy Fail judge" in together.out
+    assert (
+        "p: note: both replicas run in zone a: while it is down, the API server refuses what the entries with "
+        "failurePolicy Fail judge"
+    ) in together.out
 
 
 def test_policy_show_prints_until_when_and_how_strictly(run):

@@ -114,7 +114,7 @@ def test_without_nodes_a_policy_can_be_asked_all_the_same(report):
     code, out, err = report("-A --policy p", cluster=BAD, p=POLICY)
 
     assert 0 == code
-    assert "No node is in the file, and without nodes nothing can be judged" in err
+    assert "The file has no Node, so nothing can be judged" in err
     assert "shop/deployment/bad   denied" in out
 
 
@@ -124,7 +124,9 @@ def test_where_nodes_may_not_be_listed_it_says_so_and_exits_as_explain_does(run,
     header = {"kind": DUMP_KIND, "version": VERSION, "missing": {"nodes": "nodes is forbidden"}}
     dump = "\n".join(map(json.dumps, [header, *WEB]))
     code, out, err = run(f"report -n shop --cluster dump {options}", dump=dump, p=POLICY)
-    said = "nodes: nodes is forbidden; without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+    said = (
+        "nodes: nodes is forbidden; without nodes, no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+    )
 
     assert (2, f"evenkeel: {said}") == (code, err.splitlines()[-1])
     assert (code, err.splitlines()[-1:]) == (
@@ -241,7 +243,7 @@ def test_what_cannot_be_judged_is_said_beside_openreports(run):
     _, out, err = run("report -A --cluster dump -o openreports", dump=without)
 
     assert [] != json.loads(out)["items"]
-    assert err.startswith("note: No node is in the file, and without nodes nothing can be judged")
+    assert err.startswith("note: The file has no Node, so nothing can be judged")
 
 
 @pytest.mark.parametrize(

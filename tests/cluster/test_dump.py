@@ -99,7 +99,7 @@ def test_a_folder_may_hold_both(tmp_path):
 
 
 HEADER = '{"kind": "ClusterDump", "version": 1}\n'
-CUT, CHANGED = "is cut off, as when a disk is full or a copy fails; dump again", "was changed after it was compressed ("
+CUT, CHANGED = "is incomplete: a disk was full, or a copy failed; dump again", "is damaged ("
 UNUSABLE = {
     "cut at once": (lambda: packed()[:15], CUT),
     "cut in the middle": (lambda: many()[: len(many()) // 2], CUT),
@@ -116,7 +116,7 @@ UNUSABLE = {
     "of no version": ('{"kind": "ClusterDump"}', "version: found null, wanted 1; read it with the evenkeel that wrote"),
     "a plain one, cut": (
         HEADER + '{"apiVersion": "v1", "kind": "No',
-        "line 2: must be a JSON object; the file was cut",
+        "line 2: must be a JSON object; the file is incomplete",
     ),
     "a first line that is no JSON": (gzip.compress(b"hello\n"), 'document 1: found "hello", wanted an'),
     "text that is no text": (gzip.compress(b"\xff"), "is not UTF-8"),

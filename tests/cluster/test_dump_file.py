@@ -110,7 +110,7 @@ def test_another_version_is_refused(version):
 @pytest.mark.parametrize("line", [b"", b"{", b'{"kind": "Pod"', b"[1]", b"hello", b"\xff", b"[" * 100_000])
 def test_a_line_that_is_no_object_is_named(line):
     found = read(json.dumps(HEADER).encode(), [b'{"kind": "Pod"}\n', line])
-    with pytest.raises(FormatError, match=r"^line 3: must be a JSON object; the file was cut off or changed"):
+    with pytest.raises(FormatError, match=r"^line 3: must be a JSON object; the file is incomplete or changed"):
         list(found.objects)
 
 

@@ -284,7 +284,7 @@ def test_what_is_not_built_is_judged_by_its_sources(tree):
         [one.finding.rule for one in base.found],
         [one.why for one in prod.notes],
     )
-    assert ["build (no such base) failed; the sources are judged; kustomize build says why"] == [
+    assert ["build (no such base) failed; the sources are judged instead; kustomize build says why"] == [
         one.message for one in prod.notes
     ]
 

@@ -223,7 +223,8 @@ def test_a_kind_without_anything_at_its_path_has_a_note_for_its_others():
 
 
 @pytest.mark.parametrize(
-    ("kind", "advice"), [("HelmRelease", "lint what is rendered from it"), ("Thing", "describe the kind under")]
+    ("kind", "advice"),
+    [("HelmRelease", "render the objects from it, and lint these"), ("Thing", "describe the kind under")],
 )
 def test_the_advice_fits_the_kind(kind, advice):
     thing = {"apiVersion": "example.com/v1", "kind": kind, "spec": {"topologySpreadConstraints": [{}]}}
@@ -607,7 +608,7 @@ def test_a_build_is_advised_unless_builds_were_asked_for(builds):
     notes = [*judged(MISSES, by).notes, *judged(OPERATIONS, by).notes]
 
     assert [BUILT, PATCH] == [note.why for note in notes]
-    assert {"its kustomization was not built" if builds else "lint what is built: --build auto"} == {
+    assert {"the kustomization was not built" if builds else "judge the built objects: --build auto"} == {
         note.advice for note in notes
     }
 

@@ -177,9 +177,9 @@ def test_placeholders_are_seen(text):
 
 def test_the_advice_fits_the_placeholder():
     assert [
-        "lint what is rendered: helm template CHART | evenkeel lint -",
-        "lint what is substituted, as flux build kustomization NAME --path FOLDER prints it",
-        "lint what is rendered",
+        "render it first: helm template CHART | evenkeel lint -",
+        "substitute first: flux build kustomization NAME --path FOLDER | evenkeel lint -",
+        "render it first, and lint the result",
     ] == [advice_for_template(text) for text in ("a: {{ .x }}\nb: ${y}", "a: ${y}", "{% if x %}")]
 
 

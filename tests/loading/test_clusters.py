@@ -56,14 +56,18 @@ def test_where_no_pod_may_be_listed_none_is_said_to_wait(cluster):
     cluster(node("n1"), service(), missing={"pods": "is forbidden"})
 
     assert ("pods cannot be listed: is forbidden",) == read().notes
-    with pytest.raises(UsageError, match=r"^pods: is forbidden; without them none is known to wait; name a namespace"):
+    with pytest.raises(
+        UsageError,
+        match=r"^pods: is forbidden; without Pods, those that wait cannot be listed; name "
+        r"a namespace",
+    ):
         read(needs_pods=True)
 
 
 def test_where_nothing_may_be_listed_there_is_nothing_to_report(cluster):
     cluster(missing={"pods": "is forbidden", "nodes": "is forbidden", "deployments": "is forbidden"})
 
-    with pytest.raises(UsageError, match=r"^nothing may be listed; name a namespace"):
+    with pytest.raises(UsageError, match=r"^you may list nothing in the cluster; name a namespace"):
         read(needs_nodes=False)
 
 
@@ -90,13 +94,13 @@ def test_without_the_right_to_list_all_pods_those_of_the_namespace_are_read(clus
     found = read(namespace="shop")
 
     assert (1, 1) == (found.snapshot.usage["n1"].pods, len(found.pods))
-    assert "they may take room and ports" in found.notes[0]
+    assert "they may use room and ports" in found.notes[0]
 
 
 def test_without_the_right_to_list_nodes_nothing_can_be_judged(cluster):
     cluster(node("n1"), running("n1"), missing={"nodes": "is forbidden"})
 
-    with pytest.raises(UsageError, match="nodes: is forbidden; without them no placement can be judged"):
+    with pytest.raises(UsageError, match="nodes: is forbidden; without nodes, no placement can be judged"):
         read()
 
 
@@ -127,7 +131,7 @@ def test_a_class_of_which_a_file_has_none_is_named(cluster):
     cluster(node("n1"))
     high = pod(spec={"priorityClassName": "high", "containers": []})
 
-    assert ["No PriorityClass is in the file: high is taken for one of value 0."] == list(
+    assert ["The file has no PriorityClass: assuming the value 0 for high."] == list(
         clusters.unlisted_classes(high, read())
     )
     assert [] == list(clusters.unlisted_classes(high, read(more=[priority_class("high", 5)])))
@@ -223,7 +227,7 @@ def test_without_a_version_that_of_the_newest_kubelet_is_assumed(cluster, others
     cluster(*nodes)
 
     assert (33, len(nodes)) == (read().features.minor, len(read().snapshot.nodes))
-    assert (clusters.ASSUMED.format("1.33, as its newest kubelet,"),) == read().assumed
+    assert (clusters.ASSUMED.format("1.33, the version of the newest kubelet"),) == read().assumed
 
 
 def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
@@ -248,7 +252,7 @@ def test_a_file_without_nodes_is_said_to_have_none(cluster):
     cluster(pod())
     (note,) = clusters.read(Source("dump.yaml"), None, lambda _: True, needs_nodes=False).notes
 
-    assert note.startswith("No node is in the file")
+    assert note.startswith("The file has no Node")
     assert () == read().notes
     cluster(node("n1"))
     assert () == clusters.read(Source("dump.yaml"), None, lambda _: True).notes
@@ -265,7 +269,7 @@ def test_a_file_of_kubectl_without_nodes_is_no_whole_cluster(cluster):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"), [("live", ()), ("dump.gz", ("images that an older evenkeel did not dump",))]
+    ("source", "said"), [("live", ()), ("dump.gz", ("images, which an older evenkeel did not dump",))]
 )
 def test_only_of_a_dump_an_absent_image_is_said_to_be_left_out(cluster, source, said):
     """A live Pod that has none was made so."""
@@ -305,7 +309,7 @@ def test_a_dump_with_claims_that_have_no_names_has_nothing_of_volumes(cluster):
     cluster(node("n1"), of_old, version="v1.37.1", time="2026-01-31T10:00:00Z")
     found = clusters.read(Source("dump.gz"), None, lambda _: False).snapshot
 
-    assert ("volumes that an older evenkeel did not dump",) == found.unread
+    assert ("volumes, which an older evenkeel did not dump",) == found.unread
     assert STORAGE_RESOURCES == found.storage.unread
 
 

@@ -40,10 +40,10 @@ def lost(**fields):
         ),
         ({"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]}, "override a: until: CEL has no"),
         ({"workloads": [FLEET]}, "workloads: example.com/Fleet: its objects have several Pod templates"),
-        ({"defaulting": LIST}, "defaulting: only a webhook gives Pods constraints"),
+        ({"defaulting": LIST}, "defaulting: only a webhook can give Pods constraints"),
         (
             {"overrides": [{"name": "a", "podSelector": {}, "defaulting": LIST}]},
-            "override a: defaulting: only a webhook gives Pods constraints",
+            "override a: defaulting: only a webhook can give Pods constraints",
         ),
         ({"earlyAnswer": True}, "earlyAnswer: "),
     ],
@@ -73,7 +73,9 @@ def test_a_condition_that_cel_cannot_judge_is_told():
     unknown = {"overrides": [{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]}
 
     (line,) = unanswerable(Export(policy(**unknown), LATEST, beside_webhook=True))
-    assert "override a: podSelector: only a controller gives Pods pod-template-hash, not the workload" == line
+    assert (
+        "override a: podSelector: only a controller sets the label pod-template-hash on Pods, and the workload lacks it"
+    ) == line
 
 
 def test_a_rule_of_the_policy_is_told_once_and_not_again_of_each_override():
@@ -105,12 +107,12 @@ def test_beside_a_webhook_what_denies_by_it_alone_is_told():
 
     assert left == [
         "unknown-field",
-        "in Pods, missing-constraints: default constraints may change what is found",
+        "in Pods, missing-constraints: default constraints may change the findings",
         "invalid-constraint: the types and the label selectors of custom resources",
         "workloads: example.com/Fleet: its objects have several Pod templates",
     ]
-    again = "after 2030-01-31, write the policies again"
-    assert f"override a: left to the webhook, for CEL has no clock; {again}" in lines
+    again = "after 2030-01-31, print the policies again"
+    assert f"override a: left to the webhook, because CEL has no clock; {again}" in lines
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_policies_that_an_earlier_file_needed_are_told_with_the_command_that_del
     names = f"{' '.join(needless)} --ignore-not-found"
 
     assert noted(**fields)[-1] == (
-        f"not needed: {', '.join(needless)}; what the cluster has of them from before goes on judging; to delete it: "
+        f"not needed: {', '.join(needless)}; if the cluster still has them, they go on judging; to delete them: "
         f"kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy {names}"
     )
 
@@ -135,7 +137,7 @@ def test_beside_a_webhook_a_policy_that_denies_nothing_needs_none():
 
     assert () == admission_policies(export)
     nothing, needless = notes(export, ())
-    assert "no policy is needed: nothing that CEL can find denies" == nothing
+    assert "no ValidatingAdmissionPolicy is needed: CEL can express no rule that denies" == nothing
     assert needless.startswith("not needed: evenkeel, evenkeel-warn, evenkeel-audit; ")
 
 

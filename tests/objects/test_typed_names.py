@@ -81,12 +81,10 @@ WRONG = [
     Wrong("po/a po/b", 'found "po/a po/b", wanted TYPE/NAME or TYPE NAME; name one object, and its namespace with -n'),
     Wrong("po/shop/a", 'found "po/shop/a", wanted TYPE/NAME or TYPE NAME; name one object, and its namespace with -n'),
     Wrong("deplyo/web", f'found type "deplyo", wanted one of {TYPES}; did you mean deploy/web?'),
-    Wrong("/web", f'found type "", wanted one of {TYPES}; name a Pod or what makes Pods'),
-    Wrong("shop/web", f'found type "shop", wanted one of {TYPES}; name a Pod or what makes Pods'),
+    Wrong("/web", f'found type "", wanted one of {TYPES}; name a Pod or a workload that creates Pods'),
+    Wrong("shop/web", f'found type "shop", wanted one of {TYPES}; name a Pod or a workload that creates Pods'),
     Wrong("deploy.extensions/a", f'found type "deploy.extensions", wanted one of {TYPES}; did you mean deploy/a?'),
-    Wrong(
-        "fleet/a", 'found type "fleet", which is of fleet.games.example.com and fleet.ships.example.com; write one …'
-    ),
+    Wrong("fleet/a", 'found type "fleet", which may mean fleet.games.example.com or fleet.ships.example.com; write o…'),
     Wrong("po/", 'found "po/", wanted TYPE/NAME or TYPE NAME with a name of lower case letters, digits, …'),
     Wrong("po Web", 'found "po Web", wanted TYPE/NAME or TYPE NAME with a name of lower case letters, digits, …'),
     Wrong("po/..", 'found "po/..", wanted TYPE/NAME or TYPE NAME with a name of lower case letters, digits, …'),

@@ -59,6 +59,6 @@ def test_what_may_surprise_is_noted():
     assert ["d: no constraint on kubernetes.io/hostname"] == [
         note.partition(": any")[0] for note in notes_on(Defaulting("List", (zone,)), ("d",))
     ]
-    assert ["d.defaultConstraints[1].whenUnsatisfiable: DoNotSchedule leaves Pods Pending"] == [
+    assert ["d.defaultConstraints[1].whenUnsatisfiable: DoNotSchedule can leave Pods Pending"] == [
         note.partition(" whose")[0] for note in notes_on(Defaulting("List", (zone, hostname)), ("d",))
     ]

@@ -9,23 +9,23 @@ from tests.support.build import policy
 ENFORCED = {"severity": "error", "enforced": True}
 RULES = {"empty-selector": ENFORCED}
 LOOSER = {"empty-selector": "warning"}
-FAILURE = "empty-selector: enforced, but all passes while the webhook does not answer"
+FAILURE = "empty-selector: enforced, but while the webhook does not answer every object passes"
 SKIP = "empty-selector: enforced, but not in a namespace with the label evenkeel.dev/skip"
 BY_NAMESPACE = {"namespaceSelector": {"matchLabels": {"tier": "prod"}}}
 BY_LABELS = {"name": "a", "podSelector": {"matchLabels": {"tier": "lax"}}}
 BY_SCHEDULER = {"name": "b", "schedulerName": "other"}
-MISSING = "rules.missing-constraints.minReplicas: 2 are counted when an object is applied"
-UNSEEN = "a ReplicaSet or Job whose Pods are denied stays without them, and whoever applied it"
+MISSING = "rules.missing-constraints.minReplicas: the 2 replicas are counted when an object is applied"
+UNSEEN = "a ReplicaSet or Job whose Pods are denied gets no Pods, and the person who applied it"
 
 CASES = {
     "no rule is enforced": ({"rules": LOOSER}, []),
     "one that only warns": (
         {"rules": {"empty-selector": {"severity": "warning", "enforced": True}}},
-        ["rules.empty-selector: enforced, but of severity warning: it denies nothing"],
+        ["rules.empty-selector: enforced, but with severity warning it denies nothing"],
     ),
     "nothing denies": (
         {"rules": RULES, "enforcement": "Warn"},
-        ["enforcement: Warn denies nothing, not even by empty-selector, marked enforced"],
+        ["enforcement: Warn denies nothing, although these are marked enforced: empty-selector"],
     ),
     "Pods of controllers": ({"ownedObjects": "Deny"}, ["ownedObjects: Deny: " + UNSEEN]),
     "Pods of controllers in an override": (
@@ -41,11 +41,11 @@ CASES = {
     "in an override": ({"overrides": [{"name": "a", **BY_NAMESPACE, "rules": RULES}]}, [FAILURE, SKIP]),
     "what a label loosens": (
         {"rules": RULES, "overrides": [{**BY_LABELS, "rules": LOOSER}]},
-        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, for whoever writes these labels"],
+        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, and anyone can set these labels"],
     ),
     "what a scheduler loosens": (
         {"rules": RULES, "overrides": [{**BY_SCHEDULER, "rules": {"empty-selector": {"enforced": False}}}]},
-        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, for whoever writes this scheduler"],
+        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, and anyone can set this scheduler"],
     ),
     "what comes before a stricter one": (
         {"overrides": [BY_LABELS, {"name": "b", **BY_NAMESPACE, "rules": RULES}]},
@@ -66,7 +66,7 @@ CASES = {
     ),
     "what a label lets off": (
         {"rules": RULES, "overrides": [{**BY_LABELS, "enforcement": "Warn"}]},
-        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, for whoever writes these labels"],
+        [FAILURE, SKIP, "overrides[0]: changes empty-selector, enforced elsewhere, and anyone can set these labels"],
     ),
     "what nobody but a namespace lets off": (
         {"rules": RULES, "overrides": [{"name": "a", **BY_NAMESPACE, "enforcement": "Warn"}]},
@@ -74,11 +74,14 @@ CASES = {
     ),
     "what denies for some": (
         {"rules": RULES, "enforcement": "Warn", "overrides": [{"name": "a", **BY_NAMESPACE, "enforcement": "Deny"}]},
-        ["enforcement: Warn denies nothing, not even by empty-selector, marked enforced", FAILURE, SKIP],
+        ["enforcement: Warn denies nothing, although these are marked enforced: empty-selector", FAILURE, SKIP],
     ),
     "what is enforced where nothing denies": (
         {"overrides": [{"name": "a", **BY_NAMESPACE, "enforcement": "Warn", "rules": RULES}]},
-        ["overrides[0].enforcement: Warn denies nothing, not even by empty-selector, marked enforced; write Deny here"],
+        [
+            "overrides[0].enforcement: Warn denies nothing, although these are marked enforced: empty-selector; "
+            "write Deny here"
+        ],
     ),
     "and of each": (
         {"rules": {"missing-constraints": {**ENFORCED, "minReplicas": 1}}},

@@ -56,7 +56,7 @@ SEVERITIES = "wanted error or warning or info or ignore"
 PATH = "wanted a path such as spec.template or spec.sets[*].template"
 
 
-LISTS = "must lead through the same lists as"
+LISTS = "must go through the same lists as"
 
 
 REFUSED = [
@@ -108,7 +108,7 @@ REFUSED = [
     refused(
         "a notice from a day that never comes",
         "notice: {from: 2027-02-30}",
-        'notice.from: found "2027-02-30", wanted a day of the calendar',
+        'notice.from: found "2027-02-30", wanted a date of the calendar',
     ),
     refused(
         "a notice of advice",
@@ -134,7 +134,7 @@ REFUSED = [
     refused(
         "a day that no calendar has",
         "overrides: [{name: a, schedulerName: b, until: 2027-02-29}]",
-        'overrides[0].until: found "2027-02-29", wanted a day of the calendar',
+        'overrides[0].until: found "2027-02-29", wanted a date of the calendar',
     ),
     refused(
         "advice that is to deny in an override",
@@ -197,7 +197,7 @@ REFUSED = [
     refused(
         "a built-in kind, described anew",
         "workloads: [{apiVersion: apps/v1, kind: Deployment, resource: deployments, podTemplate: spec.template}]",
-        "workloads[0]: apps/v1 Deployment is built in, and cannot be described anew",
+        "workloads[0]: apps/v1 Deployment is built in, so a policy cannot describe it",
     ),
     refused(
         "a kind of the core group, such as Secrets, of which nobody is to be given the right to read them",
@@ -234,7 +234,7 @@ REFUSED = [
         )
         for text in ("", ".spec", "spec..template", "spec.sets[0].template", "spec.*.template", "spec.a b")
     ),
-    refused("labels twice", kind("podTemplate: a, labels: b"), "workloads[0].labels: goes with constraints; …"),
+    refused("labels twice", kind("podTemplate: a, labels: b"), "workloads[0].labels: goes only with constraints; …"),
     refused("addedLabels as a word", kind("podTemplate: a, addedLabels: b"), "workloads[0].addedLabels: found …"),
     refused(
         "replicas in another list",

@@ -66,12 +66,12 @@ CASES = [
     Case(
         "everything first",
         (by_namespace(), by_namespace(TEAM)),
-        ("overrides[0].namespaceSelector: {} matches every namespace; none after it applies: put it last", PART),
+        ("overrides[0].namespaceSelector: {} matches every namespace; no later override applies: put it last", PART),
     ),
     Case(
         "everything last",
         (by_namespace(TEAM), {"podSelector": {}}),
-        ("overrides[1].podSelector: {} matches every Pod; write what it sets above overrides",),
+        ("overrides[1].podSelector: {} matches every Pod; move its settings to the top of the policy",),
     ),
     Case(
         "one of two is empty",
@@ -99,7 +99,7 @@ TODAY = "2027-01-31"
 DAYS = {
     "2027-01-30": (
         ENDED,
-        "overrides[0].until: 2027-01-30 has passed: a applies no more; delete it, or write a later day",
+        "overrides[0].until: 2027-01-30 has passed: a no longer applies; delete it, or write a later day",
     ),
     "2027-01-31": (ENDS_SOON, "overrides[0].until: 2027-01-31 is today: a does not apply after that day"),
     "2027-02-01": (ENDS_SOON, "overrides[0].until: 2027-02-01 is tomorrow: a does not apply after that day"),

@@ -75,18 +75,18 @@ class Loss(NamedTuple):
                 defaulting=listed(SOFT),
                 overrides=[FOR_SOME, {**FOR_SOME, "name": "as all", "defaulting": listed(SOFT)}],
             ),
-            ["overrides[0] (some): left out: kube-scheduler does not tell Pods apart by podSelector"],
+            ["overrides[0] (some): left out: kube-scheduler cannot select Pods by podSelector"],
         ),
         Loss(
             policy(defaulting=SYSTEM, overrides=[{**FOR_BATCH, "until": "2199-01-31"}]),
-            ["overrides[0] (batch): ends with 2199-01-31; kube-scheduler's do not"],
+            ["overrides[0] (batch): ends on 2199-01-31; a profile of kube-scheduler does not end"],
         ),
         Loss(
             policy(
                 defaulting=SYSTEM,
                 overrides=[{**FOR_BATCH, "until": "2026-01-31"}, {**FOR_SOME, "defaulting": listed(SOFT)}],
             ),
-            ["overrides[1] (some): left out: kube-scheduler does not tell Pods apart by podSelector"],
+            ["overrides[1] (some): left out: kube-scheduler cannot select Pods by podSelector"],
         ),
         Loss(
             POLICIES["matchLabelKeys"],
@@ -103,7 +103,7 @@ def test_what_kube_scheduler_cannot_be_told_is_said(loss):
 
 def test_of_the_built_in_defaults_it_is_said_that_evenkeel_leaves_some_out():
     (said,) = losses(built_in(), "2026-11-23")
-    assert said.startswith("defaulting: evenkeel leaves out a built-in constraint where nodes lack its key")
+    assert said.startswith("defaulting: evenkeel leaves out a built-in constraint if nodes lack its key")
 
 
 class Copy(NamedTuple):
@@ -129,7 +129,7 @@ AT = "profiles[0] (default-scheduler): PodTopologySpread:"
         Copy(
             configuration(profile(listed({**SOFT, "maxSkew": 2}))),
             [
-                f"{AT} defaultConstraints: found {text({**SOFT, 'maxSkew': 2})}, wanted none such",
+                f"{AT} defaultConstraints: found {text({**SOFT, 'maxSkew': 2})}, which the policy does not have",
                 f"{AT} defaultConstraints: lacks {text(SOFT)}",
             ],
         ),

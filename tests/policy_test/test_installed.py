@@ -68,7 +68,7 @@ def test_what_the_api_server_adds_is_no_difference():
     ],
 )
 def test_where_a_policy_is_another_it_is_said_with_what_to_do(kind, path, value, at):
-    line = f"{kind} evenkeel: {at} is not what evenkeel writes of the policy; print | kubectl apply -f -"
+    line = f"{kind} evenkeel: {at} differs from what evenkeel prints for the policy; print | kubectl apply -f -"
     assert [line] == said(STRICT, changed(kind, path, value))
 
 
@@ -115,7 +115,8 @@ def changed(kind, path, value):
 )
 def test_what_somebody_has_added_is_said_and_that_kubectl_apply_keeps_it(kind, path, value, at):
     line = (
-        f"{kind} evenkeel: {at} was added by somebody, and kubectl apply keeps it; kubectl edit {kind.lower()} evenkeel"
+        f"{kind} evenkeel: {at} was added by another client, and kubectl apply keeps it; kubectl edit "
+        f"{kind.lower()} evenkeel"
     )
     assert [line] == said(STRICT, changed(kind, path, value))
 
@@ -134,7 +135,7 @@ def test_what_is_not_there_is_said_and_what_is_there_without_need():
     assert 4 == len(lacking)
     strict_there = installed(STRICT) | installed(LAX)
     assert [
-        f"{CEL_BINDING} evenkeel: is in the cluster, and the policy needs none; "
+        f"{CEL_BINDING} evenkeel: is in the cluster, but the policy does not need it; "
         "kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy evenkeel --ignore-not-found"
     ] == said(LAX, strict_there)
 

@@ -82,7 +82,7 @@ def test_what_cannot_be_asked_is_skipped_and_not_sent(run, api):
         "t",
         f"  skip  case 0: {UPDATE_SKIPPED}",
         "  skip  case 1: the policies judge no v1 Service",
-        "  skip  case 2: expects only defaults, which policies cannot be asked about",
+        "  skip  case 2: expects only defaults, which policies cannot answer",
         "  ok    case 3",
         f"  note: {CLUSTER_UNUSED}",
         "4 cases in 1 file, 1 passed, 3 skipped",
@@ -108,7 +108,7 @@ def test_what_cannot_be_asked_is_skipped_and_not_sent(run, api):
         (
             401,
             "Unauthorized",
-            f"--cluster live: {DEPLOYMENTS}: 401 Unauthorized; log in anew, until kubectl auth whoami",
+            f"--cluster live: {DEPLOYMENTS}: 401 Unauthorized; log in again, until kubectl auth whoami",
         ),
         (429, "", '{"message": ""}'),
     ],

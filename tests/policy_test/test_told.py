@@ -177,8 +177,8 @@ def test_what_would_be_denied_is_silent_under_audit():
 @pytest.mark.parametrize(
     ("expect", "why"),
     [
-        ({"defaults": [], "warnings": []}, "expects only defaults, warnings, which policies cannot be asked about"),
-        ({"outcome": "defaulted"}, "expects only outcome, which policies cannot be asked about"),
+        ({"defaults": [], "warnings": []}, "expects only defaults, warnings, which policies cannot answer"),
+        ({"outcome": "defaulted"}, "expects only outcome, which policies cannot answer"),
         ({"outcome": "error", "rules": []}, "expects error, which only the webhook answers"),
         ({"outcome": "defaulted", "rules": []}, ""),
         ({"outcome": "denied"}, ""),

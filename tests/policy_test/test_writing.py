@@ -27,7 +27,7 @@ def test_what_is_written_passes_at_once_and_has_all_that_is_judged(run):
     assert 0 == run("policy test .").code
     assert 1 == Path("a.evenkeel-test.yaml").read_text().count(f"  object: m#Pod/web-1\n  user: {CONTROLLER}\n")
     again = run("policy test --init a.evenkeel-test.yaml m")
-    assert Run(2, "", "evenkeel: --init: a.evenkeel-test.yaml is there already; remove it, or write another\n") == again
+    assert Run(2, "", "evenkeel: --init: a.evenkeel-test.yaml already exists; remove it, or write another\n") == again
 
 
 def test_what_is_written_holds_the_policy_to_what_it_did(run):
@@ -82,7 +82,7 @@ def test_what_yaml_cannot_hold_is_passed_over(run):
     code, out, err = run("policy test --init - m", m={"kind": "List", "apiVersion": "v1", "items": [half, EMPTY]})
 
     assert (0, 1) == (code, out.count("- name: "))
-    assert "note: passed over Deployment shop/\\ud800: has a character that is none\n" == err
+    assert "note: left out Deployment shop/\\ud800: it has an invalid character\n" == err
 
 
 @pytest.mark.parametrize(

@@ -139,9 +139,9 @@ def naming_file(path: Path, again: str = "dump again") -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise DumpError(f"{path}: is not {error.encoding.upper()}") from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise DumpError(f"{path}: was changed after it was compressed ({error}); {again}") from error
+        raise DumpError(f"{path}: is damaged ({error}); {again}") from error
     except EOFError as error:
-        raise DumpError(f"{path}: is cut off, as when a disk is full or a copy fails; {again}") from error
+        raise DumpError(f"{path}: is incomplete: a disk was full, or a copy failed; {again}") from error
     except OSError as error:
         raise DumpError(f"{path}: {error.strerror}") from error
     except (DocumentError, FormatError) as error:

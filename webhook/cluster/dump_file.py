@@ -160,7 +160,7 @@ def _objects(lines: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
     for number, line in enumerate(lines, 2):
         obj = value_in(line)
         if not isinstance(obj, dict):
-            raise FormatError(f"line {number}: must be a JSON object; the file was cut off or changed, so dump again")
+            raise FormatError(f"line {number}: must be a JSON object; the file is incomplete or changed, so dump again")
         yield obj
 
 

@@ -16,7 +16,7 @@ from webhook.scheduler.snapshot import DEVICE_CLASS
 from webhook.scheduler.storage_objects import STORAGE_KINDS
 
 LIST_VERBS = ("get", "list")
-WORKLOADS = "their Pod templates, replicas and strategies: where their next Pods may go"
+WORKLOADS = "Pod templates, replicas and strategies: where the next Pods may go"
 LISTED_RESOURCES = (
     Watched(
         STORAGE_V1, "CSIDriver", "csidrivers", "whether free storage counts, and whether Pods wait", namespaced=False
@@ -37,24 +37,24 @@ LISTED_RESOURCES = (
         "autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "how many Pods a workload may get"
     ),
     Watched(BATCH, "Job", "jobs", WORKLOADS),
-    Watched(CORE, "LimitRange", "limitranges", "what the API server lets a new Pod request that requests nothing"),
+    Watched(CORE, "LimitRange", "limitranges", "the requests that the API server adds to a new Pod without requests"),
     Watched(CORE, "Namespace", "namespaces", "labels, for overrides of the policy", namespaced=False),
-    Watched(CORE, "Node", "nodes", "labels, taints and what they have for Pods: where Pods may go", namespaced=False),
+    Watched(CORE, "Node", "nodes", "labels, taints and capacity: where Pods may go", namespaced=False),
     Watched(
         CORE,
         "PersistentVolume",
         "persistentvolumes",
-        "the nodes that reach them, and who may use them",
+        "which nodes reach them, and which claims may use them",
         namespaced=False,
     ),
-    Watched(CORE, "PersistentVolumeClaim", "persistentvolumeclaims", "the volumes to which Pods are bound by them"),
-    Watched(CORE, "Pod", "pods", "where they are, what they request, and why they wait"),
+    Watched(CORE, "PersistentVolumeClaim", "persistentvolumeclaims", "the volumes that tie Pods to nodes"),
+    Watched(CORE, "Pod", "pods", "where Pods run, what they request, and why they wait"),
     Watched("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "how many Pods may be disrupted"),
     Watched(
         "scheduling.k8s.io/v1",
         "PriorityClass",
         "priorityclasses",
-        "the priority of a new Pod that names one of them, or none",
+        "the priority of a new Pod, with or without a class",
         namespaced=False,
     ),
     Watched(APPS, "ReplicaSet", "replicasets", WORKLOADS),
@@ -63,16 +63,16 @@ LISTED_RESOURCES = (
         "node.k8s.io/v1",
         "RuntimeClass",
         "runtimeclasses",
-        "node selector, tolerations and overhead of a new Pod that names one of them",
+        "the node selector, tolerations and overhead of a new Pod that names a class",
         namespaced=False,
     ),
-    Watched(CORE, "Service", "services", "their selectors, to derive the selector of default constraints"),
+    Watched(CORE, "Service", "services", "selectors, from which the selector of default constraints is derived"),
     Watched(APPS, "StatefulSet", "statefulsets", WORKLOADS),
     Watched(
         STORAGE_V1,
         "StorageClass",
         "storageclasses",
-        "when their claims are bound, and in which domains",
+        "when claims are bound, and in which domains",
         namespaced=False,
     ),
     Watched(

@@ -53,7 +53,7 @@ class Watched:
         return "/" + "/".join([*parts, self.resource, *([name] if name else [])])
 
 
-SELECTOR = "their selectors, to derive the selector of default constraints"
+SELECTOR = "selectors, from which the selector of default constraints is derived"
 NODE = Watched(CORE, "Node", "nodes", "labels and taints, for the rules on topology keys and domains", namespaced=False)
 WATCHED_NAMESPACES = Watched(
     CORE, "Namespace", "namespaces", "labels, for overrides and `evenkeel.dev/skip`", namespaced=False
@@ -63,7 +63,7 @@ WATCHED_PODS = Watched(
     CORE,
     "Pod",
     "pods",
-    "to count Pods by labels and node, and what they request: `unschedulable`, `selector-matches-others`",
+    "labels, nodes and requests of Pods, for `unschedulable` and `selector-matches-others`",
     needed=WATCH_PODS,
     query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
 )

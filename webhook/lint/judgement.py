@@ -59,9 +59,9 @@ from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload, scaling_of
 from webhook.scheduler.incoming import PLACING
 
-NEVER_SENT = "none is sent to the webhook; --include-system judges them"
-BUILD, NO_BUILD = "lint what is built: --build auto", "its kustomization was not built"
-RENDER = "lint what is rendered: helm template CHART | evenkeel lint -"
+NEVER_SENT = "the webhook gets none of them; --include-system judges them"
+BUILD, NO_BUILD = "judge the built objects: --build auto", "the kustomization was not built"
+RENDER = "render it first: helm template CHART | evenkeel lint -"
 
 
 def judge(file: str, text: str, terms: LintTerms, around: FileNeighbours | None = None) -> JudgedFile:

@@ -63,15 +63,19 @@ def should_parse(text: str, file: str, error: DocumentError, named: bool = False
 def advice_for_template(text: str) -> str:
     """Return advice on what to lint instead of a text with placeholders."""
     if "{{" in text:
-        return "lint what is rendered: helm template CHART | evenkeel lint -"
+        return "render it first: helm template CHART | evenkeel lint -"
     if "${" in text:
-        return "lint what is substituted, as flux build kustomization NAME --path FOLDER prints it"
-    return "lint what is rendered"
+        return "substitute first: flux build kustomization NAME --path FOLDER | evenkeel lint -"
+    return "render it first, and lint the result"
 
 
 def advice_for_kind(kind: str) -> str:
     """Return what to do about an object that has constraints in a place that the policy does not describe."""
-    return "lint what is rendered from it" if has_values(kind) else "describe the kind under workloads in a policy"
+    return (
+        "render the objects from it, and lint these"
+        if has_values(kind)
+        else ("describe the kind under workloads in a policy")
+    )
 
 
 def has_values(kind: str) -> bool:

@@ -41,7 +41,7 @@ from webhook.scheduler.storage import (
 from webhook.scheduler.storage_objects import STORAGE_KINDS, STORAGE_RESOURCES
 from webhook.scheduler.validation import in_one_line
 
-ASSUMED = "The file does not have the version of its cluster: {} is assumed; set --kubernetes-version."
+ASSUMED = "The file does not name its Kubernetes version. Assuming {}. If that is wrong, set --kubernetes-version."
 MOST_NAMED, MOST_COMPARED = 5, 5_000  # Names in a message; and those that a mistyped one is compared with.
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
@@ -49,7 +49,7 @@ Through = Callable[[Iterator[Raw]], Iterator[Raw]]
 # What may not be listed is noted where it matters for the Pod that is asked about.
 _OF_SOME_PODS = frozenset({DEVICE_CLASSES, "limitranges", "priorityclasses", "runtimeclasses", *STORAGE_RESOURCES})
 _WHOLE_CLUSTER = "kubectl get nodes,pods,… -A -o yaml, or evenkeel dump, writes a whole cluster"
-_WITHOUT_NODES = "without them no placement can be judged; ask for the ClusterRole evenkeel-viewer"
+_WITHOUT_NODES = "without nodes, no placement can be judged; ask for the ClusterRole evenkeel-viewer"
 
 
 # Kinds of which nothing is asked once the snapshot has them; of the last ones there may be very many.
@@ -114,7 +114,8 @@ def read(
             snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
             notes=(
                 *known.notes,
-                "Pods of other namespaces cannot be listed: they may take room and ports, and keep others off.",
+                "Pods of other namespaces cannot be listed: they may use room and ports, or keep Pods off nodes "
+                "by anti-affinity.",
             ),
         )
     missing = contents.missing
@@ -122,7 +123,7 @@ def read(
         raise UsageError(inputs.NOTHING_LISTED)
     if needs_pods and "pods" in missing:
         why = one_line(missing["pods"], LINE_LIMIT)
-        raise UsageError(f"pods: {why}; without them none is known to wait; {inputs.ASK}")
+        raise UsageError(f"pods: {why}; without Pods, those that wait cannot be listed; {inputs.ASK}")
     if "nodes" in missing and not known.snapshot.nodes:
         known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     if needs_nodes and known.without_nodes:
@@ -135,9 +136,7 @@ def read(
     if not (known.snapshot.nodes or source.live):
         if needs_nodes and not contents.time:
             raise UsageError(f"{source.cluster}: holds no Node; {_WHOLE_CLUSTER}")
-        left.append(
-            "No node is in the file, and without nodes nothing can be judged: add what kubectl get nodes prints."
-        )
+        left.append("The file has no Node, so nothing can be judged: add the output of kubectl get nodes -o yaml.")
     snapshot = without_missing(known.snapshot, missing)
     storage = snapshot.storage or NO_STORAGE
     unread = storage.unread
@@ -175,7 +174,7 @@ def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
         if resource in known.missing:
             yield cannot_be_listed(resource, known.missing[resource])
         elif resource == PRIORITY_CLASSES and name and has_none:
-            yield one_line(f"No PriorityClass is in the file: {name} is taken for one of value 0.", LINE_LIMIT)
+            yield one_line(f"The file has no PriorityClass: assuming the value 0 for {name}.", LINE_LIMIT)
 
 
 def cannot_be_listed(resource: str, why: str) -> str:
@@ -233,10 +232,10 @@ def _read(
     except SnapshotError as error:
         raise UsageError(f"{where}{error}") from error
     if unread:
-        snapshot = replace(snapshot, unread=(f"{' and '.join(sorted(unread))} that an older evenkeel did not dump",))
+        snapshot = replace(snapshot, unread=(f"{' and '.join(sorted(unread))}, which an older evenkeel did not dump",))
     if VOLUMES in unread:  # Such a dump has no claims, either.
         snapshot = replace(snapshot, storage=replace(snapshot.storage or NO_STORAGE, unread=STORAGE_RESOURCES))
-    which = f"1.{features.minor}{', as its newest kubelet,' if kubelet else ''}"
+    which = f"1.{features.minor}{', the version of the newest kubelet' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
     return Known(snapshot, features, tuple(pods), others, notes, assumed, contents.time, replaced=replaced)
 

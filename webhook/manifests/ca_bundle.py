@@ -23,7 +23,7 @@ ENTRY = (
 CLIENT = ("service", "url")
 CONDITION, BY = "by-evenkeel", "request.?userInfo.?username.orValue('') == "  # and the user, as JSON has text
 
-_UNCHANGED_WANTED = "found a change, wanted it as it was: this account may only change caBundle"
+_UNCHANGED_WANTED = "found a change, wanted none: this account may only change caBundle"
 
 
 def _validations() -> Iterator[Manifest]:

@@ -36,7 +36,7 @@ def unanswerable(export: Export) -> Iterator[str]:
     added = {key for kind in export.kinds for key in kind.addable}
     for where, override in zip(_places(export)[1:], export.policy.overrides, strict=True):
         if keys := sorted(added & (override.pod_selector.keys if override.pod_selector else set())):
-            yield f"{where}podSelector: only a controller gives Pods {keys[0]}, not the workload"
+            yield f"{where}podSelector: only a controller sets the label {keys[0]} on Pods, and the workload lacks it"
 
 
 def _of_rules(export: Export) -> Iterator[str]:
@@ -71,9 +71,9 @@ def _of_fields(export: Export) -> Iterator[str]:
     for where, defaulting in zip(_places(export), own, strict=True):
         gives = defaulting is not None and defaulting.type == LIST and defaulting.constraints
         if gives and defaulting != built_in().defaulting:
-            yield f"{where}defaulting: only a webhook gives Pods constraints; {_WHY_NO_DEFAULTS}"
+            yield f"{where}defaulting: only a webhook can give Pods constraints; {_WHY_NO_DEFAULTS}"
     if policy.early_answer:
-        yield "earlyAnswer: the API server asks its policies after it has validated an object itself"
+        yield "earlyAnswer: the API server evaluates its policies only after its own validation"
 
 
 def notes(export: Export, policies: Sequence[Manifest]) -> Iterator[str]:
@@ -84,25 +84,25 @@ def notes(export: Export, policies: Sequence[Manifest]) -> Iterator[str]:
     if policies:
         yield f"messages differ from the webhook's: {'; '.join(_of_messages(export))}"
     else:
-        yield "no policy is needed: nothing that CEL can find denies"
+        yield "no ValidatingAdmissionPolicy is needed: CEL can express no rule that denies"
     written = {ObjectRef.of(manifest).name for manifest in policies}
     if needless := [name for name in POLICY_NAMES.values() if name not in written]:
         yield (
-            f"not needed: {', '.join(needless)}; what the cluster has of them from before goes on judging; "
-            f"to delete it: {deletion(needless)}"
+            f"not needed: {', '.join(needless)}; if the cluster still has them, they go on judging; "
+            f"to delete them: {deletion(needless)}"
         )
 
 
 def _unjudged(export: Export) -> Iterator[str]:
     if left := [rule for rule in RULES if rule not in CHECKS and _is_on(export, rule)]:
-        yield f"not checked: {', '.join(left)}: what they would find passes without a word; evenkeel rules ID says why"
+        yield f"not checked: {', '.join(left)}: their findings pass unseen; evenkeel rules ID says why"
     if _is_on(export, INVALID_CONSTRAINT):
         yield f"not checked: {_TYPES_LEFT}"
     if export.policy.defaults:
         yield f"Pods get no default constraints: {_WHY_NO_DEFAULTS}"
     if any(part.owned_objects != DENY for part in export.parts):
         yield (
-            "objects that a controller owns: what is found in them goes to no audit log, unless a rule is enforced; "
+            "objects that a controller owns: their findings go to no audit log, unless a rule is enforced; "
             f"an object with more than {MOST_ITEMS_READ} ownerReferences counts as owned"
         )
 
@@ -113,27 +113,27 @@ def _left_to_webhook(export: Export) -> Iterator[str]:
     pods = [rule for rule in denying if rule in CHECKS and not judges_pods(export, rule)]
     left = [
         *([", ".join(rules)] if (rules := [rule for rule in denying if rule not in CHECKS]) else []),
-        *([f"in Pods, {', '.join(pods)}: default constraints may change what is found"] if pods else []),
+        *([f"in Pods, {', '.join(pods)}: default constraints may change the findings"] if pods else []),
         *([_TYPES_LEFT] if INVALID_CONSTRAINT in denying else []),
         *(_of_kinds(export) if denying else ()),
     ]
     yield from (f"left to the webhook: {what}" for what in left)
     for override in export.policy.overrides:
         if override.until:
-            again = f"after {override.until}, write the policies again"
-            yield f"override {override.name}: left to the webhook, for CEL has no clock; {again}"
+            again = f"after {override.until}, print the policies again"
+            yield f"override {override.name}: left to the webhook, because CEL has no clock; {again}"
 
 
 def _of_messages(export: Export) -> Iterator[str]:
-    yield "of several findings that deny, the first one is told"
+    yield "of several findings that deny, only the first is shown"
     if _is_on(export, MALFORMED_KEY):
-        yield f"the fix of {MALFORMED_KEY} does not name the key that was probably meant"
+        yield f"the fix of {MALFORMED_KEY} does not suggest the key that was probably meant"
     if _is_on(export, MISSING):
-        yield f"the fix of {MISSING} offers only a constraint with which no other rule can find fault anywhere"
+        yield f"the fix of {MISSING} offers a constraint only if no other rule can ever report it"
     if any(setting.notice for part in export.parts for setting in part.settings.values()):
-        yield "notice is not told"
-    yield "where a message would have a line end, it is the title of the rule"
-    yield "an update may tell of another finding of the same rule than the webhook"
+        yield "notice is not shown"
+    yield "a message with a line break is replaced by the title of the rule"
+    yield "on an update, another finding of the same rule may be shown"
     yield f"lines of more than {LINE_LIMIT:,} characters are not shortened"
 
 

@@ -49,7 +49,7 @@ _SKIP_LABEL_SPEC: Manifest = {
 VALIDATION: Manifest = {
     "reason": "Forbidden",
     # Where the names are longer than the 5 KiB that the API server allows.
-    "message": f"{_LABELLED}, wanted it only from those whom {CEL_POLICY} {SKIP_LABEL_NAME} names; {_ADVICE}",
+    "message": f"{_LABELLED}, wanted it only from those that {CEL_POLICY} {SKIP_LABEL_NAME} names; {_ADVICE}",
 }
 
 

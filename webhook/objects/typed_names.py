@@ -62,13 +62,13 @@ def _kind(type_name: str, name: str, kinds: Kinds) -> Kind:
     if not named:
         known = {known: None for kind in kinds for known in _names(kind)}
         close = get_close_matches(word, known, 1)
-        fix = f"did you mean {close[0]}/{name or 'NAME'}?" if close else "name a Pod or what makes Pods"
+        fix = f"did you mean {close[0]}/{name or 'NAME'}?" if close else "name a Pod or a workload that creates Pods"
         raise TypedNameError(f'found type "{type_name}", wanted one of {", ".join(_listed(kinds))}; {fix}')
     groups = list(dict.fromkeys(kind.api_group for kind in named if not kind.built_in))
     if named[0].built_in or len(groups) == 1:
         return named[0] if named[0].built_in else named[-1]  # Versions stand in their order, the newest last.
-    full = " and ".join(f"{word}.{group}" for group in groups)
-    raise TypedNameError(f'found type "{type_name}", which is of {full}; write one of these')
+    full = " or ".join(f"{word}.{group}" for group in groups)
+    raise TypedNameError(f'found type "{type_name}", which may mean {full}; write one of these')
 
 
 def _names(kind: Kind) -> tuple[str, ...]:

@@ -120,12 +120,12 @@ def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:
     if defaulting.type == LIST and keys and HOSTNAME not in keys:
         yield (
             f"{path_text(path)}: no constraint on {HOSTNAME}: any constraint on a Pod switches off the scheduler's "
-            "own defaults, which spread over nodes, too"
+            "own defaults, which also spread over nodes"
         )
     for i, constraint in enumerate(constraints):
         if constraint.get("whenUnsatisfiable") == HARD:
             at = path_text((*path, "defaultConstraints", i, "whenUnsatisfiable"))
-            yield f"{at}: {HARD} leaves Pods Pending whose owners asked for no constraint"
+            yield f"{at}: {HARD} can leave Pods Pending whose owners asked for no constraint"
 
 
 def lacking_notes(defaulting: Defaulting, path: FieldPath, nodes: Nodes) -> Iterator[str]:
@@ -146,9 +146,14 @@ def _effect(defaulting: Defaulting, constraint: Mapping[str, object], everywhere
     """Return what becomes of Pods if some nodes lack the topology key of a default constraint, or all do."""
     hard = constraint.get("whenUnsatisfiable") == HARD
     if defaulting.built_in and everywhere:
-        return "Pods are given the built-in defaults without it"
+        return "Pods get the built-in defaults without this constraint"
     if defaulting.built_in:
-        return "Pods that may run there and elsewhere get no built-in defaults, or would avoid these nodes; label them"
+        return (
+            "Pods that can run there and elsewhere get no built-in defaults, which would keep them off these "
+            "nodes; label the nodes"
+        )
     if everywhere:
-        return f"{'no Pod that gets it can be placed' if hard else 'Pods that get it are not spread'}; use another key"
-    return f"Pods that get it run there {'never' if hard else 'only if no other node takes them'}; label the nodes"
+        return f"{'no Pod with it can be placed' if hard else 'Pods with it are not spread'}; use another key"
+    return (
+        f"Pods with it {'never run there' if hard else 'run there only if no other node takes them'}; label the nodes"
+    )

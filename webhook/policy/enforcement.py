@@ -11,8 +11,8 @@ from webhook.policy.policy import DENY, Policy, is_enforced
 
 MIN_REPLICAS = "minReplicas"  # The parameter of rules that spare workloads with fewer replicas.
 UNSEEN = (
-    "ownedObjects: Deny: a ReplicaSet or Job whose Pods are denied stays without them, and whoever applied it, or its "
-    "Deployment, is not told; kubectl describe rs, or kubectl get events, shows each denial"
+    "ownedObjects: Deny: a ReplicaSet or Job whose Pods are denied gets no Pods, and the person who applied it, or its "
+    "Deployment, sees no error; kubectl describe rs, or kubectl get events, shows each denial"
 )
 
 
@@ -28,26 +28,27 @@ def notes_on(policy: Policy) -> Iterator[str]:
     if not rules:
         return
     yield (
-        f"{rules}: enforced, but all passes while the webhook does not answer, unless ValidatingAdmissionPolicies "
+        f"{rules}: enforced, but while the webhook does not answer every object passes, unless "
+        "ValidatingAdmissionPolicies "
         "deny (engine policy or both), or the webhook configurations have failurePolicy Fail: evenkeel manifests "
         "--failure-policy-enforced Fail, or failurePolicyEnforced in the chart"
     )
     yield (
         f"{rules}: enforced, but not in a namespace with the label {SKIP_LABEL}: true; "
-        "with evenkeel manifests --skip-label-user or --skip-label-group only those who are named may set it"
+        "to let only some users set the label: evenkeel manifests --skip-label-user or --skip-label-group"
     )
     for path, setting in _counting_replicas(policy):
         replicas = setting.parameters[MIN_REPLICAS]
         if is_enforced(setting) and isinstance(replicas, int) and replicas > 1:
             yield (
-                f"{path}.{MIN_REPLICAS}: {replicas} are counted when an object is applied, and scaling is "
-                "not judged; 1 leaves no way around the rule"
+                f"{path}.{MIN_REPLICAS}: the {replicas} replicas are counted when an object is applied, and "
+                "later scaling is not judged; with 1, nobody can avoid the rule by scaling"
             )
     for i, override in enumerate(policy.overrides):
         if changed := _changed_by_anyone(policy, i):
             what = "these labels" if override.pod_selector is not None else "this schedulerName"
             yield (
-                f"overrides[{i}]: changes {', '.join(changed)}, enforced elsewhere, for whoever writes {what}; "
+                f"overrides[{i}]: changes {', '.join(changed)}, enforced elsewhere, and anyone can set {what}; "
                 "add a namespaceSelector"
             )
 
@@ -65,15 +66,17 @@ def _denying_nothing(policy: Policy) -> Iterator[str]:
     """Yield rules that are marked enforced, and deny nothing."""
     marked = [rule for rule, setting in policy.settings.items() if setting.enforced]
     if marked and policy.enforcement != DENY:
-        yield f"enforcement: {policy.enforcement} denies nothing, not even by {', '.join(marked)}, marked enforced"
+        yield (
+            f"enforcement: {policy.enforcement} denies nothing, although these are marked enforced: {', '.join(marked)}"
+        )
     for i, override in enumerate(policy.overrides):
         own = [rule for rule, setting in override.settings.items() if setting.enforced and rule not in marked]
         if own and override.enforcement != DENY:
-            denies = f"{override.enforcement} denies nothing, not even by {', '.join(own)}, marked enforced"
+            denies = f"{override.enforcement} denies nothing, although these are marked enforced: {', '.join(own)}"
             yield f"overrides[{i}].enforcement: {denies}; write Deny here"
     for rule in marked:
         if (severity := policy.settings[rule].severity) is not Severity.ERROR:
-            yield f"rules.{rule}: enforced, but of severity {severity}: it denies nothing; write severity: error"
+            yield f"rules.{rule}: enforced, but with severity {severity} it denies nothing; write severity: error"
 
 
 def _counting_replicas(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:

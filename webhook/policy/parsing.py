@@ -206,7 +206,7 @@ def parse_day(raw: object, path: FieldPath, causes: list[str]) -> str:
     from webhook.objects.times import days_at  # which few policies need
 
     if days_at(str(raw)) is None:
-        causes.append(f"{path_text(path)}: found {brief(raw)}, wanted a day of the calendar")
+        causes.append(f"{path_text(path)}: found {brief(raw)}, wanted a date of the calendar")
     return str(raw)
 
 
@@ -287,23 +287,23 @@ def _kind(
 def _place_errors(where: str, places: _Places) -> Iterator[str]:
     """Yield what is wrong with paths of which one leads to a Pod template or to constraints."""
     if places.labels is not None and places.template is not None:
-        yield f"{where}.labels: goes with constraints; a Pod template has its labels in it"
+        yield f"{where}.labels: goes only with constraints; a Pod template has its own labels"
     anchor = places.template or places.constraints or ()
     for name, path in (("labels", places.labels), ("replicas", places.replicas)):
         lists = _lists(path or ())
         if lists != _lists(anchor)[: len(lists)]:
-            yield f"{where}.{name}: must lead through the same lists as {path_text(anchor)}"
+            yield f"{where}.{name}: must go through the same lists as {path_text(anchor)}"
 
 
 def _repeated(where: str, raw: Mapping[str, object], described: Sequence[Mapping[str, object]]) -> Iterator[str]:
     """Yield an error for each place that is described twice, or of a kind that is built in."""
     api_version, kind = raw["apiVersion"], raw["kind"]
     if any((api_version, kind) == (known.api_version, known.kind) for known in KINDS if known.built_in):
-        yield f"{where}: {api_version} {kind} is built in, and cannot be described anew"
+        yield f"{where}: {api_version} {kind} is built in, so a policy cannot describe it"
     same = [other for other in described if (other["apiVersion"], other["kind"]) == (api_version, kind)]
     for name in ("podTemplate", "constraints"):
         if name in raw and [other.get(name) for other in same].count(raw[name]) > 1:
-            yield f"{where}.{name}: stands more than once for {api_version} {kind}"
+            yield f"{where}.{name}: is given more than once for {api_version} {kind}"
 
 
 def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:

@@ -21,7 +21,7 @@ def notes_on(policy: Policy) -> Iterator[str]:
             yield f"overrides[{i}]: never applies: {_covered(overrides[earlier], override, earlier)}"
         elif override.scheduler_name is None and len(empty) == len(override.selectors):
             last = i == len(overrides) - 1
-            fix = "write what it sets above overrides" if last else "none after it applies: put it last"
+            fix = "move its settings to the top of the policy" if last else "no later override applies: put it last"
             yield f"overrides[{i}].{empty[0]}: {{}} matches every {WHAT[empty[0]]}; {fix}, or give it labels"
         else:
             for name in empty:
@@ -30,8 +30,8 @@ def notes_on(policy: Policy) -> Iterator[str]:
 
 def _covered(earlier: Override, later: Override, at: int) -> str:
     if later.covers(earlier):
-        return f"overrides[{at}] matches the same; make one of the two, or delete it"
-    return f"overrides[{at}] matches all that it matches; put it before that one, or delete it"
+        return f"overrides[{at}] matches the same Pods; merge the two, or delete this one"
+    return f"overrides[{at}] matches all Pods of this one; move this one before it, or delete this one"
 
 
 def ends(policy: Policy, today: str) -> Mapping[str, list[str]]:
@@ -44,7 +44,7 @@ def ends(policy: Policy, today: str) -> Mapping[str, list[str]]:
         left, what = last - now, f"overrides[{i}].until: {override.until}"
         if left < 0:
             by_state[ENDED].append(
-                f"{what} has passed: {override.name} applies no more; delete it, or write a later day"
+                f"{what} has passed: {override.name} no longer applies; delete it, or write a later day"
             )
         elif left <= SOON_DAYS:
             when = f"in {left} days" if left > 1 else "tomorrow" if left else "today"

@@ -57,7 +57,7 @@ def _effective(constraint: Mapping[str, object]) -> dict[str, object]:
 def losses(policy: Policy, day: str) -> Iterator[str]:
     """Yield notes on the default constraints that kube-scheduler cannot be told, or would apply in another way."""
     if policy.defaulting.built_in:
-        yield "defaulting: evenkeel leaves out a built-in constraint where nodes lack its key; kube-scheduler does not"
+        yield "defaulting: evenkeel leaves out a built-in constraint if nodes lack its key; kube-scheduler does not"
     in_force = policy.on(day)
     for i, override in enumerate(policy.overrides):
         if override not in in_force.overrides:
@@ -65,9 +65,11 @@ def losses(policy: Policy, day: str) -> Iterator[str]:
         of_profile = defaulting_of(in_force, override.scheduler_name or DEFAULT_SCHEDULER)
         if override.selectors and (override.defaulting or policy.defaulting) != of_profile:
             given = " and ".join(override.selectors)
-            yield f"overrides[{i}] ({override.name}): left out: kube-scheduler does not tell Pods apart by {given}"
+            yield f"overrides[{i}] ({override.name}): left out: kube-scheduler cannot select Pods by {given}"
         elif override.until and override.defaulting:
-            yield f"overrides[{i}] ({override.name}): ends with {override.until}; kube-scheduler's do not"
+            yield (
+                f"overrides[{i}] ({override.name}): ends on {override.until}; a profile of kube-scheduler does not end"
+            )
     for path, defaulting in policy.defaultings():
         for i, constraint in enumerate(defaulting.constraints):
             if constraint.get(WITHOUT_EFFECT):
@@ -93,7 +95,7 @@ def differences(policy: Policy, scheduler: Policy) -> Iterator[str]:
         given_constraints, wanted_constraints = _by_meaning(given), _by_meaning(wanted)
         for constraint, text in given_constraints.items():
             if constraint not in wanted_constraints:
-                yield f"{at}: defaultConstraints: found {text}, wanted none such"
+                yield f"{at}: defaultConstraints: found {text}, which the policy does not have"
         for constraint, text in wanted_constraints.items():
             if constraint not in given_constraints:
                 yield f"{at}: defaultConstraints: lacks {text}"

@@ -29,7 +29,11 @@ _API_VERSION_SCHEMA: Schema = {
     "pattern": r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
 }
 _RESOURCE_NAME: Schema = {"type": "string", "pattern": r"^[a-z]([-a-z0-9]*[a-z0-9])?$"}
-_HELP: Schema = {**STRING, "maxLength": HELP_LIMIT, "description": "a line or a URL, put after what the rule says"}
+_HELP: Schema = {
+    **STRING,
+    "maxLength": HELP_LIMIT,
+    "description": "a line or a URL, printed after the message of the rule",
+}
 DAY: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 _WANTED_FORMS: Mapping[object, str] = {
     DAY["pattern"]: "a day such as 2027-01-31",
@@ -41,7 +45,7 @@ _WANTED_FORMS: Mapping[object, str] = {
 
 _NOTICE = object_schema(
     **{
-        "from": {**DAY, "description": "the day from which on it denies, in UTC"},
+        "from": {**DAY, "description": "the first day on which it denies, in UTC"},
         "contact": {**STRING, "maxLength": 40, "description": "whom to ask"},
         "url": {**STRING, "maxLength": 80, "description": "where to read more"},
     }
@@ -63,7 +67,7 @@ _DEFAULT_CONSTRAINT = object_schema(
     nodeAffinityPolicy={"type": "string"},
     nodeTaintsPolicy={"type": "string"},
     matchLabelKeys={"type": "array", "items": {"type": "string"}},
-    labelSelector={"description": "refused, as kube-scheduler refuses it: it is derived for each Pod"},
+    labelSelector={"description": "refused, as in kube-scheduler: it is derived for each Pod"},
 )
 DEFAULTING = object_schema(
     defaultingType={"type": "string", "description": " or ".join(DEFAULTING_TYPES)},
@@ -74,9 +78,9 @@ _WORKLOAD = object_schema(
     apiVersion=_API_VERSION_SCHEMA,
     kind=STRING,
     resource=_RESOURCE_NAME,
-    podTemplate={**_PATH, "description": "where the Pod template stands; [*] stands for each item of a list"},
-    constraints={**_PATH, "description": "where the constraints stand, in a kind without a Pod template"},
-    labels={**_PATH, "description": "with constraints: where the labels of the Pods stand"},
+    podTemplate={**_PATH, "description": "the path of the Pod template; [*] is each item of a list"},
+    constraints={**_PATH, "description": "the path of the constraints, in a kind without a Pod template"},
+    labels={**_PATH, "description": "with constraints: the path of the labels of the Pods"},
     replicas=_PATH,
     addedLabels={**_STRINGS, "description": "label keys that the controller puts on every Pod"},
 )

@@ -59,12 +59,14 @@ def not_in_force(export: Export, installed: Mapping[Names, Raw], command: str) -
         if path := difference(spec, _compared(kind, there), ()):
             at = f"{kind} {name}: {path_text(('spec', *path))}"
             if value_at(spec, path) is None and not any(isinstance(part, int) for part in path):  # Lists are replaced.
-                yield f"{at} was added by somebody, and kubectl apply keeps it; kubectl edit {kind.lower()} {name}"
+                yield (
+                    f"{at} was added by another client, and kubectl apply keeps it; kubectl edit {kind.lower()} {name}"
+                )
             else:
-                yield f"{at} is not what evenkeel writes of the policy; {apply}"
+                yield f"{at} differs from what evenkeel prints for the policy; {apply}"
     for kind, name in sorted(installed.keys() - written.keys()):
         if kind == CEL_BINDING:
-            yield f"{kind} {name}: is in the cluster, and the policy needs none; {deletion([name])}"
+            yield f"{kind} {name}: is in the cluster, but the policy does not need it; {deletion([name])}"
 
 
 def _compared(kind: str, manifest: Raw) -> Raw:

@@ -41,8 +41,8 @@ from webhook.policy_test.running import (
 from webhook.policy_test.told import compare, incomparable, read_told
 from webhook.render.policy_test import FileResults
 
-UPDATE_SKIPPED = "an update needs its old object in the cluster, and nothing is written there"
-CLUSTER_UNUSED = "the live cluster stands in for what cluster says"
+UPDATE_SKIPPED = "an update needs its old object in the cluster, and this test writes nothing there"
+CLUSTER_UNUSED = "the live cluster replaces the cluster that the test names"
 
 
 class TestedCluster(NamedTuple):

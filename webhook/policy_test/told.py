@@ -35,16 +35,14 @@ _DENIED_BY = f"ValidatingAdmissionPolicy '{POLICY_NAMES[DENY]}' with binding '{P
 DEFAULTS_LEFT = "defaults are not compared: policies give Pods no constraints"
 DEFAULTED_LEFT = "outcome defaulted is not compared, nor what defaults would have changed: policies give no constraints"
 WARNINGS_LEFT = "warnings are not compared: the API server puts the name of the policy before them"
-WOULD_BE = (
-    "would-be-denied is taken for warned, or for allowed where enforcement is Audit: policies do not tell them apart"
-)
-FIRST_ONLY = "of several rules that deny, only the first is told"
-AUDITED = "a rule that may be in the audit log alone need not be told"
-SAID_ALREADY = "a rule need not be told where the API server warns itself"
-CUT = "rules are not compared: the API server has cut the warnings, for they are long"
+WOULD_BE = "would-be-denied counts as warned, or as allowed with enforcement Audit: policies do not distinguish them"
+FIRST_ONLY = "of several rules that deny, only the first is named"
+AUDITED = "a rule may be missing if only the audit log has its finding"
+SAID_ALREADY = "a rule may be missing if the API server itself warns"
+CUT = "rules are not compared: the API server has cut the warnings, because they are too long"
 UNCHECKED = "not compared, for CEL cannot check it: {}"
 UNTOLD = "not compared, for it neither denies nor warns: {}"
-MILDER = "outcome is not compared: it may come of a rule that CEL cannot check"
+MILDER = "outcome is not compared: it may depend on a rule that CEL cannot check"
 
 
 class Told(NamedTuple):
@@ -104,7 +102,7 @@ def incomparable(expect: Raw) -> str:
     if expect.get("outcome") == Outcome.ERROR:
         return "expects error, which only the webhook answers"
     left = {"defaults", "warnings"} | ({"outcome"} if expect.get("outcome") == Outcome.DEFAULTED else set())
-    return "" if expect.keys() - left else f"expects only {', '.join(expect)}, which policies cannot be asked about"
+    return "" if expect.keys() - left else f"expects only {', '.join(expect)}, which policies cannot answer"
 
 
 def compare(name: str, expect: Raw, told: Told, export: Export, owned: bool) -> CaseResult:

@@ -58,7 +58,7 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
         with open(name, "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise UsageError(f"--init: {name} is there already; remove it, or write another") from error
+        raise UsageError(f"--init: {name} already exists; remove it, or write another") from error
     except OSError as error:
         raise UsageError(f"--init: {name}: {error.strerror}") from error
     print(f"{name}: {len(cases)} case{'' if len(cases) == 1 else 's'}")
@@ -112,7 +112,7 @@ def _can_be_written(case: Mapping[str, object]) -> bool:
     try:
         json.dumps(case, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        print_notes([f"passed over {case['name']}: has a character that is none"])
+        print_notes([f"left out {case['name']}: it has an invalid character"])
         return False
     return True
 
