@@ -1,4 +1,4 @@
-"""What docs/metrics.md and docs/report.md say of metrics and alerts, from the registry and the files of rules."""
+"""What docs/metrics.md and docs/report-metrics.md say of metrics and alerts, from the registry and the files of rules."""
 
 from __future__ import annotations
 
