@@ -1,4 +1,4 @@
-"""What docs/metrics.md and docs/report-metrics.md say of metrics and alerts, from the registry and the files of rules."""
+"""The metrics and alerts in docs/metrics.md and docs/report-metrics.md, from the registry and the files of rules."""
 
 from __future__ import annotations
 
