@@ -63,8 +63,9 @@ soak: controlplane ## keep two replicas under load for 20 minutes, then attack o
 demo: controlplane ## run evenkeel in a control plane on this machine, to try kubectl on; Ctrl-C removes it all
 	@$(PYTHON) -m tests.e2e.demo
 
-transcripts: controlplane ## rewrite what kubectl shows in docs/transcripts, and then the documents
+transcripts: controlplane ## rewrite what kubectl shows in docs/transcripts and docs/tutorial.md, and then the documents
 	@$(PYTHON) -m tests.e2e.sessions
+	@$(PYTHON) -m tests.e2e.tutorial
 	@$(PYTHON) -m tests.generate.documents
 
 oracle: .venv/test ## ask Kubernetes' own code, KUBERNETES=v1.37.1, and rewrite its recordings in tests/data; needs Go

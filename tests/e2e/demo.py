@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
@@ -14,6 +15,8 @@ from tests.e2e.plane import ControlPlane
 from tests.e2e.sessions import NAMESPACE, SESSIONS, cluster
 from tests.support.kubernetes_source import MissingError
 from tests.support.serving import Running
+
+STARTING = "starting a control plane and evenkeel, in seconds"
 
 
 def main() -> int:
@@ -32,7 +35,7 @@ def main() -> int:
 
 
 def run(folder: Path) -> None:
-    print("starting a control plane and evenkeel, in seconds", flush=True)
+    print(STARTING, flush=True)
     with cluster(folder) as (plane, running):
         try:
             print(script(plane, running), flush=True)
@@ -46,13 +49,15 @@ def run(folder: Path) -> None:
 
 def script(plane: ControlPlane, running: Running) -> str:
     """What to type, in another terminal."""
-    own = [] if shutil.which("kubectl") else [f"alias kubectl={plane.programs / 'kubectl'}"]
+    path = [Path(sys.executable).parent, *([] if shutil.which("kubectl") else [plane.programs])]
+    exports = [f"export KUBECONFIG={plane.kubeconfig}", f"export PATH={os.pathsep.join(map(str, path))}:$PATH"]
     steps = [step for session in SESSIONS.values() for step in (f"# {session.title}:", *session.commands, "")]
-    lines = [f"export KUBECONFIG={plane.kubeconfig}", *own, "", *steps, "# All that was tried:"]
-    lines += [f"kubectl delete deployment,statefulset,service --all -n {NAMESPACE}"]
+    lines = [*steps, "# All that was tried:", f"kubectl delete deployment,statefulset,service --all -n {NAMESPACE}"]
     return "\n".join(
         (
-            "\nevenkeel with its built-in policy, and nine nodes in three zones. In another terminal, from here:\n",
+            "\nevenkeel with its built-in policy, and six nodes in three zones. In another terminal:\n",
+            *(f"  {line}" for line in exports),
+            "\nThen follow docs/tutorial.md, or try, from this folder:\n",
             *(f"  {line}".rstrip() for line in lines),
             f"\nevenkeel logs to {running.log_file}. Ctrl-C stops all and removes it.",
         )

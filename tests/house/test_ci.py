@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.e2e.tutorial import PAGE, blocks, changed
 from tests.support import ROOT
 from tests.support.action import ACTION, OF_GITHUB, run_step
 from webhook.cli import main as cli
@@ -67,3 +71,31 @@ def test_the_action_knows_every_form():
     described = ACTION["inputs"]["format"]["description"]
 
     assert set(FORMATS) == set(described.replace(" or ", " ").replace(",", "").split())
+
+
+def test_what_the_tutorial_puts_into_ci_fails_until_the_files_are_mended(tmp_path, monkeypatch):
+    """The action, and the hook as pre-commit calls it, in the folder that the page fills."""
+    page = PAGE.read_text("utf-8")
+    workflow, hooks = map(yaml.safe_load, re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    (inputs,) = (step["with"] for step in workflow["jobs"]["spread"]["steps"] if "<this repository>" in step["uses"])
+    (hook,) = hooks["repos"][0]["hooks"]
+    (entry,) = (known["entry"] for known in HOOKS if known["id"] == hook["id"])
+    shutil.copytree(ROOT / "docs" / "examples" / "tutorial", folder := tmp_path / "repository")
+    for block in blocks(page):
+        for file in re.findall(r"^cat > .*?^EOF$", block.text, re.DOTALL | re.MULTILINE):
+            subprocess.run(["bash", "-c", file], cwd=folder, check=True)
+    monkeypatch.chdir(folder)
+
+    def codes():
+        """The exit codes of both."""
+        known = {"steps.install.outputs.bin": str(BIN), **OF_GITHUB}
+        ran = run_step(ACTION["runs"]["steps"][-1], known, inputs, folder)
+        files = map(str, sorted(folder.glob("*.yaml")))
+        return ran.returncode, cli.main([*shlex.split(entry)[1:], *hook["args"], *files])
+
+    assert set(inputs) <= set(ACTION["inputs"])
+    assert (1, 1) == codes()
+    for block in blocks(page):
+        if block.language == "diff":
+            assert "shop.yaml" == changed(block.text, folder).name
+    assert (0, 0) == codes()

@@ -172,6 +172,7 @@ def test_what_troubleshooting_quotes_is_printed():
     }
 
 
+TYPED = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SHOWN = re.compile(r"^ *\$ (?:.*\| |\w+=\S+ )?evenkeel ([a-z][^|>#\n]*)", re.MULTILINE)  # in a block
 NAMED = re.compile(r"(?<!`)`evenkeel ([a-z][^`|>]*)`")  # in a sentence, perhaps only in part
 
@@ -180,7 +181,8 @@ NAMED = re.compile(r"(?<!`)`evenkeel ([a-z][^`|>]*)`")  # in a sentence, perhaps
 def test_a_command_that_is_shown_can_be_given(name):
     """What follows three spaces says what it is for; an ellipsis stands for whatever is needed besides."""
     text = (ROOT / name).read_text("utf-8")
-    blocks = re.sub(r" \\\n *", " ", "".join(BLOCK.findall(text)))
+    typed = "".join(re.sub("^(?=.)", "$ ", block, flags=re.MULTILINE) for block in TYPED.findall(text))
+    blocks = re.sub(r" \\\n(?:\$ )? *", " ", "".join((typed, *BLOCK.findall(text))))
 
     for command in SHOWN.findall(blocks):
         words = [word for word in shlex.split(command.partition("   ")[0]) if word != "…"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 import yaml
 
@@ -18,8 +19,8 @@ OF_GITHUB = {
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 
 
-def run_step(step, known: Mapping[str, str], inputs: Mapping[str, str], **variables: str):
-    """The step's script with what its `env` says; `known` has what expressions other than inputs are."""
+def run_step(step, known: Mapping[str, str], inputs: Mapping[str, str], folder: Path = ROOT, **variables: str):
+    """The step's script in a folder, with what its `env` says; `known` has what expressions other than inputs are."""
     given = {f"inputs.{name}": spec["default"] for name, spec in ACTION["inputs"].items()}
     given |= {f"inputs.{name}": value for name, value in inputs.items()} | {**known}
     said = {name: given[text.removeprefix("${{ ").removesuffix(" }}")] for name, text in step["env"].items()}
@@ -29,5 +30,5 @@ def run_step(step, known: Mapping[str, str], inputs: Mapping[str, str], **variab
         capture_output=True,
         text=True,
         check=False,
-        cwd=ROOT,
+        cwd=folder,
     )
