@@ -150,3 +150,10 @@ def test_an_override_that_comes_after_one_that_has_ended_keeps_its_name():
     assert ("override new: until: CEL has no clock",) == not_carried(
         Export(policy(overrides=overrides).on("2026-01-01"), LATEST)
     )
+
+
+def test_defaults_are_left_out_for_what_the_api_server_does_not_see():
+    """It can write a selector; tests/e2e/test_own_policies.py has it do so."""
+    (line,) = lost(defaulting=LIST)
+
+    assert line.endswith("looks up no Services and no controllers, which give the selector")

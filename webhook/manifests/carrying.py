@@ -23,7 +23,7 @@ from webhook.scheduler.default_constraints import LIST
 
 INVALID_CONSTRAINT, MALFORMED_KEY = "invalid-constraint", "malformed-topology-key"
 _TYPES_LEFT = f"{INVALID_CONSTRAINT}: the types and the label selectors of custom resources"
-_WHY_NO_DEFAULTS = "a MutatingAdmissionPolicy may not write labelSelector"
+_WHY_NO_DEFAULTS = "a MutatingAdmissionPolicy looks up no Services and no controllers, which give the selector"
 
 
 def not_carried(export: Export) -> tuple[str, ...]:
