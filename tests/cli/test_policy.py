@@ -298,3 +298,61 @@ def test_policy_show_prints_what_is_in_force_for_a_pod(run, args, shown):
 
 def test_policy_schema_prints_the_schema(run):
     assert schema() == json.loads(run("policy schema").out)
+
+
+INIT = f"policy init --require {ZONE} --min-replicas 3"
+
+
+def test_policy_init_writes_a_policy_and_a_test_that_passes(run, tmp_path):
+    code, out, err = run(f"{INIT} --dir new/spread")
+
+    assert (0, "") == (code, err)
+    assert [
+        "wrote new/spread/policy.yaml",
+        "wrote new/spread/policy.evenkeel-test.yaml",
+        "next: evenkeel policy test new/spread",
+        "      evenkeel report -A --policy new/spread/policy.yaml",
+    ] == out.splitlines()
+    assert Run(0, "new/spread/policy.yaml: ok\n", "") == run("policy check new/spread/policy.yaml")
+    assert 0 == run("policy test new/spread").code
+    assert 0 == run([*INIT.split(), "--dir", "a b"]).code
+    assert "next: evenkeel policy test 'a b'\n" in run([*INIT.split(), "--dir", "a b", "--force"]).out
+    assert 0 == run(INIT).code and (tmp_path / "policy.yaml").exists()
+
+
+@pytest.mark.parametrize("name", ["policy.yaml", "policy.evenkeel-test.yaml"])
+def test_policy_init_replaces_files_only_if_it_is_asked_to(run, tmp_path, name):
+    (tmp_path / name).write_text("mine")
+
+    assert Run(2, "", f"evenkeel: {name}: exists, --force replaces it\n") == run(INIT)
+    assert ["mine"] == [file.read_text() for file in tmp_path.iterdir()]
+    assert 0 == run(f"{INIT} --force").code
+    assert 0 == run("policy test .").code
+
+
+def test_policy_init_follows_no_link_that_leads_nowhere(run, tmp_path):
+    (tmp_path / "policy.yaml").symlink_to("gone")
+
+    assert 2 == run(INIT).code
+    assert not (tmp_path / "gone").exists()
+
+
+def test_policy_init_writes_neither_file_if_an_option_is_wrong(run, tmp_path):
+    code, out, err = run(f"{INIT} --until 2027-06-30")
+
+    assert (2, "", "evenkeel: --until: found no --exempt; add it, or leave --until out\n") == (code, out, err)
+    assert [] == [*tmp_path.iterdir()]
+    assert 2 == run(f"{INIT} --when-unsatisfiable DoNotSchedule --dir new").code
+    assert [] == [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(("folder", "error"), [("file", "File exists"), ("file/below", "Not a directory")])
+def test_policy_init_says_why_it_cannot_write(run, folder, error):
+    assert Run(2, "", f"evenkeel: {folder}/policy.yaml: {error}\n") == run(f"{INIT} --dir {folder}", file="")
+
+
+def test_policy_init_offers_only_rules_that_may_deny(run):
+    code, _, err = run("policy init --deny unschedulable")
+
+    assert (2, 1) == (code, err.count("\n"))
+    assert "argument --deny" not in err and '--deny: found "unschedulable", wanted absent-match-label-key, ' in err

@@ -10,6 +10,7 @@ from tests.support.commands import commands
 from webhook.cli.main import COMMANDS, HELP_COMMAND, HELP_OF_HELP, parser
 from webhook.findings.finding import Severity
 from webhook.objects.kinds import KINDS
+from webhook.objects.names import HOSTNAME, ZONE
 from webhook.rules import RULES
 from webhook.scheduler.features import NEWEST, OLDEST
 from webhook.serving.settings import LOG_LEVELS
@@ -22,7 +23,9 @@ KINDS_OF_METAVARS = {
     **{"LABELS": "selector", "namespace|LABEL": "label", "ID": "rule", "ID=SEVERITY": "severity of a rule"},
     "VERSION": [f"1.{minor}" for minor in range(NEWEST, OLDEST - 1, -1)],
     "LEVEL": [*LOG_LEVELS],
+    **{metavar: [ZONE, HOSTNAME] for metavar in ("KEY", "KEY,…|none")},
     **dict.fromkeys(("N", "PERCENT|NUMBER", "HOST:PORT", "SECONDS", "URL", "NAME,…", "DURATION", "TIME", "REF"), ""),
+    **dict.fromkeys(("DAY", "TEXT"), ""),
     **dict.fromkeys(("PATTERN", "KEY=VALUE,…", "[NAMESPACE:]KEY=VALUE,…"), ""),
 }
 # Of a NAME it is the option that tells.

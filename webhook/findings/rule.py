@@ -347,11 +347,13 @@ class Subject:
 
 
 def in_yaml(value: object) -> str:
-    """Return objects, texts and numbers as YAML in one line; a text that YAML may read as something else is quoted."""
+    """Return a value as YAML in one line; a text that YAML may read as something else is quoted."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{in_yaml(key)}: {in_yaml(item)}' for key, item in value.items())}}}"
     if isinstance(value, str) and not _PLAIN_VALUE.fullmatch(value):
         return json.dumps(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(in_yaml, value))}]"
     return str(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from textwrap import indent
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -173,13 +174,22 @@ def _differs(result: CaseResult, key: str) -> bool:
     return not alone.passed
 
 
-def as_file(comment: str, head: Mapping[str, object], cases: Iterable[Mapping[str, object]]) -> str:
-    """Return a test as a person would write it: a comment, what holds for all cases, each case after an empty line."""
-    first = f"# {printable(comment)}\n{render.dump({'kind': TEST_KIND, **head}, YAML_WIDTH)}cases:"
-    return "\n\n".join((first, *(render.dump([_short(case)], YAML_WIDTH).rstrip("\n") for case in cases))) + "\n"
+def as_file(
+    comment: str, head: Mapping[str, object], cases: Iterable[Mapping[str, object]], *, leaves_in_line: bool = False
+) -> str:
+    """
+    Return a test as a person would write it: a comment, what holds for all cases, each case after an empty line.
+
+    With `leaves_in_line`, lists and objects without others in them stand in one line.
+    """
+    dump = partial(render.dump, width=YAML_WIDTH, leaves_in_line=leaves_in_line)
+    first = f"# {printable(comment)}\n{dump({'kind': TEST_KIND, **head})}cases:"
+    return "\n\n".join((first, *(dump([_short(case)]).rstrip("\n") for case in cases))) + "\n"
 
 
 def _short(case: Mapping[str, object]) -> Mapping[str, object]:
     """Return the case, with the ids of rules in one line."""
     expect = as_mapping(case["expect"])
-    return {**case, "expect": {**expect, "rules": render.InLine(as_list(expect["rules"]))}}
+    return (
+        {**case, "expect": {**expect, "rules": render.InLine(as_list(expect["rules"]))}} if "rules" in expect else case
+    )
