@@ -40,7 +40,7 @@ OWN_WORDS = {
     "lint": {"--fail-on", "-o", "-n", "-q"},
     "admit": {"-n", "-o"},
     "certs inspect": {"-o"},
-    "certs issue": {"--client"},
+    "certs issue": {"--client", "--force"},
     "policy show": {"-n"},
     "verify": {"--for"},
 }
@@ -102,7 +102,7 @@ WRONG = {
     "help explian": 'evenkeel: unknown command "explian"; did you mean explain?',
     "--versoin": 'evenkeel: unknown option "--versoin"; did you mean --version?',
     "policy chekc": 'evenkeel policy: unknown command "chekc"; did you mean check?',
-    "policy": "evenkeel policy: ACTION: found none, wanted check, show, test, export, schema; see evenkeel policy"
+    "policy": "evenkeel policy: ACTION: found none, wanted init, check, show, test, export, schema; see evenkeel policy"
     " --help",
     "completion": "evenkeel completion: SHELL: found none, wanted bash, zsh, fish; see evenkeel completion --help",
     "-n shop explain pod/a": 'evenkeel: unknown option "-n"; write options after the command; see evenkeel --help',
