@@ -87,7 +87,7 @@ def test_without_a_command_they_are_listed_in_the_groups_of_the_list_of_pages(ru
     assert all(len(line) <= 80 for line in out.splitlines())
     pages = (ROOT / "docs" / "README.md").read_text("utf-8").partition("\n## ")[0]
     for title, group in GROUPS.items():
-        section = pages.partition(f"\n{title}:\n")[2].partition("\nFor who")[0].partition("\nTo look up")[0]
+        section = pages.partition(f"\n{title}:\n")[2].partition("\nIf you")[0].partition("\nTo look up")[0]
         assert [*group] == list(dict.fromkeys(re.findall(r"`evenkeel (\w+)", section))), title
 
 

@@ -16,19 +16,19 @@ from webhook.loading.usage import LONGEST_LINE, TOO_DEEP, UsageError, print_erro
 
 # As in the README, the daily ones first.
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "For whoever writes manifests": {
+    "If you write manifests": {
         "lint": "judge manifests before they reach a cluster",
         "admit": "print what the webhook answers when you apply an object",
         "rules": "print the catalogue of rules, or one rule's page",
         "kinds": "list the custom resources of operators that lint judges",
     },
-    "For whoever is on call": {
+    "If you are on call": {
         "explain": "explain where a Pod can run, why it waits, and what would help",
         "pending": "list the Pods that wait, by cause, with the change that helps most",
         "simulate": "simulate scaling, a rollout, a drain or the loss of a zone",
         "dump": "write a cluster to a file that other commands can read",
     },
-    "For whoever runs clusters": {
+    "If you run clusters": {
         "report": "report how Pods are spread, and what a policy would deny",
         "policy": "write, check, show, test or export a policy, or print its schema",
         "manifests": "print the webhook configurations, policies and RBAC to apply",
