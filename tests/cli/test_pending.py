@@ -112,7 +112,7 @@ def test_pods_that_were_not_asked_for_take_room_too(pending, options):
     out = pending(options, [node("n1", taints=[INFRA], pods="2"), high, web, db]).out
 
     assert ("-l" in options) == ("taint dedicated" not in out)
-    assert ("1 of 2 Pods that wait runs then" in out) == (options == "-n shop")
+    assert ("1 of 2 waiting Pods then runs" in out) == (options == "-n shop")
 
 
 def test_where_pods_of_other_namespaces_cannot_be_listed_it_says_that_they_may_take_room(run, monkeypatch):

@@ -321,7 +321,10 @@ def test_where_claims_pin_pods(report):
 
 
 def test_where_that_is_not_known(report):
-    said = "Where claims pin Pods is not known: persistentvolumeclaims and persistentvolumes may not be listed"
+    said = (
+        "The nodes to which claims tie Pods are not known: persistentvolumeclaims and persistentvolumes may not "
+        "be listed"
+    )
 
     assert said in report("-A", with_claims("x", "y")).err
     assert said not in report("-A").err  # No Pod has a claim.

@@ -87,7 +87,7 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
             raw["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
     asked, there = "deployment/web -n shop -o json scale=4", [*nodes("a=1 b=1 c=1"), service()]
     ungiven = json.loads(simulate(asked, cluster=[*there, *made]).out)
-    own = "  It has no constraints; in force are kube-scheduler's own defaults."
+    own = "  It has no constraints of its own. In force: kube-scheduler's own defaults."
     assert own in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     for raw in made:
         if raw["kind"] == "Pod":
@@ -97,7 +97,7 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     assert [[(3, "scheduler"), (5, "scheduler")], [(2, "policy")]] == [
         [(one["maxSkew"], one["source"]) for one in found["now"]["constraints"]] for found in (ungiven, given)
     ]
-    of_newest = "  It has no constraints; in force are those that evenkeel gave its newest Pod."
+    of_newest = "  It has no constraints of its own. In force: the constraints that evenkeel gave its newest Pod."
     assert of_newest in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     assert "no constraints" not in simulate("deployment/web -n shop scale=4").out
 

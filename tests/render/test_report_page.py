@@ -132,7 +132,7 @@ def test_why_a_pod_waits_is_explain_s_table():
     assert "2 Pods 0/2 nodes are available: 1 node(s) didn't match pod topology spread" in found.text
     assert "1 more Pod waits alike: web-5d-2." in found.text
     assert "a 1 1 + 1 - 0 = 2 > 1 1 refused" in found.text
-    assert "take the taint dedicated=infra:NoSchedule off b1 (zone b) → b1" in found.text
+    assert "remove the taint dedicated=infra:NoSchedule from b1 (zone b) → b1" in found.text
     assert "(for the next Pod; evenkeel explain simulates the rollout that it starts)" in found.text
     assert "evenkeel explain pod/web-5d-1 -n shop" in found.text
 
