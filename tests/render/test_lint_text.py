@@ -113,7 +113,7 @@ def test_what_is_never_sent_to_the_webhook_is_noted():
     there = json.dumps(workload("Deployment", constraint(), namespace="kube-system"))
     (note,) = notes(summary(a=there))
 
-    assert note.startswith("1 object in a system namespace passed over: a; the webhook gets none of them; --include-sys")
+    assert note.startswith("1 object in a system namespace passed over: a; the webhook gets none of them; --include")
 
 
 @pytest.mark.parametrize(

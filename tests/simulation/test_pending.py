@@ -160,7 +160,8 @@ def test_the_room_of_a_node_is_counted_once():
     found = listed([node("n1", taints=[INFRA]), node("n2")], *four, *two)
     app, db = found.groups
 
-    assert ("remove the taint dedicated=infra:NoSchedule from n1", 1, 5) == (app.remedy.change, app.frees.least, app.stuck)
+    change = "remove the taint dedicated=infra:NoSchedule from n1"
+    assert (change, 1, 5) == (app.remedy.change, app.frees.least, app.stuck)
     assert (PASSES, None, 1) == (db.cause, db.remedy, db.run_now)
 
 
