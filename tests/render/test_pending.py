@@ -38,10 +38,10 @@ def test_as_text():
         "  now: uncordon n1: 4 of 5 waiting Pods then run",
         "Job/\\u001b[31m in shop: 1: e",
         f"  {CAUSE}",
-        "  no change was tried: evenkeel explain pod/e -n shop",
+        "  no change was tried; to try changes: evenkeel explain pod/e -n shop",
         "1 more waits: SchedulingGated.",
         "1.37 is assumed.",
-        "4 of 5 agree with the scheduler's own message.",
+        "4 of 5 agree with kube-scheduler's own message.",
     ] == [line for line in text(listed(), {"SchedulingGated": 1}, around).splitlines() if line]
 
 
@@ -53,7 +53,7 @@ def test_a_pod_of_its_own_has_no_template():
     )
     found = text(PendingList(groups, 0, 0), {}).splitlines()
 
-    assert "  in the Pod, created anew: softer: 1 of 2 waiting Pods then runs" in found
+    assert "  in the Pod, created again: softer: 1 of 2 waiting Pods then runs" in found
     assert "  template: softer: 1 of 2 waiting Pods then runs" in found
 
 
@@ -62,7 +62,7 @@ def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
     group = Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b"), softer, Runs(1, 1), stuck=2)
     found = text(PendingList((group,), 0, 0), {}).splitlines()
 
-    assert "  what comes of it was not simulated here: evenkeel explain pod/a -n shop" == found[-1]
+    assert "  the rollout was not simulated; to simulate it: evenkeel explain pod/a -n shop" == found[-1]
 
 
 @pytest.mark.parametrize(
