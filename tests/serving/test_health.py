@@ -51,7 +51,7 @@ def test_it_is_not_when_the_loop_stands_still_and_it_says_since_when():
     status, body = told("/healthz", turned=12)
 
     assert 503 == status
-    assert re.fullmatch(r"the review loop has not turned since \d\d:\d\d:\d\dZ, for 12 s\n", body)
+    assert re.fullmatch(r"the review loop has been stuck since \d\d:\d\d:\d\dZ, for 12 s\n", body)
 
 
 def test_it_is_healthy_whatever_is_not_ready():

@@ -121,7 +121,7 @@ class TestPolicyFile:
             file.reload()
         skip = "except where a namespace has the label evenkeel.dev/skip: true"
         unknown = f"enforces empty-selector, not known whether the API server sends it, {skip}"
-        unsent = "empty-selector: enforced, but the API server does not send all that the policy needs, as calls says"
+        unsent = "empty-selector: enforced, but the API server does not send all that the policy needs; see calls"
         for missing, said in (
             ((), f"enforces empty-selector, {skip}"),
             (None, unknown),
