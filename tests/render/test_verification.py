@@ -52,8 +52,8 @@ volumes                   3      3       0
 
 power: of the nodes that pass, the average share that would have been called wrong.
 34 decisions prove nothing: any node that passes would have agreed.
-2 decisions had more passing nodes than kube-scheduler scores: there, only passing is compared; in 1 of them the node is \
-also the best of a set that may have been scored.
+2 decisions had more passing nodes than kube-scheduler scores: there, only passing is compared; in 1 of them the node \
+is also the best of a set that may have been scored.
 34 decisions agree only if events of the same moment are taken in another order than the first that was tried.
 Not compared: 1 another scheduler, 2 another replica took over, 1 too many orders.
 Not judged, to use no more than half a CPU: 414; 75% of all were judged.""" == text(many, Observation("v1.37.1", 7_500))
