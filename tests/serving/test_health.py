@@ -294,7 +294,7 @@ def test_a_review_loop_that_stands_still_is_told(tmp_path):
         until(lambda: running.probe("/healthz")[0] == 503, "the truth")
         until(lambda: running.probe("/readyz")[0] == 503, "the truth")
 
-        assert b"the review loop has not turned since " in running.probe("/healthz")[1]
+        assert b"the review loop has been stuck since " in running.probe("/healthz")[1]
         assert b"[-] port: 127.0.0.1 port " in running.probe("/readyz")[1]
         assert 200 == running.probe("/metrics")[0]
         stuck.unlink()
