@@ -163,11 +163,11 @@ def test_sorting(opened, example):
     page = opened(example)
     sort = page.get_by_role("combobox", name="Sort by")
 
-    sort.select_option(label="share that one zone takes")
+    sort.select_option(label="share in one zone")
     assert ["db", "search", "db-shell", "web", "cart"] == workloads(page)
     sort.select_option(label="namespace and name")
     assert ["cart", "db", "db-shell", "search", "web"] == workloads(page)
-    sort.select_option(label="what hurts most")
+    sort.select_option(label="the worst")
     assert ["cart", "web", "db", "search", "db-shell"] == workloads(page)
 
 

@@ -74,7 +74,7 @@ error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must selec
    = write labelSelector: {matchLabels: {app: web}}
 
 1 error in 1 of 2 files, 2 objects; --fix repairs 1 of them
-judged 2 of 2 places in full
+judged 2 of 2 places with constraints in full
 """
 SKIPPED = (
     "note: skipped tainted-domain, unknown-topology-key, unlabelled-nodes, unschedulable: no node is known: "
@@ -105,13 +105,15 @@ def test_advice_cannot_be_made_an_error(run):
 
 
 def test_text_says_so_when_nothing_is_found(run):
-    assert Run(0, "no findings in 1 file, 1 object\njudged 1 of 1 place in full\n", "") == run("a.yaml", a=FINE)
+    assert Run(0, "no findings in 1 file, 1 object\njudged 1 of 1 place with constraints in full\n", "") == run(
+        "a.yaml", a=FINE
+    )
 
 
 def test_notes_are_told_apart_from_findings_one_line_a_cause(run):
     code, out, err = run(".", a="kind: {{ x\ntopologySpreadConstraints:", b="kind: {{ y", c=FINE)
 
-    assert (0, "no findings in 3 files, 1 object\njudged 1 of 2 places in full\n") == (code, out)
+    assert (0, "no findings in 3 files, 1 object\njudged 1 of 2 places with constraints in full\n") == (code, out)
     assert err.startswith("note: 2 templates passed over: a.yaml, b.yaml; ")
     assert ["note: 2", "note: s"] == [line[:7] for line in err.splitlines()]
 
@@ -318,7 +320,7 @@ def test_a_file_that_is_named_is_judged_with_every_kustomization_of_its_reposito
     files = {"base/kustomization.yaml": "resources: [web.yaml]", "blue/kustomization.yaml": labelled}
     code, out, err = run("--fix base/web.yaml", {**files, "base/web.yaml": misses})
 
-    assert (0, "no findings in 1 file, 1 object\njudged 0 of 1 place in full\n") == (code, out)
+    assert (0, "no findings in 1 file, 1 object\njudged 0 of 1 place with constraints in full\n") == (code, out)
     assert err.startswith("note: 1 object that a kustomization changes judged in part: base/web.yaml; ")
     assert 0 == run("base").code
     assert 1 == run("other/base/web.yaml", {"other/base/web.yaml": misses}).code
@@ -375,7 +377,9 @@ def test_builds_are_judged_on_request(run, kustomize):
 def test_what_is_no_manifest_and_cannot_be_read_matters_only_where_it_is_named(run):
     broken = "steps: [\n"
 
-    assert Run(0, "no findings in 2 files, 1 object\njudged 1 of 1 place in full\n", "") == run(".", a=broken, b=FINE)
+    assert Run(0, "no findings in 2 files, 1 object\njudged 1 of 1 place with constraints in full\n", "") == run(
+        ".", a=broken, b=FINE
+    )
     assert (2, True) == ((named := run("a.yaml b.yaml")).code, "  --> a.yaml:2:1\n" in named.out)
 
 

@@ -52,7 +52,7 @@ def test_what_kube_scheduler_refused_is_listed_and_what_else_waits_is_counted(pe
     assert "1 more waits: SchedulingGated." in out
     assert "1 more waits: not tried yet." in out
     assert "1 more waits: placed by the scheduler volcano." in out
-    assert "2 of 2 agree with the scheduler's own message." == out.splitlines()[-1]
+    assert "2 of 2 agree with kube-scheduler's own message." == out.splitlines()[-1]
 
 
 def pods(found):
@@ -112,7 +112,7 @@ def test_pods_that_were_not_asked_for_take_room_too(pending, options):
     out = pending(options, [node("n1", taints=[INFRA], pods="2"), high, web, db]).out
 
     assert ("-l" in options) == ("taint dedicated" not in out)
-    assert ("1 of 2 Pods that wait runs then" in out) == (options == "-n shop")
+    assert ("1 of 2 waiting Pods then runs" in out) == (options == "-n shop")
 
 
 def test_where_pods_of_other_namespaces_cannot_be_listed_it_says_that_they_may_take_room(run, monkeypatch):
@@ -143,7 +143,7 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pen
     cluster = [node("n1", taints=[INFRA]), waiting("web-1", message=of_1_33)]
     assumed = clusters.ASSUMED.format("1.37")
 
-    assert [assumed, "0 of 1 agree with the scheduler's own message."] == (
+    assert [assumed, "0 of 1 agree with kube-scheduler's own message."] == (
         pending("-n shop", cluster=cluster).out.splitlines()[-2:]
     )
     assert assumed in json.loads(pending("-n shop -o json", cluster=cluster).out)["notes"]

@@ -51,7 +51,7 @@ def test_a_policy_and_one_to_compare_with(report):
 
     assert (0, "") == (code, err)
     assert out.startswith("What new would do, compared with old:")
-    assert "1 workload fared otherwise under old." in out
+    assert "1 workload has a different outcome under old." in out
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_scheduler_that_no_profile_is_known_of_is_named(report):
     batch[0]["spec"]["template"]["spec"]["schedulerName"] = "batch"
     cluster = [*ZONES, *batch]
 
-    assert "placed by the scheduler batch, of which no profile is known" in report("-A", cluster).out
+    assert "placed by the scheduler batch, whose profile is not known" in report("-A", cluster).out
     assert "batch" == json.loads(report("-A -o json", cluster).out)["workloads"][0]["foreignScheduler"]
     assert "no profile" not in report("-A --scheduler-config f", cluster, f=scheduled(schedulerName="batch")).out
 
@@ -317,11 +317,14 @@ def test_where_claims_pin_pods(report):
     bound = [claim(name, f"pv-{name}") for name in ("x", "y")]
     volumes = [volume(f"pv-{name}", "a", of=name) for name in ("x", "y")]
 
-    assert "its claims pin Pods to zone a (2 claims)" in report("-A", [*with_claims("x", "y"), *bound, *volumes]).out
+    assert "its claims tie Pods to zone a (2 claims)" in report("-A", [*with_claims("x", "y"), *bound, *volumes]).out
 
 
 def test_where_that_is_not_known(report):
-    said = "Where claims pin Pods is not known: persistentvolumeclaims and persistentvolumes may not be listed"
+    said = (
+        "The nodes to which claims tie Pods are not known: persistentvolumeclaims and persistentvolumes cannot "
+        "be listed"
+    )
 
     assert said in report("-A", with_claims("x", "y")).err
     assert said not in report("-A").err  # No Pod has a claim.

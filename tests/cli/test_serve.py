@@ -96,7 +96,7 @@ UNUSABLE = [
     Unusable(
         "two certificates",
         ("--self-signed", "--tls-secret", "a/b"),
-        "--self-signed and --tls-secret: found 2 certificates, wanted one of them",
+        "--self-signed and --tls-secret: found 2 sources of a certificate, wanted one",
     ),
     Unusable(
         "a lifetime that is none",

@@ -87,7 +87,7 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
             raw["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
     asked, there = "deployment/web -n shop -o json scale=4", [*nodes("a=1 b=1 c=1"), service()]
     ungiven = json.loads(simulate(asked, cluster=[*there, *made]).out)
-    own = "  It has no constraints; in force are kube-scheduler's own defaults."
+    own = "  It has no constraints of its own. In force: kube-scheduler's own defaults."
     assert own in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     for raw in made:
         if raw["kind"] == "Pod":
@@ -97,7 +97,7 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     assert [[(3, "scheduler"), (5, "scheduler")], [(2, "policy")]] == [
         [(one["maxSkew"], one["source"]) for one in found["now"]["constraints"]] for found in (ungiven, given)
     ]
-    of_newest = "  It has no constraints; in force are those that evenkeel gave its newest Pod."
+    of_newest = "  It has no constraints of its own. In force: the constraints that evenkeel gave its newest Pod."
     assert of_newest in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     assert "no constraints" not in simulate("deployment/web -n shop scale=4").out
 
@@ -173,7 +173,7 @@ def test_runs_end_when_nothing_changes(run, words, title):
     out = run(f"{asked} lose=a1", dump=items).out.splitlines()
 
     assert f"{title}, 100 runs with seed 1, Kubernetes 1.33." == out[0]
-    assert "  Runs have ended where the second half of them changed no number below." in out
+    assert "  The runs stopped early: the second half of them changed no number below." in out
     printed = json.loads(run(f"{asked} lose=a1 -o json --runs 120", dump=items).out)
     assert (120, False) == (printed["runs"], printed["early"])
 
@@ -226,19 +226,19 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
             "found no workload with Pods, and with the labels app on the workload itself; these",
         ),
         ("drain=a1 -A --by team", "--by team: no workload has the label; the labels of workloads are none"),
-        ("drain=x -A", 'drain=x: no node is called "x"; there are a1, b1, c1'),
+        ("drain=x -A", 'drain=x: no node is called "x"; the nodes are a1, b1, c1'),
         ("drain=a1 -A --by a=b", '--by: found "a=b", wanted namespace, or the key of a label such as team'),
         ("drain=a1 -A --keep half", '--keep: found "half", wanted a percentage such as 50%, or a number of Pods'),
         ("drain=a1 -A --keep 101%", '--keep: found "101%", wanted a percentage'),
         ("drain=a1 -A --keep 0", '--keep: found "0", wanted a percentage'),
-        ("drain=pool=* -A", "pool=*: no node has the label pool; there are kubernetes.io/hostname"),
+        ("drain=pool=* -A", "pool=*: no node has the label pool; the labels are kubernetes.io/hostname"),
         (
             f"drain={ZONE}=* delete=kubernetes.io/hostname=* -A",
             f"found * for kubernetes.io/hostname and {ZONE}, wanted one key",
         ),
         (
             f"deployment/web -n shop lose={ZONE}=*",
-            "takes each domain of a whole cluster; wanted a value, or no workload",
+            "* takes each domain of the whole cluster in turn; give a value, or no workload",
         ),
         ("deployment/web scale=4 --keep 3", "-A, -l, --by and --keep are for a whole cluster"),
         ("deployment/web scale=4 --fail-on keep", "-A, -l, --by and --keep are for a whole cluster"),
@@ -251,7 +251,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("deployment/web scal=3", 'step: found "scal=3", wanted scale=REPLICAS\n'),
         ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale=REPLICAS'),
         ("deployment/web scale=x", 'step: found "scale=x"'),
-        ("deployment/web cordon=x -n shop", 'cordon=x: no node is called "x"; there are a1, b1, c1'),
+        ("deployment/web cordon=x -n shop", 'cordon=x: no node is called "x"; the nodes are a1, b1, c1'),
         ("deployment/api scale=2 -n shop", "Deployment shop/api: not found in the cluster; there are web"),
         (
             "daemonset/web scale=2",

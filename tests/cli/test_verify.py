@@ -24,7 +24,7 @@ all                       3      3       0   0.50
 a node was chosen         2      2       0   0.50
 no node was found         1      1       0
 
-power: the share of the nodes that pass which would have been called wrong, on average.
+power: of the nodes that pass, the average share that would have been called wrong.
 """
 
 
@@ -47,7 +47,7 @@ def test_a_decision_that_differs_is_told_with_a_file_and_the_command_that_shows_
     assert 1 == code
     assert [
         "differs: pod/tiny -n shop: kube-scheduler chose a1",
-        "  computed: a1 passes; a2 would be taken, with a higher score",
+        "  computed: a1 passes, but a2 has a higher score",
         "  evenkeel explain pod/tiny -n shop --cluster verify-out/0001.jsonl.gz",
         "3 of 4 decisions of kube-scheduler v1.37.1 agree with what is computed, in 2 s.",
     ] == out.splitlines()[:4]

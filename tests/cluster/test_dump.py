@@ -220,7 +220,7 @@ BROKEN = [
     Case(
         "what is no object, in a List",
         "{kind: List, items: [1]}",
-        "document 1: items[0]: found 1, wanted an object; take it out",
+        "document 1: items[0]: found 1, wanted an object; remove it",
     ),
     Case(
         "a List without an array",

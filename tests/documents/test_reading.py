@@ -106,7 +106,7 @@ def test_the_items_of_lists_come_one_by_one(case):
     assert case.found == list(read_objects(case.text))
 
 
-DOCUMENT, ITEM = "wanted an object with apiVersion and kind", "wanted an object; take it out"
+DOCUMENT, ITEM = "wanted an object with apiVersion and kind", "wanted an object; remove it"
 ITEMS = "wanted an array of objects, as kubectl get -o yaml prints"
 NO_OBJECTS = [
     Case("a word", "hello", f'document 1: found "hello", {DOCUMENT}'),

@@ -12,7 +12,7 @@ from tests.support.serving import until
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
 BARE = {"missing-constraints": {"severity": "error", "enforced": True}}
-ENFORCES = "[+] policy: {}; enforces missing-constraints, except where"
+ENFORCES = "[+] policy: {}; enforces missing-constraints, except in"
 ENFORCED = "[+] policy: {}; missing-constraints: enforced, but the API server does not send all that the policy needs"
 
 
@@ -52,11 +52,11 @@ def _denied(plane, namespace):
 
 def test_where_the_configurations_may_not_be_read_it_is_not_known(plane, tmp_path):
     with installed(plane, tmp_path, policy={"rules": BARE}) as running:
-        until(lambda: says(running, "enforces missing-constraints, except where"), "what is sent")
+        until(lambda: says(running, "enforces missing-constraints, except in"), "what is sent")
         role = json.loads(plane.kubectl("get", "clusterrole", "evenkeel", "-o", "json").stdout)
         role["rules"] = [rule for rule in role["rules"] if "resourceNames" not in rule]
         apply(plane, json.dumps({**role, "metadata": {"name": "evenkeel"}}))
-        unknown = "enforces missing-constraints, not known whether the API server sends it, except where"
+        unknown = "enforces missing-constraints; whether the API server sends what it needs is not known, except in"
         until(lambda: says(running, unknown), "that they may not be read")
 
         assert says(running, "[+] calls: not known: /apis/admissionregistration.k8s.io/v1/mutatingwebhook")

@@ -122,7 +122,7 @@ class Cluster:
         change = re.sub(r" \(zone \w+\)$", "", change)
         if found := re.fullmatch(r"uncordon (\w+)", change):
             self.kubectl("uncordon", found[1])
-        elif found := re.fullmatch(r"take the taint (\S+) off (\w+)", change):
+        elif found := re.fullmatch(r"remove the taint (\S+) from (\w+)", change):
             self.kubectl("taint", "node", found[2], f"{found[1]}-")
         elif found := re.fullmatch(
             r"label (\w+) with the zone in which it is \((\S+)\), if that is a new zone", change
@@ -189,10 +189,10 @@ def bound(cluster: Cluster) -> str:
 
 @remedies(
     (CORDONED, "uncordon c1 (zone c)"),
-    (TAINTED, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"),
-    (TAINTED, "delete Pods running-0 and running-1, which nothing makes again (zone a)"),
+    (TAINTED, "remove the taint dedicated=infra:NoSchedule from c1 (zone c)"),
+    (TAINTED, "delete Pods running-0 and running-1, which no controller creates again (zone a)"),
     (TAINTED, "add an untainted node (such as c1) to zone c"),
-    (FEW, f"label other1 with the zone in which it is ({ZONE}), if that is a new zone"),
+    (FEW, f"label other1 with its zone ({ZONE}), if that is a new zone"),
     (FEW, "add a node (such as a1) in a new zone"),
     (FULL, "free 200m of cpu on a1"),
 )
@@ -248,8 +248,8 @@ def test_a_smaller_max_skew_than_that_which_is_named_does_not_help(cluster, chan
 
 @remedies(
     (CORDONED, "uncordon c1 (zone c)"),
-    (TAINTED, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"),
-    (TAINTED, "delete Pods running-0 and running-1, which nothing makes again (zone a)"),
+    (TAINTED, "remove the taint dedicated=infra:NoSchedule from c1 (zone c)"),
+    (TAINTED, "delete Pods running-0 and running-1, which no controller creates again (zone a)"),
 )
 def test_a_command_does_to_the_cluster_what_was_said(cluster, change):
     remedy = cluster.remedies()[change]
@@ -427,7 +427,7 @@ def stateful(plane, namespace) -> Iterator[str]:
     ("mended", "change"),
     [
         (False, "nodeTaintsPolicy: Honor on constraint 0"),
-        (True, "delete Pod web-1: its controller makes it again of the new template"),
+        (True, "delete Pod web-1: its controller creates it again from the new template"),
     ],
 )
 def test_a_pod_that_its_stateful_set_does_not_replace_is_deleted(plane, namespace, stateful, mended, change):

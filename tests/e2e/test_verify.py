@@ -212,7 +212,7 @@ def test_one_wrong_decision_is_reported(run, draws, tmp_path):
     assert (before + 1, run.said["compared"]) == (said["differ"], said["compared"])
     (difference,) = [of for of in said["differences"] if of["pod"] == ALONE]
     assert difference["node"] == wrong
-    assert difference["computed"] == f"{wrong} passes; {chosen} would be taken, with a higher score"
+    assert difference["computed"] == f"{wrong} passes, but {chosen} has a higher score"
     explained = script(*difference["command"][1:], "-o", "json")
     assert (0, "") == (explained.returncode, explained.stderr)
     assert scores == shown_scores(json.loads(explained.stdout))

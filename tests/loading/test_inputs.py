@@ -182,7 +182,7 @@ def test_a_live_cluster_gives_its_version_and_one_that_is_given_counts_instead(r
         api.stop()
 
     assert [0, 1] == codes
-    assert "note: Kubernetes 1.38 is newer than 1.37, the newest that evenkeel was held against\n" == newer.err
+    assert "note: Kubernetes 1.38 is newer than 1.37, the newest version that evenkeel was tested with\n" == newer.err
 
 
 def test_a_version_that_is_not_known_is_said_once_by_lint(run):

@@ -15,10 +15,7 @@ from webhook.loading import observing, verification_thread
 from webhook.loading.verification_thread import VerificationThread
 from webhook.scheduler.profile import USUAL_PROFILES
 
-DIFFERS = (
-    "evenkeel: differs: pod/tiny -n shop: kube-scheduler chose a1; "
-    "computed: a1 passes; a2 would be taken, with a higher score"
-)
+DIFFERS = "evenkeel: differs: pod/tiny -n shop: kube-scheduler chose a1; computed: a1 passes, but a2 has a higher score"
 
 
 @pytest.fixture

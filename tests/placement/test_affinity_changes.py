@@ -27,7 +27,7 @@ def having(on, labels=None, name=None, owner=None, namespace="shop", **spec):
 
 
 def deleting(named, on):
-    return (NOW, f"delete {named}, which nothing makes again (on {on})")
+    return (NOW, f"delete {named}, which no controller creates again (on {on})")
 
 
 def test_a_port_that_is_taken_everywhere():

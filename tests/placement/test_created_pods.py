@@ -142,7 +142,7 @@ def test_limit_ranges_of_the_namespace_one_after_the_other():
     assert [{"cpu": "1", "x": "3"}, {"cpu": "1", "x": "1"}] == [
         one["resources"]["requests"] for one in found.raw["spec"]["containers"]
     ]
-    by = "requested by each container that states none"
+    by = "requested by each container without a request"
     assert (f"1 cpu {by} (LimitRange shop/a)", f"3 x {by} (LimitRange shop/b)") == found.added
 
 

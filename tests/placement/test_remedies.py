@@ -33,7 +33,7 @@ TAINTED = node("c1", "c", taints=[INFRA])
 
 def test_a_zone_that_is_shut_and_empty():
     assert {
-        (NOW, "take the taint dedicated=infra:NoSchedule off c1 (zone c)"): {"c1"},
+        (NOW, "remove the taint dedicated=infra:NoSchedule from c1 (zone c)"): {"c1"},
         (NOW, "add an untainted node (such as c1) to zone c"): {"a new node"},
         (NOW, "add a node (such as a1) in a new zone"): {"a new node"},
         (IN_TEMPLATE, "nodeTaintsPolicy: Honor on constraint 0"): {"a1", "b1"},
@@ -85,7 +85,7 @@ def test_of_a_zone_a_node_is_uncordoned_before_one_is_untainted():
     cordoned = node("c2", "c", unschedulable=True)
     changes = [change for _, change in found(attempted(*ZONES, TAINTED, cordoned, constraints=[spread()]))]
 
-    assert ["uncordon c2 (zone c)", "take the taint dedicated=infra:NoSchedule off c1 (zone c)"] == changes[:2]
+    assert ["uncordon c2 (zone c)", "remove the taint dedicated=infra:NoSchedule from c1 (zone c)"] == changes[:2]
 
 
 def test_a_node_that_is_not_ready_is_not_untainted():
@@ -122,7 +122,7 @@ def test_a_key_that_no_node_carries():
     cycle = attempted(node("a1"), constraints=[spread("rack")])
 
     assert {
-        (NOW, "label a1 with the rack in which it is (rack)"): {"a1"},
+        (NOW, "label a1 with its rack (rack)"): {"a1"},
         (IN_TEMPLATE, "whenUnsatisfiable: ScheduleAnyway on constraint 0"): {"a1"},
         (IN_TEMPLATE, "remove constraint 0"): {"a1"},
     } == found(cycle)
@@ -170,7 +170,7 @@ def test_a_pod_that_nothing_makes_again_is_deleted_on_its_node():
         node("a1"), node("b1"), bare("one", "a1"), bare("two", "b1"), constraints=[spread(HOSTNAME, minDomains=3)]
     )
 
-    assert {"a1"} == found(cycle)[NOW, "delete Pod one, which nothing makes again (on a1)"]
+    assert {"a1"} == found(cycle)[NOW, "delete Pod one, which no controller creates again (on a1)"]
 
 
 def test_a_pod_that_its_controller_would_make_again_is_not_deleted():
@@ -183,7 +183,7 @@ def test_a_pod_that_its_controller_would_make_again_is_not_deleted():
     assert not [one for one in found(attempted(*there, *mixed, constraints=[spread()])) if "delete" in one[1]]
     named = [bare("one", "a1"), bare("two", "a1"), *owned[2:]]
     assert {"a1"} == found(attempted(*there, *named, constraints=[spread()]))[
-        NOW, "delete Pods one and two, which nothing makes again (zone a)"
+        NOW, "delete Pods one and two, which no controller creates again (zone a)"
     ]
 
 
@@ -227,8 +227,8 @@ def test_bare_pods_come_last_and_of_many_nodes_two():
 
     assert [
         "add a node (such as n0)",
-        "delete Pod p0, which nothing makes again (on n0)",
-        "delete Pod p1, which nothing makes again (on n1)",
+        "delete Pod p0, which no controller creates again (on n0)",
+        "delete Pod p1, which no controller creates again (on n1)",
     ] == [change for where, change in found(cycle) if where == NOW]
 
 
@@ -238,7 +238,7 @@ def test_no_more_than_four_pods_are_deleted_for_one():
 
     cycle = attempted(*there(4), constraints=[spread()])
     (deleted,) = (one for one in remedies(cycle, find_feasible(cycle)) if "delete" in one.change)
-    assert "delete Pods p0, p1, p2 and p3, which nothing makes again (zone a)" == deleted.change
+    assert "delete Pods p0, p1, p2 and p3, which no controller creates again (zone a)" == deleted.change
     assert ("delete", "pod", "p0", "p1", "p2", "p3", "-n", "shop") == deleted.edits[0].arguments
     assert not [one for one in found(attempted(*there(5), constraints=[spread()])) if "delete" in one[1]]
 
@@ -265,7 +265,7 @@ def test_a_node_gets_the_zone_in_which_it_is_and_no_invented_one():
     there = [node("a1", "a"), running("a1", **OWNED), node("b1", "b", taints=[INFRA]), node("x1")]
 
     assert {"x1"} == found(attempted(*there, constraints=[spread()]))[
-        NOW, f"label x1 with the zone in which it is ({ZONE}), if that is b or a new zone"
+        NOW, f"label x1 with its zone ({ZONE}), if that is b or a new zone"
     ]
 
 

@@ -66,7 +66,7 @@ def test_a_pod_that_was_scheduled_has_no_verdict():
 @pytest.mark.parametrize(
     ("spec", "status", "metadata", "remark"),
     [
-        ({"schedulingGates": [{"name": "a.b/c"}]}, {}, {}, "scheduling gates are taken off: a.b/c"),
+        ({"schedulingGates": [{"name": "a.b/c"}]}, {}, {}, "scheduling gates are removed: a.b/c"),
         ({}, {}, {"deletionTimestamp": "t"}, "is being deleted"),
         ({}, {"phase": "Failed"}, {}, "has finished (Failed)"),
         ({"schedulingGroup": {"podGroupName": "g"}}, {}, {}, "It waits until there is room for all Pods of its"),

@@ -51,7 +51,7 @@ def again(made_by, *pods, objects=()):
 def test_the_pod_of_an_old_template_is_deleted():
     remedy = again(owner(), old())
 
-    assert "delete Pod web-1: its controller makes it again of the new template" == remedy.change
+    assert "delete Pod web-1: its controller creates it again from the new template" == remedy.change
     assert (NOW, ("a1", "b1"), ("web-1",)) == (remedy.where, remedy.nodes, remedy.remade)
     assert ("delete", "pod", "web-1", "-n", "shop") == remedy.edits[0].arguments
 
@@ -59,7 +59,7 @@ def test_the_pod_of_an_old_template_is_deleted():
 def test_several_pods_of_an_old_template():
     remedy = again(owner(), old(), old("web-2"), old("web-3", revision="2"))
 
-    assert "delete the 2 Pods that wait: their controller makes them again of the new template" == remedy.change
+    assert "delete the 2 Pods that wait: their controller creates them again from the new template" == remedy.change
     assert ("web-1", "web-2") == remedy.remade
 
 

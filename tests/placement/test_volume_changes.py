@@ -85,7 +85,7 @@ def test_a_claim_of_one_pod():
     bound = (claim("data", "pv-1", **single), volume("pv-1", of="data", **single))
 
     there = mounting("a1", "data")
-    assert {f"delete Pod {name_of(there)}, which nothing makes again (on a1)": {"a1", "b1"}} == changes(
+    assert {f"delete Pod {name_of(there)}, which no controller creates again (on a1)": {"a1", "b1"}} == changes(
         *NODES, *bound, there, **using("data")
     )
     assert {} == changes(*NODES, *bound, owned(there), **using("data"))
@@ -97,7 +97,7 @@ def test_a_node_with_as_many_volumes_as_it_attaches():
     used = [claim("used", "pv-1"), volume("pv-1", of="used", **csi)]
     full = [node("a1", "a"), csi_node("a1", 1), storage_class(), *used, claim("data")]
 
-    assert {f"delete Pod {name_of(there)}, which nothing makes again (on a1)": {"a1"}} == changes(
+    assert {f"delete Pod {name_of(there)}, which no controller creates again (on a1)": {"a1"}} == changes(
         *full, there, **using("data")
     )
     assert {} == changes(*full, owned(there), **using("data"))
@@ -162,7 +162,7 @@ def test_a_driver_whose_volumes_are_too_small():
 
 def test_a_volume_that_is_being_made_for_a_node_that_is_gone():
     chosen = claim("data", annotations={"volume.kubernetes.io/selected-node": "gone"})
-    said = "take the annotation volume.kubernetes.io/selected-node off claim data"
+    said = "remove the annotation volume.kubernetes.io/selected-node from claim data"
 
     assert {"a1", "b1"} == changes(*NODES, storage_class(), chosen, **using("data"))[said]
 

@@ -26,18 +26,18 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
     ("objects", "words", "nodes"),
     [
         (BOUND, "bound to pv-1", "2 of 3 nodes (zone a)"),
-        ((claim("data", "pv-1"),), "bound to pv-1, which is not there", "0 of 3 nodes"),
+        ((claim("data", "pv-1"),), "bound to pv-1, which does not exist", "0 of 3 nodes"),
         ((claim("data", "pv-1", bound=False), storage_class()), "not bound yet to pv-1", "0 of 3 nodes"),
-        ((), "is not there", "0 of 3 nodes"),
+        ((), "does not exist", "0 of 3 nodes"),
         ((claim("data", "pv-1", phase="Lost"),), "has lost its volume pv-1", "0 of 3 nodes"),
         ((claim("data", of_class=None),), "not bound, without a class", "0 of 3 nodes"),
-        ((claim("data"),), "not bound, of class fast, which is not there", "0 of 3 nodes"),
+        ((claim("data"),), "not bound, of class fast, which does not exist", "0 of 3 nodes"),
         (
             (claim("data"), storage_class(mode="Immediate")),
             "not bound: class fast binds it before its Pod is placed",
             "0 of 3 nodes",
         ),
-        ((claim("data"), storage_class()), "waits for its Pod; class fast makes its volume there", "any node"),
+        ((claim("data"), storage_class()), "waits for its Pod; class fast creates its volume there", "any node"),
         (
             (claim("data", of_class="local"), LOCAL, volume("pv-1", "a", of_class="local")),
             "waits for its Pod, to be bound to pv-1",
@@ -71,7 +71,7 @@ def test_for_lack_of_what_volumes_are_not_judged():
     gaps = [VolumeGap("volumes", frozenset({"b", "a"})), VolumeGap("volumes")]
 
     assert [
-        "volumes: a and b may not be listed, or are not in the file (evenkeel dump tells if there are none)"
+        "volumes: a and b cannot be listed, or are not in the file (a file of evenkeel dump says if there are none)"
     ] == list(gap_remarks(gaps))
 
 

@@ -60,10 +60,10 @@ def test_the_workloads_that_are_hurt_with_each_cause_in_a_line():
 
     assert [
         "The whole cluster, 2 workloads, 5 runs with seed 1, Kubernetes 1.33.",
-        "  Ties between nodes are broken at random. Pods are ready as soon as they are bound.",
+        "  Among equally good nodes, one is chosen at random. Pods are ready as soon as they have a node.",
         "",
         f"  lose={ZONE}=a",
-        "    2 Pods are lost: 1 finds room, 1 more waits than at first.",
+        "    2 Pods are lost: 1 finds room, 1 more waits than before.",
         "",
         "    workload              Pods   lost   back   wait   missing",
         "    Deployment shop/api      3      1      0      1         0",
@@ -89,8 +89,8 @@ def test_what_is_missing_and_why_and_the_skew():
     printed = lines(objects, f"lose={ZONE}=a", runs=2)
 
     assert "    2 Pods are lost: 2 are missing." in printed
-    assert "      1 is missing until what it replaces is gone from nodes that nobody reaches" in printed
-    assert "      1 is missing: no controller makes another" in printed
+    assert "      1 is missing until the Pod that it replaces is gone from unreachable nodes" in printed
+    assert "      1 is missing: no controller replaces it" in printed
 
 
 def test_what_is_made_only_after_what_waits():
@@ -98,14 +98,14 @@ def test_what_is_made_only_after_what_waits():
     printed = lines([*full, *stateful(constraint(**SOFT), on=["a1", "a1"])], f"delete={ZONE}=a", runs=2)
 
     assert "      1 waits: 0/1 nodes are available: 1 Insufficient cpu." in printed
-    assert "      1 is missing: each is made only once those before it are ready" in printed
+    assert "      1 is missing: each is created only after the Pods before it are ready" in printed
 
 
 def test_what_stays_on_nodes_that_nobody_reaches():
     printed = lines([*nodes("a=1 b=1", labels={"all": "yes"}), *application("api", ["a1", "b1"])], "lose=all=yes")
 
     assert "    2 Pods are lost: 2 are missing." in printed
-    assert "      2 stay on nodes that nobody reaches, and are not made anew" in printed
+    assert "      2 stay on unreachable nodes, and are not replaced" in printed
 
 
 def test_sums_by_namespace_where_there_are_several_and_by_a_label_where_that_is_asked_for():
@@ -115,14 +115,14 @@ def test_sums_by_namespace_where_there_are_several_and_by_a_label_where_that_is_
 
     printed = lines(objects, f"delete={ZONE}=a")
     assert [
-        "    namespace   lost   back   wait   missing   workloads not whole",
-        "    bank           1      0      0         1                     1",
-        "    shop           1      1      0         0                     0",
+        "    namespace   lost   back   wait   missing   incomplete workloads",
+        "    bank           1      0      0         1                      1",
+        "    shop           1      1      0         0                      0",
     ] == printed[-3:]
     assert [
-        "    team   lost   back   wait   missing   workloads not whole",
-        "    -         1      0      0         1                     1",
-        "    pay       1      1      0         0                     0",
+        "    team   lost   back   wait   missing   incomplete workloads",
+        "    -         1      0      0         1                      1",
+        "    pay       1      1      0         0                      0",
     ] == lines(objects, f"delete={ZONE}=a", by="team")[-3:]
     assert not any("namespace" in line for line in lines([*ZONES, *api], f"delete={ZONE}=a"))
 
@@ -154,7 +154,7 @@ def test_a_domain_whose_drain_is_held_is_the_worst():
     table = printed[printed.index("  each domain in turn, the worst first") + 2 :]
 
     assert ["b", "a", "a", "c"] == [line.split()[0] for line in table[:4]]
-    assert "      a drain does not finish: these are the Pods that it moves before" == table[1]
+    assert "      a drain does not finish: the numbers are the Pods that it moves before it stops" == table[1]
     assert [1.0, 0.0, 0.0] == [
         of["held"] for of in json.loads(as_json(simulated(objects, f"drain={ZONE}=*")))["domains"]
     ]
@@ -166,7 +166,7 @@ def test_only_some_workloads_are_shown_and_others_that_are_hurt_are_counted():
 
     assert "  Shown: 1 workload of namespace shop." in printed
     assert "    1 Pod is lost: 1 finds room." in printed
-    assert "    1 workload that is not shown is hurt, too." == printed[-1]
+    assert "    1 workload that is not shown is affected, too." == printed[-1]
 
 
 def test_a_range_where_runs_differ():
@@ -174,7 +174,7 @@ def test_a_range_where_runs_differ():
     full = [*application("web", ["b1"] * 10 + ["c1"] * 9), *application("db", ["a1"]), *application("api", ["a1"])]
     printed = lines([*ZONES, *full], f"delete={ZONE}=a", runs=20)
 
-    assert "    2 Pods are lost: 1 finds room, 1 more waits than at first." in printed
+    assert "    2 Pods are lost: 1 finds room, 1 more waits than before." in printed
     assert "    Deployment shop/api      1      1   0 to 1   0 to 1         0" in printed
     assert "      0 to 1 wait: 0/2 nodes are available: 2 Insufficient cpu." in printed
 
@@ -218,11 +218,11 @@ def test_each_domain_in_turn_the_worst_first_and_what_it_lacks():
         "      lacks room for 2 Pods and 200m of cpu and 128Mi of memory",
         "    a           4      2         0     0             1",
         "      lacks room for 2 Pods and 200m of cpu and 128Mi of memory",
-        "    out: workloads that lose all their Pods at once, or of whose lost Pods none comes back",
-        "    lacks: free room for the Pods that wait for want of it, the most in any run",
+        "    out: workloads that lose all their Pods at once, or get none of the lost Pods back",
+        "    lacks: the room that the waiting Pods need, the most in any run",
     ] == printed[printed.index("  each domain in turn, the worst first") + 2 :][:8]
     assert printed[-4:] == [
-        "  2 workloads do not keep 50 % of their Pods:",
+        "  2 workloads do not keep 50 % of their Pods on their nodes:",
         "    workload              Pods   keeps   domain",
         "    Deployment shop/api      5       1        a",
         "    Deployment shop/web     17       8        c",
@@ -237,12 +237,12 @@ def test_many_domains_have_only_the_last_table():
     assert 7 == MOST_IN_FULL + 1
     assert not any(line.startswith("  lose=") for line in printed)
     assert 7 == sum(line.startswith("    a") and "   1      0         0     0" in line for line in printed)
-    assert "  Every workload keeps 50 % of its Pods, where no step moves them." == printed[-1]
+    assert "  Every workload keeps 50 % of its Pods on their nodes." == printed[-1]
 
 
 def test_a_number_of_pods_is_kept_or_not():
-    assert "  Every workload keeps 1 Pod, where no step moves them." == lines(FULL, f"lose={ZONE}=a", keep=1)[-1]
-    assert "  1 workload does not keep 2 Pods:" in lines(FULL, f"lose={ZONE}=a", keep=2)
+    assert "  Every workload keeps 1 Pod on their nodes." == lines(FULL, f"lose={ZONE}=a", keep=1)[-1]
+    assert "  1 workload does not keep 2 Pods on their nodes:" in lines(FULL, f"lose={ZONE}=a", keep=2)
     assert not any("keep" in line for line in lines(FULL, f"lose={ZONE}=a"))
 
 

@@ -27,7 +27,7 @@ def test_a_drain_that_does_not_finish_stands_above_all():
     held = [*ZONES, *deployment(on=["a1"]), budget(minAvailable=1)]
     found = page(held, "drain=a1 delete=a1")
 
-    assert "Node a1 is drained: this does not finish, and what follows comes after a part of it." in found.text
+    assert "Node a1 is drained: this does not finish, and the next step starts after a part of it." in found.text
 
 
 def test_what_happens_in_words_and_in_all():
@@ -35,9 +35,9 @@ def test_what_happens_in_words_and_in_all():
 
     assert "What happens to the cluster if zone a goes down dump, 2026-01-31 10:00 UTC, Kubernetes 1.37" in found.text
     assert "The whole cluster, 2 workloads, 5 runs with seed 1, Kubernetes 1.33." in found.text
-    assert "Pods are lost 2 finds room 1 more waits than at first 1 are missing 0" in found.text
-    assert "or of whose lost Pods none comes back: Deployment shop/api, Deployment shop/db." in found.text
-    assert f"Zone a goes down lose={ZONE}=a 2 Pods are lost: 1 finds room, 1 more waits than at first." in found.text
+    assert "Pods are lost 2 finds room 1 more waits than before 1 are missing 0" in found.text
+    assert "or get none of the lost Pods back: Deployment shop/api, Deployment shop/db." in found.text
+    assert f"Zone a goes down lose={ZONE}=a 2 Pods are lost: 1 finds room, 1 more waits than before." in found.text
     assert [] == found.all("script")
 
 
@@ -67,7 +67,7 @@ def test_what_is_missing_waits():
 def test_sums_are_a_table_of_their_own():
     found = page(ZONE_LOST, f"delete={ZONE}=a", by="team")
 
-    assert "team lost back wait missing workloads not whole - 2 2 0 0 0" in found.text
+    assert "team lost back wait missing incomplete workloads - 2 2 0 0 0" in found.text
     assert ["Zone a goes down: team"] == page(ZONE_LOST, f"lose={ZONE}=a", by="team").all("div", "aria-label")[-1:]
 
 
@@ -75,12 +75,12 @@ def test_each_domain_in_turn_begins_with_the_worst():
     found = page(FULL, f"lose={ZONE}=*", runs=2)
 
     assert "What happens to the cluster if each zone goes down in turn" in found.text
-    assert "The worst of 3 is zone b: Pods are lost 9 more wait than at first 2" in found.text
+    assert "The worst of 3 is zone b: Pods are lost 9 more wait than before 2" in found.text
     assert (
         "Each domain in turn, the worst first domain lost wait missing out keep < 50 % Remarks b 9 2 0 0 0 lacks"
         in (found.text)
     )
-    assert "2 workloads do not keep 50 % of their Pods workload Pods keeps domain" in found.text
+    assert "2 workloads do not keep 50 % of their Pods on their nodes workload Pods keeps domain" in found.text
     assert all(f"Zone {zone} goes down lose={ZONE}={zone} " in found.text for zone in "abc")
 
 
@@ -91,8 +91,8 @@ def test_many_domains_have_only_the_tables():
 
     assert many > MOST_IN_FULL
     assert [] == found.all("rect")
-    assert "and 1 more, none worse" in found.text
-    assert found.text.endswith("Every workload keeps 50 % of its Pods, where no step moves them")
+    assert "and 1 more, none of them worse" in found.text
+    assert found.text.endswith("Every workload keeps 50 % of its Pods on their nodes")
 
 
 def test_of_many_workloads_the_worst():
@@ -125,6 +125,6 @@ def test_nothing_of_a_cluster_is_taken_for_html():
 def test_a_step_that_hurts_nobody_has_no_picture_and_nothing_that_explains_one():
     found = page([*ZONES, *application("api", ["a1"])], "cordon=b1", runs=1)
 
-    assert "Pods are lost 0 more wait than at first 0 are missing 0" in found.text
+    assert "Pods are lost 0 more wait than before 0 are missing 0" in found.text
     assert found.text.endswith("Node b1 is cordoned cordon=b1 No Pod is lost.")
     assert "in every run" not in found.text

@@ -85,7 +85,7 @@ def test_another_reason_than_that_no_node_passes():
         subject=_with(of_pod(pod(), {}), ScheduledCondition("SchedulerError", "broken"))
     )
 
-    assert "Its reason is SchedulerError, and not that no node passes." in lines(one)
+    assert "Its reason is SchedulerError, not that no node passes." in lines(one)
 
 
 def test_what_is_new_and_what_is_there():
@@ -139,7 +139,7 @@ FULL = [node(f"f{i}", cpu="0") for i in range(3)]
         ([node("full", cpu="0")], ["1 of 1 node has too little cpu free"]),
         (
             [node("full", cpu="0", pods="0"), FULL[0]],
-            ["2 of 2 nodes have too little cpu free", "1 of 2 nodes has no room for a Pod more"],
+            ["2 of 2 nodes have too little cpu free", "1 of 2 nodes has no room for another Pod"],
         ),
         (
             [node("n1", taints=[INFRA]), node("n2", taints=[INFRA | {"value": "gpu"}])],
@@ -200,13 +200,16 @@ def test_a_pod_that_would_not_be_placed_where_it_is():
     there = of_pod(pod(spec={"nodeName": "n2"}), {})
     (first, *_) = lines(explained(node("n1"), node("n2", cpu="0"), subject=there))
 
-    assert "Pod shop/web-1 is on node n2. Placed anew, itself not counted: 1 of 2 nodes passes, but not n2." == first
+    assert (
+        "Pod shop/web-1 is on node n2. If it were placed again, without counting itself: 1 of 2 nodes passes, "
+        "but not n2."
+    ) == first
 
 
 @pytest.mark.parametrize(
     ("subject", "title"),
     [
-        (of_pod, "in the Pod (delete it and create it anew: its constraints cannot be changed)"),
+        (of_pod, "in the Pod (delete it and create it again: its constraints cannot be changed)"),
         (of_new_pod, "in the Pod"),
     ],
 )
@@ -233,7 +236,7 @@ def test_a_label_that_the_api_server_has_merged_is_shown_once():
 
 
 def test_remedies_and_none():
-    assert "No change that evenkeel tried lets it in, and no two of them together." in lines(explained())
+    assert "No change that evenkeel tried lets it run, and no two changes together." in lines(explained())
     remedy = Remedy("uncordon n1", NOW, tuple(f"n{i}" for i in range(9)), attempted())
     found = lines(explained(remedies=[remedy]))
 
@@ -269,17 +272,17 @@ def test_nodes_that_two_plugins_refuse_are_many_where_each_refuses_one():
 def test_a_pod_on_a_node_that_is_gone():
     on_gone = of_pod(pod(spec={"nodeName": "gone"}), {})
 
-    headline = "Pod shop/web-1 is on node gone. Placed anew, itself not counted: 1 of 1 node passes"
-    assert f"{headline}; gone is no node of the cluster." == lines(explained(node("n1"), subject=on_gone))[0]
+    headline = "Pod shop/web-1 is on node gone. If it were placed again, without counting itself: 1 of 1 node passes"
+    assert f"{headline}; the cluster has no node gone." == lines(explained(node("n1"), subject=on_gone))[0]
 
 
 @pytest.mark.parametrize(
     ("owner", "price"),
     [
         ("Deployment/web", "for the next Pod; the rollout that it starts was not simulated"),
-        ("ReplicaSet/web", "for the next Pod: no rollout starts, delete the Pods that are to be replaced"),
-        ("Job/web", "delete it and create it anew: its template cannot be changed"),
-        ("CronJob/web", "for the Pods of its next Job: those that are there keep theirs"),
+        ("ReplicaSet/web", "for the next Pod: no rollout starts, so delete the Pods to replace"),
+        ("Job/web", "delete it and create it again: its template cannot be changed"),
+        ("CronJob/web", "for the Pods of its next Job: its current Pods do not change"),
     ],
 )
 def test_a_change_in_a_template_has_the_price_of_its_kind(owner, price):
@@ -324,7 +327,7 @@ def test_constraints_of_the_policy_are_changed_in_the_policy_or_replaced():
     remedy = Remedy("maxSkew: 2 on constraint 0", IN_TEMPLATE, ("n1",), attempted())
     found = lines(explained(remedies=[remedy])._replace(source=POLICY))
 
-    assert "in the template, where constraints of its own replace those of the policy; or in the policy" in found
+    assert "in the template, whose own constraints replace those of the policy; or in the policy" in found
 
 
 TWO_ZONES = [node("a1", "a"), node("b1", "b")]
@@ -379,7 +382,7 @@ def test_whose_room_is_kept_on_a_node_is_named():
 def test_a_misspelt_key_stands_in_the_first_line():
     first = lines(explained(node("a1", "a"), constraints=[spread("kubernetes.io/zone")]))[0]
 
-    meant = "topology.kubernetes.io/zone is probably meant"
+    meant = "probably a misspelling of topology.kubernetes.io/zone"
     assert f"no node passes; no node has the topologyKey kubernetes.io/zone, {meant}." in first
 
 
@@ -389,14 +392,14 @@ def test_a_misspelt_key_stands_in_the_first_line():
         (
             "Unschedulable",
             (),
-            "some 5 minutes after its last try; it will be placed then, unless other Pods that wait take the place.",
+            "about 5 minutes after its last attempt; it then gets a node, unless another waiting Pod takes the place.",
         ),
         (
             "",
             (),
-            "kube-scheduler has not tried it yet; it will be placed then, unless other Pods that wait take the place.",
+            "kube-scheduler has not tried it yet; it then gets a node, unless another waiting Pod takes the place.",
         ),
-        ("Unschedulable", ("dynamic resources",), "last try; what is not judged may hold it then."),
+        ("Unschedulable", ("dynamic resources",), "last attempt; what is not judged may then still keep it waiting."),
         ("SchedulerError", (), ""),
     ],
 )
@@ -425,7 +428,7 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
     one = proposing(explained(node("n1", cpu="0"), remedies=[now, template, other]), commands=commands)
 
     assert ["a:", "kubectl uncordon n1", "", "b:", "kubectl patch -p '[]'", ""] == lines(one)[-7:-1]
-    assert "The commands for the other changes: -o json." == lines(one)[-1]
+    assert "For the commands of the other changes: -o json." == lines(one)[-1]
     (written,) = as_json(one)["remedies"][1]["commands"]
     assert ("kubectl patch -p '[]'", ["kubectl", "patch", "-p", "[]"]) == (written["shell"], written["arguments"])
     named = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"}
@@ -441,7 +444,7 @@ def test_how_many_of_the_pods_that_wait_run_after_a_change():
         )
     )
 
-    assert ["a   -> n1; all 4 Pods that wait run then", "b   -> n1; 1 of 4 Pods that wait runs then", "c   -> n1"] == [
+    assert ["a   -> n1; all 4 waiting Pods then run", "b   -> n1; 1 of 4 waiting Pods then runs", "c   -> n1"] == [
         line for line in found if "->" in line
     ]
 
@@ -451,7 +454,7 @@ def test_that_other_pods_may_take_the_place_is_said_of_one_pod_too():
     runs = [Runs(1, 1), Runs(0, 1)]
     found = lines(proposing(explained(node("n1", cpu="0"), remedies=changes), runs=runs)._replace(stuck=1))
 
-    wanted = ["a   -> n1", "b   -> n1; it runs then if kube-scheduler takes it first"]
+    wanted = ["a   -> n1", "b   -> n1; it then runs if kube-scheduler takes it first"]
     assert wanted == [line for line in found if "->" in line]
 
 
@@ -460,7 +463,7 @@ def test_a_rollout_that_goes_on_once_pods_that_wait_are_deleted():
     rollout = Rollout(20, 20, 0.0, Range(1, 1, 1), 3, replaced=1.0)
     found = lines(proposing(explained(node("n1", cpu="0"), remedies=[change]), rollout=[rollout]))
 
-    assert "a   -> n1; all 3 Pods run in the end once the Pods that wait now are deleted" in found
+    assert "a   -> n1; all 3 Pods run in the end, after the Pods that wait now are deleted" in found
 
 
 def test_a_change_whose_rollout_never_ends_has_no_command_in_the_text():

@@ -38,7 +38,7 @@ def test_what_was_not_judged_is_skipped():
     (skipped,) = root.findall(".//skipped")
 
     assert ("2", "1", "0") == (root.get("tests"), root.get("skipped"), root.get("failures"))
-    assert skipped.get("message").startswith("2 templates passed over: a.yaml; lint what")
+    assert skipped.get("message").startswith("2 templates passed over: a.yaml; render it first")
 
 
 def test_a_finding_on_a_file_has_no_field():

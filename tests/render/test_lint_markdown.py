@@ -16,12 +16,12 @@ def test_findings_are_rows_the_gravest_first():
     assert lines[4].startswith("| b.yaml:12, Deployment shop/web | error: spec.template")
     assert "(empty-selector) | write " in lines[4]
     assert lines[5].startswith("| a.yaml:13, Deployment shop/web | warning: ")
-    assert "judged 2 of 2 places in full  " == lines[7]
+    assert "judged 2 of 2 places with constraints in full  " == lines[7]
     assert lines[8].startswith("* skipped ")
 
 
 def test_where_all_is_well_there_is_no_table():
-    assert "**no findings in 2 files, 3 objects**\n\njudged 1 of 1 place in full  " == as_markdown(
+    assert "**no findings in 2 files, 3 objects**\n\njudged 1 of 1 place with constraints in full  " == as_markdown(
         LintSummary(files=2, objects=3, places=JudgedPlaces(1, 1))
     )
 

@@ -113,7 +113,7 @@ def test_what_is_never_sent_to_the_webhook_is_noted():
     there = json.dumps(workload("Deployment", constraint(), namespace="kube-system"))
     (note,) = notes(summary(a=there))
 
-    assert note.startswith("1 object in a system namespace passed over: a; none is sent to the webhook; --include-sys")
+    assert note.startswith("1 object in a system namespace passed over: a; the webhook gets none of them; --include")
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,11 @@ def test_rules_that_were_skipped_are_no_note_where_all_is_well():
 
 PLACES = [
     (JudgedPlaces(), []),
-    (JudgedPlaces(1, 1), ["judged 1 of 1 place in full"]),
-    (JudgedPlaces(449, 113, 164), ["judged 113 of 449 places in full, 164 without their labels"]),
+    (JudgedPlaces(1, 1), ["judged 1 of 1 place with constraints in full"]),
+    (
+        JudgedPlaces(449, 113, 164),
+        ["judged 113 of 449 places with constraints in full, 164 without the labels of their Pods"],
+    ),
 ]
 
 

@@ -35,13 +35,13 @@ def test_as_text():
         "Services cannot be listed.",
         "Deployment/web in shop: 4: a, b, c and 1 more",
         f"  {CAUSE}",
-        "  now: uncordon n1: 4 of 5 Pods that wait run then",
+        "  now: uncordon n1: 4 of 5 waiting Pods then run",
         "Job/\\u001b[31m in shop: 1: e",
         f"  {CAUSE}",
-        "  no change was tried: evenkeel explain pod/e -n shop",
+        "  no change was tried; to try changes: evenkeel explain pod/e -n shop",
         "1 more waits: SchedulingGated.",
         "1.37 is assumed.",
-        "4 of 5 agree with the scheduler's own message.",
+        "4 of 5 agree with kube-scheduler's own message.",
     ] == [line for line in text(listed(), {"SchedulingGated": 1}, around).splitlines() if line]
 
 
@@ -53,8 +53,8 @@ def test_a_pod_of_its_own_has_no_template():
     )
     found = text(PendingList(groups, 0, 0), {}).splitlines()
 
-    assert "  in the Pod, created anew: softer: 1 of 2 Pods that wait runs then" in found
-    assert "  template: softer: 1 of 2 Pods that wait runs then" in found
+    assert "  in the Pod, created again: softer: 1 of 2 waiting Pods then runs" in found
+    assert "  template: softer: 1 of 2 waiting Pods then runs" in found
 
 
 def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
@@ -62,17 +62,17 @@ def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
     group = Group("shop", "apps", "Deployment/web", CAUSE, ("a", "b"), softer, Runs(1, 1), stuck=2)
     found = text(PendingList((group,), 0, 0), {}).splitlines()
 
-    assert "  what comes of it was not simulated here: evenkeel explain pod/a -n shop" == found[-1]
+    assert "  the rollout was not simulated; to simulate it: evenkeel explain pod/a -n shop" == found[-1]
 
 
 @pytest.mark.parametrize(
     ("runs", "stuck", "said"),
     [
-        ((1, 1), 1, "it runs then"),
-        ((0, 1), 1, "it runs then if kube-scheduler takes it first"),
-        ((2, 2), 2, "both Pods that wait run then"),
-        ((1, 2), 2, "1 to 2 of 2 Pods that wait run then"),
-        ((3, 3), 4, "3 of 4 Pods that wait run then"),
+        ((1, 1), 1, "it then runs"),
+        ((0, 1), 1, "it then runs if kube-scheduler takes it first"),
+        ((2, 2), 2, "both waiting Pods then run"),
+        ((1, 2), 2, "1 to 2 of 2 waiting Pods then run"),
+        ((3, 3), 4, "3 of 4 waiting Pods then run"),
     ],
 )
 def test_how_many_run_as_far_as_it_is_known(runs, stuck, said):

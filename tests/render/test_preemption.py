@@ -44,7 +44,7 @@ FULL = node("n1", cpu="2")
         ),
         (
             [FULL, low("a", "n1", cpu="100m"), running("n1", cpu="1500m")],
-            "to preempt Pods of lower priority does not help",
+            "preempting Pods of lower priority does not help",
         ),
         ([FULL, running("n1", cpu="2")], ""),
         ([node("n1")], ""),
@@ -86,8 +86,8 @@ def test_a_budget_that_is_violated_is_said():
     }
 
     violating = explained(FULL, low("a", "n1", cpu="2"), budget).preemption
-    assert "kube-scheduler will preempt a on n1, against a PodDisruptionBudget" == told(violating)
-    assert told(violating._replace(budgets_unknown=True)).endswith("perhaps against a PodDisruptionBudget")
+    assert "kube-scheduler will preempt a on n1, in violation of a PodDisruptionBudget" == told(violating)
+    assert told(violating._replace(budgets_unknown=True)).endswith("perhaps in violation of a PodDisruptionBudget")
 
 
 def test_a_pod_that_preempts_none_is_not_told_that_it_does_not_help():
@@ -114,10 +114,10 @@ def test_what_is_known_of_a_nominated_node():
     assert "kube-scheduler has preempted gone to make room, and waits until it ends" == told(served)
     assert ["shop/gone"] == as_json(served)["preemption"]["waitsFor"]
     assert ["Node n1 is nominated for it: kube-scheduler tries it first."] == list(nomination(waiting()))
-    assert "has perhaps chosen it already, and binds its volumes" in next(nomination(waiting(volumes=[claim])))
-    assert ["Node gone is nominated for it, but is not there: kube-scheduler tries all others."] == list(
-        nomination(waiting(on="gone"))
-    )
+    assert "may already have chosen it, and be binding its volumes" in next(nomination(waiting(volumes=[claim])))
+    assert [
+        "Node gone is nominated for it, but the cluster does not have it: kube-scheduler tries all others."
+    ] == list(nomination(waiting(on="gone")))
     assert [] == list(nomination(explained(FULL)))
 
 

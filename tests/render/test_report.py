@@ -27,12 +27,12 @@ def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
     found = lines(*ZONES, node("bare"), *deployment(constraint(), soft), *pods("a1", "a1", "b1"), titles=Titles())
 
     assert [
-        "How the Pods are spread, what hurts most first:",
+        "How the Pods are spread, the worst first:",
         "",
-        "  WORKLOAD              PODS   A ZONE TAKES   CONSTRAINT      SKEW    PODS PER DOMAIN",
-        "  shop/deployment/web   3      67% (a)        zone hard       2 > 1   a 2, b 1, c 0",
+        "  WORKLOAD              PODS   IN ONE ZONE   CONSTRAINT      SKEW    PODS PER DOMAIN",
+        "  shop/deployment/web   3      67% (a)       zone hard       2 > 1   a 2, b 1, c 0",
         "      topology.kubernetes.io/zone: 1 node without the label",
-        "                                              hostname soft   2 > 1   0 to 2 (a1) in 7 domains",
+        "                                             hostname soft   2 > 1   0 to 2 (a1) in 7 domains",
     ] == found[:6]
     assert [
         "1 workload with 3 Pods on 7 nodes in 3 zones.",
@@ -75,29 +75,29 @@ def test_and_what_it_changes():
     assert found[3].startswith(
         "  shop/deployment/bad   would-be-denied   denied    warned    allowed    empty-selector: "
     )
-    assert "1 workload fared otherwise under old.yaml." in found
-    assert "No Pod would be given other default constraints." in found
+    assert "1 workload has a different outcome under old.yaml." in found
+    assert "No Pod would get other default constraints." in found
 
 
 @pytest.mark.parametrize(
     ("old", "said"),
     [
-        (NO_DEFAULTS, "Default constraints: 2 Pods would be given some at all."),
-        (DEFAULTS.replace("maxSkew: 1", "maxSkew: 2"), "Default constraints: 2 Pods would be given others."),
-        (DEFAULTS, "No Pod would be given other default constraints."),
+        (NO_DEFAULTS, "2 Pods would newly get defaults."),
+        (DEFAULTS.replace("maxSkew: 1", "maxSkew: 2"), "2 Pods would get other defaults."),
+        (DEFAULTS, "No Pod would get other default constraints."),
     ],
 )
 def test_default_constraints(old, said):
     objects = [*ZONES, *deployment(), service(), *pods("a1", "b1")]
 
     assert said in lines(*objects, titles=COMPARED, of=policy(DEFAULTS), compare=policy(old))
-    assert "2 Pods would be given default constraints." in lines(*objects, of=policy(DEFAULTS))
+    assert "2 Pods would get default constraints." in lines(*objects, of=policy(DEFAULTS))
     assert "  no workload would be denied or warned" in lines(*objects, of=policy(DEFAULTS))
 
 
 def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():
     objects = [*ZONES, *deployment(), service(), *pods("a1", "a1", "b1")]
-    said = "1 workload is beyond maxSkew only by default constraints of {}, which is taken to be in force."
+    said = "1 workload is beyond maxSkew only by default constraints, if {} is in force."
 
     assert said.format("new.yaml") in lines(*objects, of=policy(DEFAULTS))
     assert said.format("old.yaml") in lines(*objects, titles=COMPARED, compare=policy(DEFAULTS))
@@ -138,11 +138,11 @@ def test_the_numbers_by_namespace():
         ["NAMESPACE", "WORKLOADS", "PODS", "WAITING", "DENIED AT UPDATE", "IF CREATED", "WITH ERRORS", "WITH WARNINGS"],
         ["shop", "1", "2", "0", "0", "1", "1", "0"],
     ] == [re.split("   +", line.strip())[:8] for line in by_namespace[0:2]]
-    assert ["UNEVEN", "ALL IN ONE ZONE", "A ZONE TAKES", "CONTACT"] == re.split("   +", by_namespace[0])[-4:]
+    assert ["UNEVEN", "ALL IN ONE ZONE", "IN ONE ZONE", "CONTACT"] == re.split("   +", by_namespace[0])[-4:]
     assert ["0", "1", "100% (a)", "team=web"] == re.split("   +", by_namespace[1])[-4:]
     assert ("a", 1) == (one["summary"]["largestZone"], one["summary"]["largestZoneShare"])
     assert "not known" in text(report(*ZONES, *deployment()), NEW, Shown(by="namespace")), "whose it is"
-    assert "0 denied at the next update, its Pods included; 1 if created anew." in by_namespace
+    assert "0 denied at the next update, its Pods included; 1 if created again." in by_namespace
     assert "DENIED" not in text(found, Titles(), Shown(by="namespace")), "for nobody asked a policy"
     assert ("shop", {"team": "web"}) == (one["namespace"], one["contacts"])
     assert (0, 1, 1, 0) == tuple(
@@ -180,7 +180,7 @@ def test_only_what_changes():
         one["workload"] for one in as_json(found, COMPARED, (), Shown(changed=True))["workloads"]
     ]
     alike = text(report(*WEB, *deployment(EMPTY), compare=policy()), COMPARED, Shown(changed=True))
-    assert "  no workload would fare otherwise" in alike
+    assert "  no workload would have a different outcome" in alike
     assert "How the Pods" not in alike
 
 
@@ -197,13 +197,13 @@ def test_without_nodes_nothing_is_said_of_what_needs_them():
     of_nodes = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
 
     assert [
-        "  WORKLOAD              PODS            A ZONE TAKES   CONSTRAINT   SKEW        PODS PER DOMAIN",
-        "  shop/deployment/web   3 + 1 waiting   not known      zone hard    not known   not known",
+        "  WORKLOAD              PODS            IN ONE ZONE   CONSTRAINT   SKEW        PODS PER DOMAIN",
+        "  shop/deployment/web   3 + 1 waiting   not known     zone hard    not known   not known",
         "      info: rollout-skew, counts-tainted-nodes",
         "",
         "1 workload with 4 Pods, 1 of them waiting; their nodes and zones are not known.",
-        "Skew, what the loss of one zone would take, which constraints spread nothing, and what rules that need "
-        "nodes find are not known.",
+        "Without nodes, these are not known: the skew, the loss with one zone, constraints that spread nothing, and "
+        "findings of rules that need nodes.",
     ] == lines(*objects, titles=Titles())[2:]
     assert [None] * 8 == [spread[name] for name in ("skew", "spreadsNothing", *of_nodes)]
     assert [None] * 3 == [one[name] for name in ("zones", "largestZone", "largestZoneShare")]
@@ -296,7 +296,7 @@ def test_a_constraint_that_spreads_nothing_is_said_to_and_why():
 
     assert (
         "      topology.kubernetes.io/zone: spreads nothing: its selector counts no Pod; "
-        "it still bars nodes without the label" in found
+        "it still keeps Pods off nodes without the label" in found
     )
     assert "2 constraints spread nothing." in found
     assert "1 constraint spreads nothing." in lines(*ZONES, *empty, titles=Titles())

@@ -97,7 +97,7 @@ def test_what_the_loss_of_a_zone_takes():
 
     assert (
         "Of 2 workloads with two Pods or more, 1 would lose every Pod with one zone, 1 half of them or more. "
-        "The one in the middle would lose 75 %." in found.text
+        "The median workload would lose 75 %." in found.text
     )
     assert "b 3 1 0 1 0" in found.text
     assert "a 3 0 1 0 0" in found.text
@@ -109,7 +109,7 @@ def test_of_many_zones_those_that_take_the_most():
     zones = [node(f"n{i}", f"z{i:02}") for i in range(MOST_ZONES + 2)]
     found = shown(*zones, *deployment(), *pods(*(f"n{i}" for i in range(MOST_ZONES + 2))))
 
-    assert "2 more zones take less." in found.text
+    assert "With each of 2 more zones, fewer Pods are lost." in found.text
 
 
 def test_the_share_that_a_zone_takes_and_the_skew_stand_in_words_beside_their_bars():
@@ -130,9 +130,9 @@ def test_why_a_pod_waits_is_explain_s_table():
     found = shown(*blocked, *deployment(constraint()), *made)
 
     assert "2 Pods 0/2 nodes are available: 1 node(s) didn't match pod topology spread" in found.text
-    assert "1 more Pod waits alike: web-5d-2." in found.text
+    assert "1 more Pod waits for the same reason: web-5d-2." in found.text
     assert "a 1 1 + 1 - 0 = 2 > 1 1 refused" in found.text
-    assert "take the taint dedicated=infra:NoSchedule off b1 (zone b) → b1" in found.text
+    assert "remove the taint dedicated=infra:NoSchedule from b1 (zone b) → b1" in found.text
     assert "(for the next Pod; evenkeel explain simulates the rollout that it starts)" in found.text
     assert "evenkeel explain pod/web-5d-1 -n shop" in found.text
 
@@ -141,7 +141,7 @@ def test_pods_that_wait_alike_do_not_count_the_one_that_is_explained():
     found = shown(node("a1", "a", unschedulable=True), *deployment(), *pods(*[""] * 5)).text
 
     assert "5 Pods" in found
-    assert "4 more Pods wait alike: web-5d-1, web-5d-2, web-5d-3 and 1 more." in found
+    assert "4 more Pods wait for the same reason: web-5d-1, web-5d-2, web-5d-3 and 1 more." in found
 
 
 def test_workloads_that_wait_for_the_same_cause_are_one_line():
@@ -162,7 +162,7 @@ def test_workloads_that_wait_for_the_same_cause_are_one_line():
 def test_the_page_begins_with_what_the_loss_of_a_zone_takes():
     found = shown(*WEB, titles=Titles("new.yaml"))
 
-    assert found.text.index("of the Pods on nodes would go with zone a 75 %") < found.text.index("waiting Pods 1")
+    assert found.text.index("of the Pods on nodes would be lost with zone a 75 %") < found.text.index("waiting Pods 1")
     assert ["zones", "waiting", "policy", "all"] == found.all("h2", "id")
 
 
@@ -247,7 +247,7 @@ def test_the_policy_has_a_column_and_its_sums_only_where_one_is_named():
     assert "Policy" not in plain.text
     assert "denied" not in plain.rows()[0]["data-show"]
     assert "What new.yaml would do, compared with old.yaml" in asked.text
-    assert "1 workload fared otherwise under old.yaml." in asked.text
+    assert "1 workload has a different outcome under old.yaml." in asked.text
     assert "denied was would-be-denied" in asked.text
     assert "Workloads by the worst answer: denied 1" in asked.pictures()
     assert {"denied", "changed"} <= {*asked.rows()[0]["data-show"].split()}
@@ -272,7 +272,7 @@ def test_nothing_at_all():
     found = shown(notes=["a note"])
 
     assert "a note" in found.text
-    assert "No workload makes Pods here." in found.text
+    assert "No workload creates Pods here." in found.text
     assert [] == found.rows()
     assert [] == found.pictures()
 
@@ -326,5 +326,5 @@ def test_a_scheduler_of_which_no_profile_is_known_is_named():
     batch = deployment(constraint())
     batch[0]["spec"]["template"]["spec"]["schedulerName"] = "batch"
 
-    assert "web Deployment in shop placed by the scheduler batch, of which no" in shown(*ZONES, *batch).text
+    assert "web Deployment in shop placed by the scheduler batch, whose profile" in shown(*ZONES, *batch).text
     assert "placed by" not in shown(*WEB).text

@@ -35,8 +35,8 @@ def lines(*args, **fields):
 def test_a_bar_for_each_domain_before_and_after():
     assert [
         "Deployment shop/web, 20 runs with seed 1, Kubernetes 1.33.",
-        "  Ties between nodes are broken at random. Pods are ready as soon as they are bound.",
-        "  Pods in each domain: # in every run, + most likely, . at most. Totals have the fullest domain first.",
+        "  Among equally good nodes, one is chosen at random. Pods are ready as soon as they have a node.",
+        "  Pods in each domain: # in every run, + most likely, . at most. Totals list the fullest domain first.",
         "  now",
         "    constraint 0   topology.kubernetes.io/zone   maxSkew 1   DoNotSchedule   app=web",
         "      a   1   #",
@@ -125,7 +125,7 @@ def test_a_drain_that_a_budget_holds_says_that_alone():
     assert [
         "    The drain never finishes: PodDisruptionBudget shop/web keeps Pod shop/web-1-0 on a1.",
         "      shop/web: minAvailable 3, and 3 of 3 Pods are healthy: it allows no eviction",
-        "      kubectl asks again every 5 seconds, and does so for ever.",
+        "      kubectl tries again every 5 seconds, without end.",
     ] == found[-3:]
 
 
@@ -135,7 +135,7 @@ def test_a_drain_that_a_budget_holds_says_that_alone():
         ({"minAvailable": "90%"}, "minAvailable 90% (3 of 3), and 3 of 3 Pods are healthy: it allows no eviction"),
         ({"maxUnavailable": "0%"}, "maxUnavailable 0% (0 of 3), and 3 of 3 Pods are healthy: it allows no eviction"),
         ({"maxUnavailable": 0}, "maxUnavailable 0, and 3 of 3 Pods are healthy: it allows no eviction"),
-        ({}, "neither minAvailable nor maxUnavailable: it allows no eviction"),
+        ({}, "has neither minAvailable nor maxUnavailable: it allows no eviction"),
     ],
 )
 def test_a_budget_that_holds_a_drain_has_its_own_numbers(spec, said):
@@ -148,7 +148,7 @@ def test_a_budget_that_does_not_know_how_many_pods_there_should_be_says_so():
     found = lines(made, "drain=a1")
 
     assert "PodDisruptionBudget shop/web keeps Pod shop/x-0, Pod shop/x-1 on a1." in found[-3]
-    unknown = "shop/web: maxUnavailable 1, and how many Pods there should be is not known: it allows no eviction"
+    unknown = "shop/web: maxUnavailable 1, and the number of Pods that it expects is not known: it allows no eviction"
     assert f"      {unknown}" == found[-2]
 
 
@@ -172,7 +172,7 @@ def test_what_lets_a_drain_end_comes_with_its_commands():
     operations = '[{"op":"test","path":"/spec/maxUnavailable","value":0},'
     patch = "kubectl patch poddisruptionbudget.policy/web -n shop --type=json"
     found = text(made).splitlines()
-    first = found.index("    What would let the drain end (each was tried on one run):")
+    first = found.index("    Changes that let the drain end (each was tried on one run):")
 
     assert "      set maxUnavailable of PodDisruptionBudget shop/web to 1:" == found[first + 1]
     assert found[first + 2].startswith(f"        {patch} -p '{operations}")
@@ -187,9 +187,7 @@ def test_what_lets_a_drain_end_comes_with_its_commands():
 def test_where_no_change_lets_a_drain_end_that_is_said():
     """Every node is full."""
     made = drained_with([*nodes("a=1 b=1 c=1", pods="1"), *EVEN[3:], budget(minAvailable=3)], "drain=a1")
-    nothing = (
-        "No change of replicas or budgets that was tried on one run lets the drain end without more Pods that wait."
-    )
+    nothing = "No change of replicas or budgets, each tried on one run, lets the drain end without more waiting Pods."
 
     assert f"    {nothing}" == text(made).splitlines()[-1]
     assert [] == json.loads(as_json(made))["steps"][0]["drainRemedies"]
@@ -239,8 +237,8 @@ def test_several_budgets_over_one_pod_are_told_from_one_that_allows_nothing(name
 
     assert f"    The drain fails: PodDisruptionBudgets {said} select Pod shop/web-1-0 on a1." in found
     assert "      shop/web: minAvailable 0, and 3 of 3 Pods are healthy: it allows 3 evictions" in found
-    rule = f'kube-apiserver says "{MORE_THAN_ONE}" (500), whatever they allow'
-    assert f"      {rule}: kubectl leaves the Pod, goes on, and fails in the end." in found
+    rule = f'kube-apiserver answers "{MORE_THAN_ONE}" (500), whatever they allow'
+    assert f"      {rule}: kubectl skips the Pod, continues, and fails in the end." in found
 
 
 def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
@@ -250,13 +248,13 @@ def test_of_many_nodes_that_a_drain_fails_on_the_first_are_named():
     found = [line.strip() for line in lines([*objects, *over], f"drain={ZONE}=a")]
 
     assert 3 == sum("The drain fails" in line for line in found)
-    assert "and likewise on 2 more nodes" in found
+    assert "and the same on 2 more nodes" in found
 
 
 def test_min_ready_seconds_are_named():
     said = lines([*nodes("a=1"), *deployment(replicas=1, on=["a1"], min_ready=30)], "rollout")[1]
 
-    assert said.endswith("Pods are ready as soon as they are bound, and available after 30 minReadySeconds.")
+    assert said.endswith("Pods are ready as soon as they have a node, and available after 30 minReadySeconds.")
 
 
 def test_pods_that_a_stateful_set_does_not_make_are_missed():
@@ -268,7 +266,9 @@ def test_pods_that_a_stateful_set_does_not_make_are_missed():
     assert f"    1 Pod is missing: {why}." in lost
     assert not [line for line in lost[: lost.index("  lose=c1")] if "missing:" in line]
     full = [*nodes("a=1 b=1"), node("c1", "c", pods="0"), *stateful(replicas=2, on=["a1", "b1"])]
-    assert [line for line in lines(full, "scale=6") if "each is created only once those before it are ready" in line]
+    assert [
+        line for line in lines(full, "scale=6") if "each is created only after the Pods before it are ready" in line
+    ]
     assert not [line for line in lines(EVEN, "lose=a1") if "missing:" in line]
     found = json.loads(as_json(shown(objects, "lose=c1")))
     assert {"least": 1, "mostLikely": 1, "most": 1} == found["steps"][0]["missing"]
@@ -287,12 +287,12 @@ def test_pods_that_a_stateful_set_does_not_make_are_missed():
         ),
         (
             UncountedPods(Range(6, 6, 6), Range(1, 2, 2), Range(0, 0, 0)),
-            "2 (1 to 2) of 6 Pods that run are not counted: the selector does not match",
+            "2 (1 to 2) of 6 running Pods are not counted: the selector does not match",
         ),
         (
             UncountedPods(Range(6, 6, 6), Range(0, 0, 0), Range(1, 1, 1)),
-            "1 of 6 Pods that run is not counted: on nodes that lack a topologyKey, or that nodeAffinityPolicy or"
-            " nodeTaintsPolicy leaves out",
+            "1 of 6 running Pods is not counted: on nodes that lack a topologyKey, or that nodeAffinityPolicy or"
+            " nodeTaintsPolicy excludes",
         ),
         (
             UncountedPods(Range(6, 6, 6), Range(0, 0, 0), Range(6, 6, 6)),
@@ -361,24 +361,27 @@ def test_workloads_whose_pods_wait_or_are_preempted_are_named():
 def test_the_way_of_breaking_ties_what_is_not_simulated_and_notes_are_said():
     found = lines(EVEN, "scale=4", minor=37, not_judged=["volumes"], notes=["A note."])
 
-    assert "  Ties between nodes mostly go to the first that kube-scheduler looks at." in found[1]
-    assert ["  A note.", "  Not simulated: volumes. They may refuse further nodes, or prefer others."] == found[2:4]
+    assert "  Among equally good nodes, kube-scheduler mostly takes the first that it looks at." in found[1]
+    assert ["  A note.", "  Not simulated: volumes. They may refuse more nodes, or prefer other nodes."] == found[2:4]
 
 
 def test_budgets_that_are_not_known_refuse_evictions_and_no_nodes():
     about_budgets = (
-        "  Not simulated: PodDisruptionBudgets. They may hold a drain, and have preemption choose other Pods."
+        "  Not simulated: PodDisruptionBudgets. They may block a drain, or change which Pods preemption evicts."
     )
 
     assert about_budgets == lines(EVEN, "scale=4", not_judged=["PodDisruptionBudgets"])[2]
     both = lines(EVEN, "scale=4", not_judged=["volumes", "PodDisruptionBudgets"])[2:4]
-    assert ["  Not simulated: volumes. They may refuse further nodes, or prefer others.", about_budgets] == both
+    assert ["  Not simulated: volumes. They may refuse more nodes, or prefer other nodes.", about_budgets] == both
 
 
 def test_a_budget_that_preemption_violates_is_named():
     result = shown(EVEN, "scale=4", 1).results[1]._replace(violated={"shop/low": 0.5})
     made = shown(EVEN, "scale=4", 1)._replace(results=[result, result])
-    said = "    Preemption violates PodDisruptionBudget shop/low in 50 % of the runs: more Pods go than it allows."
+    said = (
+        "    Preemption violates PodDisruptionBudget shop/low in 50 % of the runs: more Pods are evicted than "
+        "it allows."
+    )
 
     assert said == text(made).splitlines()[-1]
     assert {"shop/low": 0.5} == json.loads(as_json(made))["steps"][0]["violated"]
@@ -391,7 +394,7 @@ def test_what_waits_and_why_and_the_constraint_that_holds_it():
         "    4 Pods wait:",
         "      in every run: 0/3 nodes are available: 1 Too many pods, 2 node(s) didn't match pod topology spread"
         " constraints.",
-        "    Without constraint 0, a Pod that waits would find a node.",
+        "    Without constraint 0, a waiting Pod would find a node.",
     ] == found[-3:]
 
 
@@ -431,10 +434,11 @@ def test_what_never_finishes_is_told_of_those_runs(stuck, said):
 @pytest.mark.parametrize(
     ("lost", "said"),
     [
-        ({"Pod shop/x": 1.0}, "1 Pod is deleted that no controller replaces: shop/x."),
+        ({"Pod shop/x": 1.0}, "1 Pod is deleted, and no controller replaces it: shop/x."),
         (
             {f"Pod shop/x{i}": 1.0 if i else 0.5 for i in range(6)},
-            "6 Pods are deleted that no controller replaces: shop/x0 in 50 % of the runs, shop/x1, shop/x2 and 3 more.",
+            "6 Pods are deleted, and no controller replaces them: shop/x0 in 50 % of the runs, shop/x1, shop/x2 "
+            "and 3 more.",
         ),
     ],
 )
@@ -478,7 +482,7 @@ def test_pods_on_nodes_that_nobody_reaches_are_drawn_apart():
     *_, a, b, c, total = [line for line in text(made).splitlines() if line]
     lost = json.loads(as_json(made))["steps"][0]["constraints"][0]["domains"]
 
-    assert ("      a   2   x#   1 on nodes that nobody reaches", "      b   1   #", "      c   1   #") == (a, b, c)
+    assert ("      a   2   x#   1 on unreachable nodes", "      b   1   #", "      c   1   #") == (a, b, c)
     assert "      total 4" == total
     once = {"least": 1, "mostLikely": 1, "most": 1}
     assert [once, None, None] == [domain.get("unreachable") for domain in lost]
@@ -492,7 +496,7 @@ def test_of_many_domains_only_those_alike_in_what_is_unreachable_are_summed_up()
     found = lines([*nodes("a=15"), *pods], f"cordon=a15 lose={HOSTNAME}=a3")
 
     assert "      a1, a10 and 11 more   1   #" in found
-    assert "      a3                    1   x   1 on nodes that nobody reaches" in found
+    assert "      a3                    1   x   1 on unreachable nodes" in found
 
 
 def test_what_would_help_stands_at_the_end():
@@ -503,7 +507,7 @@ def test_what_would_help_stands_at_the_end():
     one = one._replace(helping=helps, commands=[(), *([kubectl] for _ in helps.changes[1:])])
     found = text(one).splitlines()
 
-    assert "  What would let in the 4 Pods that wait in the end (each was tried on one run):" in found
+    assert "  Changes that let the 4 waiting Pods run in the end (each was tried on one run):" in found
     assert "    now: add a node (such as c1) to zone c, 2 times: all 4 run" in found
     assert "    now: add a node (such as c1) to zone c: 3 of 4 run" in found
     assert [f"  {helps.changes[1].remedy.change}:", "    kubectl label node c1 x=y"] == found[-2:]

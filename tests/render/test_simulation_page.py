@@ -28,7 +28,7 @@ def test_a_picture_for_each_constraint_before_and_after_each_step():
     assert "total 4: 2+1+1 in every run" in found.text
     assert "What happens to Deployment shop/web dump, 2026-01-31 10:00 UTC, Kubernetes 1.37" in found.text
     assert "20 runs with seed 1." in found.text
-    assert "Ties between nodes are broken at random." in found.text
+    assert "Among equally good nodes, one is chosen at random." in found.text
     assert [] == found.all("script")
 
 
@@ -79,7 +79,7 @@ def test_the_parts_of_a_bar_are_those_of_the_runs():
 def test_pods_on_nodes_that_nobody_reaches_are_drawn_apart():
     found = page(LOST, "lose=a1")
 
-    assert "Pods per domain: a 2, 1 on nodes that nobody reaches; b 1; c 1" == found.pictures()[-1]
+    assert "Pods per domain: a 2, 1 on unreachable nodes; b 1; c 1" == found.pictures()[-1]
     assert {"class": "unreachable", "width": "85"}.items() <= found.all("rect")[4].items()
 
 
@@ -87,7 +87,7 @@ def test_what_waits_and_why_and_what_would_help():
     found = page([*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)], "scale=9")
 
     assert "4 Pods wait: in every run: 0/3 nodes are available:" in found.text
-    assert "Without constraint 0, a Pod that waits would find a node." in found.text
+    assert "Without constraint 0, a waiting Pod would find a node." in found.text
 
 
 def test_a_skew_beyond_max_skew():

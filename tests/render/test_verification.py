@@ -50,12 +50,11 @@ no node was found         3      3       0
 hard constraints      1,201  1,200       1   0.75
 volumes                   3      3       0
 
-power: the share of the nodes that pass which would have been called wrong, on average.
+power: of the nodes that pass, the average share that would have been called wrong.
 34 decisions prove nothing: any node that passes would have agreed.
-2 decisions had more nodes that pass than kube-scheduler scores: that the node passes is compared; in 1 it is the best \
-of a part of the nodes that may have been scored.
-34 decisions agree in another state than the first that was tried: what was written at the same time was seen earlier \
-or later.
+2 decisions had more passing nodes than kube-scheduler scores: there, only passing is compared; in 1 of them the node \
+is also the best of a set that may have been scored.
+34 decisions agree only if events of the same moment are taken in another order than the first that was tried.
 Not compared: 1 another scheduler, 2 another replica took over, 1 too many orders.
 Not judged, to use no more than half a CPU: 414; 75% of all were judged.""" == text(many, Observation("v1.37.1", 7_500))
 

@@ -35,7 +35,7 @@ def test_one_domain_and_none():
     assert [
         "all nodes that count are in one domain",
         "no node has the label",
-        "no node with the label counts: each lacks the key of another constraint, or a policy leaves it out",
+        "no node with the label counts: each lacks the key of another constraint, or an inclusion policy excludes it",
     ] == why(*both[:1], *both[1:], *pods("a1", "a2"), nodes=[node("a1", "a"), node("a2", "a")])
 
 

@@ -34,7 +34,7 @@ def test_pods_that_are_alike_are_explained_once_for_what_has_made_them():
     assert ("web-5d-0", "web-5d-1") == one.names
     assert "0/1 nodes are available: 1 node(s) had untolerated taint(s)." == one.explanation.of_filters
     assert one.tried
-    assert "take the taint dedicated=infra:NoSchedule off a1" in [remedy.change for remedy in one.remedies]
+    assert "remove the taint dedicated=infra:NoSchedule from a1" in [remedy.change for remedy in one.remedies]
 
 
 def test_a_pod_that_nobody_made_and_one_whose_owner_is_not_known():
@@ -79,7 +79,7 @@ def test_a_pod_is_attempted_by_the_profile_of_its_scheduler():
     ((heedless_one,),) = found(*FULL, one, profiles=heedless).values()
 
     assert usual.explanation.message
-    assert ('The scheduler "batch" places it; what follows is what kube-scheduler would do.',) == usual.subject.remarks
+    assert ('The scheduler "batch" places it. This answer is what kube-scheduler would do.',) == usual.subject.remarks
     assert ("", ()) == (heedless_one.explanation.message, heedless_one.subject.remarks)
 
 
@@ -89,4 +89,4 @@ def test_pods_of_an_old_template_are_deleted_first():
     old = pod(name="web-0", owner="StatefulSet/web", spec={"containers": requesting(), "nodeSelector": {"disk": "ssd"}})
     ((one,),) = found(node("a1", "a"), there, old).values()
 
-    assert "delete Pod web-0: its controller makes it again of the new template" == one.remedies[0].change
+    assert "delete Pod web-0: its controller creates it again from the new template" == one.remedies[0].change

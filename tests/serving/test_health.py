@@ -51,7 +51,7 @@ def test_it_is_not_when_the_loop_stands_still_and_it_says_since_when():
     status, body = told("/healthz", turned=12)
 
     assert 503 == status
-    assert re.fullmatch(r"the review loop has not turned since \d\d:\d\d:\d\dZ, for 12 s\n", body)
+    assert re.fullmatch(r"the review loop has been stuck since \d\d:\d\d:\d\dZ, for 12 s\n", body)
 
 
 def test_it_is_healthy_whatever_is_not_ready():
@@ -294,7 +294,7 @@ def test_a_review_loop_that_stands_still_is_told(tmp_path):
         until(lambda: running.probe("/healthz")[0] == 503, "the truth")
         until(lambda: running.probe("/readyz")[0] == 503, "the truth")
 
-        assert b"the review loop has not turned since " in running.probe("/healthz")[1]
+        assert b"the review loop has been stuck since " in running.probe("/healthz")[1]
         assert b"[-] port: 127.0.0.1 port " in running.probe("/readyz")[1]
         assert 200 == running.probe("/metrics")[0]
         stuck.unlink()

@@ -52,7 +52,7 @@ def test_reviews_follow_the_version_of_the_api_server(told):
 def test_a_version_newer_than_any_that_is_known_is_said_once(told):
     asks = asking("v1.99.0", "v1.99.0")
 
-    note = f"Kubernetes 1.99 is newer than 1.{FEATURES.minor}, the newest that evenkeel was held against"
+    note = f"Kubernetes 1.99 is newer than 1.{FEATURES.minor}, the newest version that evenkeel was tested with"
     assert [("Kubernetes version", {"version": "v1.99.0", "note": note})] == told
     assert f"v1.99.0; {note}" == asks.check().detail
 

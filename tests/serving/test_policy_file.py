@@ -119,9 +119,9 @@ class TestPolicyFile:
         path.write_text(BUILT_IN + "rules: {empty-selector: {enforced: true}}\n")
         for _ in range(2):
             file.reload()
-        skip = "except where a namespace has the label evenkeel.dev/skip: true"
-        unknown = f"enforces empty-selector, not known whether the API server sends it, {skip}"
-        unsent = "empty-selector: enforced, but the API server does not send all that the policy needs, as calls says"
+        skip = "except in namespaces with the label evenkeel.dev/skip: true"
+        unknown = f"enforces empty-selector; whether the API server sends what it needs is not known, {skip}"
+        unsent = "empty-selector: enforced, but the API server does not send all that the policy needs; see calls"
         for missing, said in (
             ((), f"enforces empty-selector, {skip}"),
             (None, unknown),

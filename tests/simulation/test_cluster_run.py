@@ -104,7 +104,7 @@ def test_pods_of_a_kind_whose_controller_is_not_simulated_are_not_made_anew():
     (end,) = run_cluster(planned.plan, 1, 0)
 
     assert (3, 2, 0, 0, 2) == numbers(end.workloads["Ring shop/cache"])
-    assert ("Controllers of some kinds are not simulated: Pods that they lose are not made anew: Ring (2).",) == (
+    assert ("The controllers of some kinds are not simulated, so their lost Pods are not replaced: Ring (2).",) == (
         planned.notes
     )
 

@@ -45,7 +45,7 @@ def test_steps_that_are_of_no_domain_in_turn_are_taken_as_they_are():
     ("texts", "said"),
     [
         ([f"lose={ZONE}=*", f"delete={HOSTNAME}=*"], "wanted one key; give the other a value"),
-        (["lose=pool=*"], f"no node has the label pool; there are {HOSTNAME}, {ZONE}"),
+        (["lose=pool=*"], f"no node has the label pool; the labels are {HOSTNAME}, {ZONE}"),
     ],
 )
 def test_what_cannot_be_taken_in_turn(texts, said):

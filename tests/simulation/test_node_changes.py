@@ -89,14 +89,17 @@ def test_a_new_domain_is_like_any_other_and_a_name_is_never_used_again():
 @pytest.mark.parametrize(
     ("steps", "said"),
     [
-        (["cordon=x"], 'cordon=x: no node is called "x"; there are a1, a2, b1, b2, c1'),
-        (["lose=rack=1"], f"lose=rack=1: no node has the label rack; there are {HOSTNAME}, {ZONE}"),
+        (["cordon=x"], 'cordon=x: no node is called "x"; the nodes are a1, a2, b1, b2, c1'),
+        (["lose=rack=1"], f"lose=rack=1: no node has the label rack; the labels are {HOSTNAME}, {ZONE}"),
         ([f"drain={ZONE}=d"], f"drain={ZONE}=d: no node has {ZONE}=d; values of {ZONE} are a, b, c"),
         (["cordon=a1", "cordon=a1"], "cordon=a1: does nothing: a1 is cordoned already; leave the step out"),
         ([f"lose={ZONE}=a"] * 2, f"lose={ZONE}=a: does nothing: all 2 nodes are unreachable already"),
         (["taint=a1,x:NoSchedule"] * 2, "taint=a1,x:NoSchedule: does nothing: a1 is tainted with x:NoSchedule already"),
-        (["delete=a1", "delete=a1"], 'delete=a1: no node is called "a1"; there are a2, b1, b2, c1'),
-        ([f"delete={ZONE}={one}" for one in "abc"] + ["add=1"], "add=1: there is no node that a new one could be like"),
+        (["delete=a1", "delete=a1"], 'delete=a1: no node is called "a1"; the nodes are a2, b1, b2, c1'),
+        (
+            [f"delete={ZONE}={one}" for one in "abc"] + ["add=1"],
+            "add=1: the cluster has no node from which to copy a new one",
+        ),
     ],
 )
 def test_a_step_that_names_or_does_nothing_is_an_error(steps, said):

@@ -56,7 +56,7 @@ def test_the_change_that_lets_in_the_most_of_all_that_wait():
     """Untainted, n1 would take both; a toleration in the template only one."""
     found = listed([node("n1", taints=[INFRA])], waiting("a"), waiting("b", cpu="1"))
 
-    assert {("take the taint dedicated=infra:NoSchedule off n1", 2)} == {
+    assert {("remove the taint dedicated=infra:NoSchedule from n1", 2)} == {
         (group.remedy.change, group.frees.least) for group in found.groups
     }
 
@@ -160,7 +160,8 @@ def test_the_room_of_a_node_is_counted_once():
     found = listed([node("n1", taints=[INFRA]), node("n2")], *four, *two)
     app, db = found.groups
 
-    assert ("take the taint dedicated=infra:NoSchedule off n1", 1, 5) == (app.remedy.change, app.frees.least, app.stuck)
+    change = "remove the taint dedicated=infra:NoSchedule from n1"
+    assert (change, 1, 5) == (app.remedy.change, app.frees.least, app.stuck)
     assert (PASSES, None, 1) == (db.cause, db.remedy, db.run_now)
 
 
@@ -276,14 +277,14 @@ def test_a_pod_of_an_old_template_is_deleted_and_nothing_is_changed_in_the_templ
     subjects = [of_pod(waiting("web-1", owner="StatefulSet/web", nodeSelector={"disk": "ssd"}), others)]
     (group,) = pending(subjects, from_objects([node("n1")], LATEST), LATEST, others=others).groups
 
-    assert "delete Pod web-1: its controller makes it again of the new template" == group.remedy.change
+    assert "delete Pod web-1: its controller creates it again from the new template" == group.remedy.change
     assert (1, ["kubectl delete pod web-1 -n shop"]) == (
         group.frees.least,
         [str(command) for command in group.commands],
     )
 
 
-MADE_AGAIN = "delete the 4 Pods that wait: their controller makes them again of the new template"
+MADE_AGAIN = "delete the 4 Pods that wait: their controller creates them again from the new template"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_only_pods_that_may_move_are_kept():
             'Deployment shop/web: spec.template.spec.nodeName: found "a1", which binds its Pods without kube-scheduler',
         ),
         ("rollout", deployment()[1:], "rollout: does nothing: a ReplicaSet replaces no Pods; wanted a Deployment"),
-        ("drain=x", deployment(), 'drain=x: no node is called "x"; there are a1, a2, a3'),
+        ("drain=x", deployment(), 'drain=x: no node is called "x"; the nodes are a1, a2, a3'),
         (
             "scale=5",
             deployment(constraint(maxSkew=0)),
@@ -110,7 +110,7 @@ def test_an_autoscaler_is_named():
     objects = [*nodes(), *deployment(hostNetwork=True, resourceClaims=[{"name": "gpu"}]), autoscaler()]
     found = planned(workload(objects), cluster(*objects), [parse_step("rollout")], KINDS)
 
-    assert ("HorizontalPodAutoscaler hpa scales it, too; what it does is not simulated.",) == found.notes
+    assert ("HorizontalPodAutoscaler hpa also scales it; that is not simulated.",) == found.notes
     assert ("dynamic resources",) == found.not_judged
 
 
@@ -234,7 +234,7 @@ def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
     assert [(7, "old"), (0, "new")] == [
         (one.pod.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
     ]
-    assert ("What the StatefulSet's template was is not known: applying it replaces its Pods.",) == found.notes
+    assert ("The old template of the StatefulSet is not known: applying the file replaces its Pods.",) == found.notes
 
 
 def spec_of(kind, **spec):
@@ -327,7 +327,7 @@ def test_pods_of_other_namespaces_are_read_where_nodes_change():
     assert wanted(ref, [])(pod("ReplicaSet/web-1", 0, "", namespace="other"))
 
 
-@pytest.mark.parametrize(("revision", "said"), [("old", ()), ("new", ("No Pod of revision old is there",))])
+@pytest.mark.parametrize(("revision", "said"), [("old", ()), ("new", ("No Pod has the revision old",))])
 def test_a_template_that_is_not_known_is_told(revision, said):
     objects = [*nodes(), *updating(on=[("a1", revision), ("b1", "new")])]
     notes = planned(objects[-3], cluster(*objects), [parse_step("scale=3")]).notes

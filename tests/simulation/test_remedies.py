@@ -47,7 +47,7 @@ def test_those_that_help_most_pods_come_first():
 def test_the_cluster_is_as_the_steps_have_left_it():
     objects = [*nodes("a=1"), node("b1", "b", taints=[INFRA]), *deployment(replicas=1, on=["a1"])]
 
-    assert "take the taint dedicated=infra:NoSchedule off b1 (zone b)" in changes(objects, "scale=4")
+    assert "remove the taint dedicated=infra:NoSchedule from b1 (zone b)" in changes(objects, "scale=4")
 
 
 def test_no_step_is_undone():
@@ -96,7 +96,7 @@ def test_the_old_pods_of_a_statefulset_are_deleted():
     soft = stateful(constraint(whenUnsatisfiable="ScheduleAnyway"), replicas=2)[0]
     found = helped(objects, "", OF_SET, applied=True, raw=soft | {"status": there[0]["status"]})
 
-    words = "delete Pod web-1: its controller makes it again of the new template"
+    words = "delete Pod web-1: its controller creates it again from the new template"
     assert (words, 1) == (found.changes[0].remedy.change, found.changes[0].runs)
     assert not [each for each in found.changes if each.remedy.where == "template"]
     assert ["kubectl delete pod web-1 -n shop"] == [*map(str, commands(found.changes[0].remedy.edits, None))]

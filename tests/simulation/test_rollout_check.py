@@ -58,7 +58,7 @@ def test_a_change_that_lets_a_pod_in_may_never_roll_out():
 def test_what_is_done_in_the_cluster_rolls_nothing_out():
     found = simulate(situation(), waiting())
 
-    assert found["take the taint dedicated=infra:NoSchedule off c1 (zone c)"] is None
+    assert found["remove the taint dedicated=infra:NoSchedule from c1 (zone c)"] is None
 
 
 def test_an_ordered_stateful_set_rolls_out_once_the_pod_that_waits_is_deleted():

@@ -434,7 +434,7 @@ def test_a_pod_that_waits_though_nodes_pass_waits_for_its_next_try(applied, zone
     made = plan(objects, "" if applied else "scale=4", applied=applied)
     now, after = run(made, 1, 0)
 
-    assert (f"{said} at the next try",) == now.reasons
+    assert (f"{said} at the next attempt",) == now.reasons
     assert (1, 0) == (now.pending, after.pending)
 
 

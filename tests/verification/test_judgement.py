@@ -377,10 +377,10 @@ def test_states_in_which_the_better_nodes_stay_better_are_not_tried():
 @pytest.mark.parametrize(
     ("objects", "decision", "words"),
     [
-        (CLUSTER, to("n1"), "n1 passes; n2 would be taken, with a higher score"),
-        (CLUSTER, to("n1", cpu="7"), "n1 does not pass; n2 would be taken"),
-        (CLUSTER, to("n1", cpu="16"), "n1 does not pass; none would be taken"),
-        (CLUSTER, to("n9"), "n9 does not pass; n2 would be taken"),
+        (CLUSTER, to("n1"), "n1 passes, but n2 has a higher score"),
+        (CLUSTER, to("n1", cpu="7"), "n1 does not pass; evenkeel would take n2"),
+        (CLUSTER, to("n1", cpu="16"), "n1 does not pass; evenkeel would take none"),
+        (CLUSTER, to("n9"), "n9 does not pass; evenkeel would take n2"),
         (CLUSTER, none("?"), "n1, n2, n3 pass"),
         (CLUSTER, none("?", **IN_B), "n2 passes"),
         ([*CLUSTER, node("n4"), node("n5")], none("?"), "n1, n2, n3 and 2 more pass"),

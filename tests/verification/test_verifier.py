@@ -63,7 +63,7 @@ def test_a_wrong_node_is_reported_with_what_would_be_right():
     a, big = waiting("a"), waiting("big", "16")
     log = EventLog(*CLUSTER).put(a, bound(a, "n1")).put(big, refused(big, "0/2 nodes are available: 2 Too old."))
 
-    assert [("a", DIFFERS, "n1 passes; n2 would be taken, with a higher score"), ("big", DIFFERS, NO_CPU)] == [
+    assert [("a", DIFFERS, "n1 passes, but n2 has a higher score"), ("big", DIFFERS, NO_CPU)] == [
         (judged.decision.key[1], judged.verdict, judged.computed) for judged in log.judged()
     ]
 
@@ -349,9 +349,9 @@ def is_said(judged, objects):
     passes = judged.decision.node in decided.names(decided.feasible)
     others = ", ".join(decided.names(decided.best)) or "none"
     return judged.computed == (
-        f"{judged.decision.node} passes; {others} would be taken, with a higher score"
+        f"{judged.decision.node} passes, but {others} has a higher score"
         if passes
-        else f"{judged.decision.node} does not pass; {others} would be taken"
+        else f"{judged.decision.node} does not pass; evenkeel would take {others}"
     )
 
 

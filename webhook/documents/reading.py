@@ -67,7 +67,7 @@ def objects_of(document: object) -> Iterator[Mapping[str, object]]:
     for path, obj in items_of(document):
         if not isinstance(obj, dict):
             where = f"{path_text(path)}: " if path else ""
-            wanted = "an object; take it out" if path else "an object with apiVersion and kind"
+            wanted = "an object; remove it" if path else "an object with apiVersion and kind"
             raise DocumentError(f"{where}found {brief(obj)}, wanted {wanted}")
         if _is_list(obj):
             items = brief(obj["items"]) if "items" in obj else "none"

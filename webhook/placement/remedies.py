@@ -322,7 +322,7 @@ def _opened(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
             continue
         taints = tuple([taint for taint in node.taints if taint not in closing])
         changes = [f"uncordon {node.name}"] if cordoned else []
-        changes += [f"take the taint {taint} off {node.name}" for taint in set_by_people]
+        changes += [f"remove the taint {taint} from {node.name}" for taint in set_by_people]
         opened = replace(node, unschedulable=False, taints=taints)
         edits = [ClusterEdit(("uncordon", node.name), (node.name,))] if cordoned else []
         edits += [_untainting(node.name, taint) for taint in set_by_people]
@@ -380,7 +380,7 @@ def _deleted(cycle: Cycle, pods: Sequence[NamedPod], place: str) -> Variant:
     snapshot, namespace, names = cycle.snapshot, cycle.pod.namespace, [named.name for named in pods]
     for named in pods:
         snapshot = without_pod(snapshot, namespace, named.name, named.pod)
-    words = f"delete {pods_by_name(names)}, which nothing makes again ({place})"
+    words = f"delete {pods_by_name(names)}, which no controller creates again ({place})"
     return Variant(words, replace(cycle, snapshot=snapshot), (deleting(namespace, *names),))
 
 
@@ -439,7 +439,7 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
     for node in lacking_key:
         labelled = {value: _with_label(cycle, node, key, value) for value in values}
         helping = [value for value in values if feasible_nodes(labelled[value])]
-        words = f"label {node.name} with the {what} in which it is ({key})"
+        words = f"label {node.name} with its {what} ({key})"
         if helping:
             named = [f"a new {what}" if value == NEW_NODE else value for value in helping]
             only = "" if len(helping) == len(values) else f", if that is {' or '.join(named)}"

@@ -46,7 +46,7 @@ from webhook.scheduler.validation import in_one_line, validate
 UNSCHEDULABLE_REASON = "Unschedulable"  # The reason of a Pod for which kube-scheduler has found no node.
 FROM_POD, POLICY, FROM_SCHEDULER = "pod", "policy", "scheduler"  # Where the constraints in force come from.
 
-DAEMON = "A DaemonSet has one Pod for each node that it may use, tied to it by affinity: each node is judged by itself."
+DAEMON = "A DaemonSet ties one Pod to each node that it may use, by node affinity: each node is judged alone."
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def foreign(subject: PlacementSubject, profiles: Profiles) -> tuple[str, ...]:
     """Return a remark on a Pod that none of the profiles places."""
     if subject.scheduler in profiles:
         return ()
-    return (f'The scheduler "{subject.scheduler}" places it; what follows is what kube-scheduler would do.',)
+    return (f'The scheduler "{subject.scheduler}" places it. This answer is what kube-scheduler would do.',)
 
 
 def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> Snapshot:
@@ -231,12 +231,12 @@ def _remarks(pod: PodObject) -> Iterator[str]:
     if pod.static:
         yield "It is a static Pod: the kubelet of its node runs it from a file, and no scheduler places it."
     if pod.phase in FINISHED:
-        yield f"It has finished ({pod.phase}): it is not placed again, and counts no more."
+        yield f"It has finished ({pod.phase}): it is not placed again, and no longer counts."
     if pod.terminating:
-        yield "It is being deleted: it counts no more, and is not placed."
+        yield "It is being deleted: it is not placed, and no longer counts."
     if pod.scheduling_gates:
         gates = ", ".join(pod.scheduling_gates)
-        yield f"The scheduler does not look at it before its scheduling gates are taken off: {gates}."
+        yield f"The scheduler ignores it until its scheduling gates are removed: {gates}."
     if pod.spec.get("schedulingGroup"):
         yield "It waits until there is room for all Pods of its scheduling group."
     if pod.priority > 0 and not pod.node and not pod.preempts:

@@ -75,7 +75,7 @@ def deletion(namespace: str, names: tuple[str, ...], nodes: tuple[str, ...], cyc
     """Return the deletion of Pods that wait, in whose place others are made, which these nodes take."""
     single = len(names) == 1
     pods = f"Pod {names[0]}: its" if single else f"the {len(names):,} Pods that wait: their"
-    words = f"delete {pods} controller makes {'it' if single else 'them'} again of the new template"
+    words = f"delete {pods} controller creates {'it' if single else 'them'} again from the new template"
     return Remedy(words, NOW, nodes, cycle, edits=(deleting(namespace, *names),), remade=names)
 
 

@@ -158,7 +158,7 @@ def _chosen_anew(cycle: Cycle) -> Iterator[Variant]:
     stuck = [claim for claim in cycle.claims if claim.selected_node and there.get(claim.selected_node) is None]
     free = [replace(claim, selected_node=None) for claim in stuck]
     names, namespace = [claim.name for claim in stuck], cycle.pod.namespace
-    words = f"take the annotation {SELECTED_NODE} off claim{'s' * (len(stuck) > 1)} {' and '.join(names)}"
+    words = f"remove the annotation {SELECTED_NODE} from claim{'s' * (len(stuck) > 1)} {' and '.join(names)}"
     edit = ClusterEdit(("annotate", "pvc", *names, "-n", namespace, f"{SELECTED_NODE}-"), (namespace, *names))
     yield Variant(words, _with(cycle, storage=cycle.storage.with_claims(free)), (edit,))
 

@@ -41,25 +41,27 @@ def state(reach: ClaimReach) -> str:
     """Return what a claim is bound to, or would be."""
     claim = reach.claim
     if claim is None:
-        return "is not there" if reach.judged else "is not known"
+        return "does not exist" if reach.judged else "is not known"
     if claim.lost:
         return f"has lost its volume {claim.volume_name}"
     if claim.deleting:
         return "is being deleted"
     if reach.foreign:
-        return "was made for another Pod"
+        return "belongs to another Pod"
     nowhere = " and ".join(f"{key}={value}" for key, value in reach.wanted.items())
     if nowhere:
-        where = f"for nodes with {nowhere}, of which there is none"
-        return f"bound to {claim.volume_name}, {where}" if claim.bound else f"waits for its Pod; is to be made {where}"
+        where = f"for nodes with {nowhere}, which no node has"
+        return (
+            f"bound to {claim.volume_name}, {where}" if claim.bound else f"waits for its Pod; will be created {where}"
+        )
     if claim.bound:
         missing = reach.judged and reach.volume is None
-        return f"bound to {claim.volume_name}{', which is not there' if missing else ''}"
+        return f"bound to {claim.volume_name}{', which does not exist' if missing else ''}"
     if reach.of_class is None and not reach.judged:
         return f"not bound, of class {claim.class_name}" if claim.class_name else "not bound"
     if reach.of_class is None:
         return (
-            f"not bound, of class {claim.class_name}, which is not there"
+            f"not bound, of class {claim.class_name}, which does not exist"
             if claim.class_name
             else "not bound, without a class"
         )
@@ -68,11 +70,11 @@ def state(reach: ClaimReach) -> str:
     if not reach.of_class.waits:
         return f"not bound: class {claim.class_name} binds it before its Pod is placed"
     if claim.selected_node and not reach.nodes:
-        return f"its volume is being made for node {claim.selected_node}"
+        return f"its volume is being created for node {claim.selected_node}"
     waits = f"{'new, ' if claim.expected else ''}waits for its Pod"
     if not reach.nodes:
         return f"{waits}; no node has a volume for it"
-    made = f"class {claim.class_name} makes its volume"
+    made = f"class {claim.class_name} creates its volume"
     if reach.free:
         more = f" or {len(reach.free) - 1:,} more" if len(reach.free) > 1 else ""
         return f"{waits}, to be bound to {reach.free[0]}{more}{f'; elsewhere {made}' if reach.made else ''}"
@@ -90,11 +92,11 @@ def notes_on_pins(snapshot: Snapshot) -> Iterator[str]:
     """Yield for lack of which resources it is not known where claims pin Pods."""
     unread = (snapshot.storage or NO_STORAGE).unread & {CLAIMS, PERSISTENT_VOLUMES}
     if unread:
-        yield f"Where claims pin Pods is not known: {_unread(unread)}."
+        yield f"The nodes to which claims tie Pods are not known: {_unread(unread)}."
 
 
 def _unread(resources: Iterable[str]) -> str:
-    hint = "may not be listed, or are not in the file (evenkeel dump tells if there are none)"
+    hint = "cannot be listed, or are not in the file (a file of evenkeel dump says if there are none)"
     return f"{' and '.join(sorted(resources))} {hint}"
 
 

@@ -35,7 +35,7 @@ MOST_IN_FULL, MOST_LOSSES = 6, 20  # the first: with more, only what they come t
 USUAL_KEEP = "50%"
 MOST_WHOLE = 10  # Workloads that come back whole, each in a row of its own.
 NO_GROUP = "-"  # the name of the sum of workloads without the label
-OUT = "workloads that lose all their Pods at once, or of whose lost Pods none comes back"
+OUT = "workloads that lose all their Pods at once, or get none of the lost Pods back"
 IN_TURN = "each domain in turn, the worst first"
 
 
@@ -111,7 +111,7 @@ def head(simulated: ClusterSimulated) -> Iterator[str]:
     version = f"Kubernetes 1.{plan.start.features.minor}"
     all_of = f"The whole cluster, {number_of(len(plan.workloads), 'workload')}"
     yield f"{all_of}, {_runs(runs, simulated)} with seed {simulated.seed}, {version}."
-    yield f"  {ties_in_words(plan)} Pods are ready as soon as they are bound."
+    yield f"  {ties_in_words(plan)} Pods are ready as soon as they have a node."
     if simulated.early:
         yield f"  {ENDED_EARLY}"
     if simulated.shown < len(plan.workloads):
@@ -155,15 +155,15 @@ def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
         rows.append(Row(of.domain, cells, tuple(_domain_remarks(of))))
     yield ResultTable(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
     if more := simulated.domains[MOST_LOSSES:]:
-        yield f"and {len(more):,} more, none worse"
+        yield f"and {len(more):,} more, none of them worse"
     yield f"out: {OUT}"
     if any(any(of.room) for of in simulated.domains[:MOST_LOSSES]):
-        yield "lacks: free room for the Pods that wait for want of it, the most in any run"
+        yield "lacks: the room that the waiting Pods need, the most in any run"
 
 
 def _domain_remarks(of: DomainResult) -> Iterator[str]:
     if of.held:
-        yield f"a {DRAIN} does not finish{but_in_all(of.held)}: these are the Pods that it moves before"
+        yield f"a {DRAIN} does not finish{but_in_all(of.held)}: the numbers are the Pods that it moves before it stops"
     if any(of.room):
         yield f"lacks {in_words(of.room)}"
 
@@ -183,9 +183,9 @@ def kept_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     if isinstance(simulated.keep, int):
         keep = number_of(simulated.keep, "Pod")
     if not worst:
-        yield Styled(Look.GOOD, f"Every workload keeps {keep.replace('their', 'its')}, where no step moves them.")
+        yield Styled(Look.GOOD, f"Every workload keeps {keep.replace('their', 'its')} on their nodes.")
         return
-    few = f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep}:"
+    few = f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep} on their nodes:"
     yield Styled(Look.ERROR, few)
     losses = sorted(worst.values(), key=lambda of: of[0].by_share)
     titles = ("workload", "Pods", "keeps", *(["domain"] if simulated.in_turn else []))
@@ -224,10 +224,12 @@ def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str |
             Row(of.name or NO_GROUP, (*_cells(of.lost, of.back), *_hurt(of.more, of.missing, of.broken)))
             for of in step.sums
         ]
-        yield ResultTable((simulated.by or "namespace", "lost", "back", "wait", "missing", "workloads not whole"), sums)
+        yield ResultTable(
+            (simulated.by or "namespace", "lost", "back", "wait", "missing", "incomplete workloads"), sums
+        )
     if step.elsewhere:
         are = "is" if step.elsewhere == 1 else "are"
-        yield f"{number_of(step.elsewhere, 'workload')} that {are} not shown {are} hurt, too."
+        yield f"{number_of(step.elsewhere, 'workload')} that {are} not shown {are} affected, too."
 
 
 def _cells(*ranges: Range) -> tuple[str, ...]:
@@ -252,14 +254,14 @@ def total_words(lost: Range, back: Range, more: Range, missing: Range) -> Iterat
     """Yield each number, and what becomes of so many Pods."""
     yield lost, "Pod is lost" if lost == (1, 1, 1) else "Pods are lost"
     yield back, f"{'finds' if back == (1, 1, 1) else 'find'} room"
-    yield more, f"more {'waits' if more == (1, 1, 1) else 'wait'} than at first"
+    yield more, f"more {'waits' if more == (1, 1, 1) else 'wait'} than before"
     yield missing, f"{_are(missing)} missing"
 
 
 def _whole(step: ClusterStep) -> str:
     """Return how many workloads lose Pods and get all of them back."""
     uneven = sum(of.uneven for of in step.whole)
-    skew = f"; of {uneven:,} the skew is then larger than maxSkew" if uneven else ""
+    skew = f"; the skew of {uneven:,} is then larger than maxSkew" if uneven else ""
     lost = f"{ends_text(step.lost_by_whole)} Pods"
     return f"{number_of(len(step.whole), 'workload')} lose {lost} and get all of them back{skew}."
 
@@ -273,7 +275,7 @@ def _remarks(of: WorkloadResult) -> Iterator[str]:
     if len(of.causes) > MOST_REASONS:
         yield f"and {number_of(len(of.causes) - MOST_REASONS, 'more reason')}"
     if of.waited and of.causes:
-        yield f"of these {of.waited:,} waited at first"
+        yield f"{of.waited:,} of these waited before"
     yield from _missing(of)
     if of.preempted.most:
         yield f"{ends_text(of.preempted)} {_are(of.preempted)} preempted"
@@ -283,15 +285,20 @@ def _remarks(of: WorkloadResult) -> Iterator[str]:
 def _missing(of: WorkloadResult) -> Iterator[str]:
     if of.stranded.most:
         stay = "stays" if of.stranded == (1, 1, 1) else "stay"
-        yield f"{ends_text(of.stranded)} {stay} on nodes that nobody reaches, and {_are(of.stranded)} not made anew"
+        yield f"{ends_text(of.stranded)} {stay} on unreachable nodes, and {_are(of.stranded)} not replaced"
     if of.leaving.most:
-        replaced = "what it replaces is" if of.leaving == (1, 1, 1) else "what they replace is"
-        why = f"until {replaced} gone from nodes that nobody reaches"
+        replaced = "the Pod that it replaces is" if of.leaving == (1, 1, 1) else "the Pods that they replace are"
+        why = f"until {replaced} gone from unreachable nodes"
         yield f"{ends_text(of.leaving)} {_are(of.leaving)} missing {why}"
     if of.queued.most:
-        yield f"{ends_text(of.queued)} {_are(of.queued)} missing: each is made only once those before it are ready"
+        yield (
+            f"{ends_text(of.queued)} {_are(of.queued)} missing: each is created only after the Pods before it are ready"
+        )
     if of.gone.most:
-        yield f"{ends_text(of.gone)} {_are(of.gone)} missing: no controller makes another"
+        yield (
+            f"{ends_text(of.gone)} {_are(of.gone)} missing: no controller replaces "
+            f"{'it' if of.gone == (1, 1, 1) else 'them'}"
+        )
 
 
 def _skew(of: SkewResult) -> str:

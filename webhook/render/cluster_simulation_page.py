@@ -97,7 +97,7 @@ def _alerts(simulated: ClusterSimulated) -> Iterator[str]:
     for step in steps:
         if step.held:
             ends = f"this does not finish{but_in_all(max(step.held.values()))}"
-            yield f"{begun(step_words(step.step))}: {ends}, and what follows comes after a part of it."
+            yield f"{begun(step_words(step.step))}: {ends}, and the next step starts after a part of it."
     out = dict[str, float]()
     for of in (of for step in steps for of in step.hurt if of.out):
         out[of.workload] = max(of.out, out.get(of.workload, 0.0))

@@ -47,13 +47,13 @@ class DecisionMetrics(Collector):
         )
         yield SummaryMetricFamily(
             "evenkeel_decisions_power",
-            "Power of the decisions that chose a node: the share of the nodes that pass which would have been called "
+            "Power of the decisions that chose a node: of the nodes that pass, the share that would have been called "
             "wrong.",
             tally.every.chosen,
             tally.every.power,
         )
         yield CounterMetricFamily(
             "evenkeel_verification_failures",
-            "How often the decisions could not be observed any longer.",
+            "Number of times the watch of decisions ended with an error.",
             self._failures,
         )

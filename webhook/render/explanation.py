@@ -50,15 +50,17 @@ from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
 MOST_ROWS, MOST_NODES_SHOWN = 12, 5
 FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
-SOURCES = {POLICY: "those that the policy gives a Pod without any", FROM_SCHEDULER: "kube-scheduler's own defaults"}
-OF_NEWEST = "those that evenkeel gave its newest Pod"
+SOURCES = {POLICY: "the default constraints of the policy", FROM_SCHEDULER: "kube-scheduler's own defaults"}
+OF_NEWEST = "the constraints that evenkeel gave its newest Pod"
 
 
 # upstream: scheduling_queue.go:DefaultPodMaxInUnschedulablePodsDuration (v1.37), looked at every 30 seconds
-TRIED_AGAIN = "kube-scheduler tries it again when a change may let it in, or some 5 minutes after its last try"
+TRIED_AGAIN = (
+    "kube-scheduler tries it again when a change in the cluster may help, or about 5 minutes after its last attempt"
+)
 
 
-PLACED_THEN = "it will be placed then, unless other Pods that wait take the place"
+PLACED_THEN = "it then gets a node, unless another waiting Pod takes the place"
 
 
 class Proposal(NamedTuple):
@@ -163,13 +165,16 @@ def _what_comes_next(explained: Explained) -> Iterator[str]:
         return
     first = TRIED_AGAIN if verdict.reason else "kube-scheduler has not tried it yet"
     gaps = explained.explanation.gaps
-    yield f"{first}; {'what is not judged may hold it then' if gaps else PLACED_THEN}."
+    yield f"{first}; {'what is not judged may then still keep it waiting' if gaps else PLACED_THEN}."
 
 
 def unwritten(source: str, *, named: bool = True) -> Iterator[str]:
     """Yield where the constraints in force come from if not from the Pod itself; a policy may be `named`."""
     if source != FROM_POD:
-        yield f"It has no constraints; in force are {OF_NEWEST if source == POLICY and not named else SOURCES[source]}."
+        yield (
+            "It has no constraints of its own. In force: "
+            f"{OF_NEWEST if source == POLICY and not named else SOURCES[source]}."
+        )
 
 
 def _preemption(explained: Explained) -> Iterator[str]:
@@ -214,8 +219,8 @@ def _headline(explained: Explained) -> tuple[str, ...]:
     if passing and own:
         more += f", {still}"
     if not own:
-        more += f"; {subject.node} is no node of the cluster"
-    begins = f"{made_by} is on node {subject.node}. Placed anew, itself not counted: "
+        more += f"; the cluster has no node {subject.node}"
+    begins = f"{made_by} is on node {subject.node}. If it were placed again, without counting itself: "
     return name, begins, verdict, f"{more}{unknown}."
 
 
@@ -236,7 +241,7 @@ def _causes(explanation: Explanation) -> Iterator[str]:
 def meant(misspelt: Mapping[str, str]) -> Iterator[str]:
     """Yield which key was probably meant by each that no node has."""
     for key, known in misspelt.items():
-        yield f"no node has the topologyKey {one_line(key, LINE_LIMIT)}, {known} is probably meant"
+        yield f"no node has the topologyKey {one_line(key, LINE_LIMIT)}, probably a misspelling of {known}"
 
 
 def claim_lines(explanation: Explanation) -> Iterator[str]:
@@ -298,7 +303,7 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
         refused = list(nodes.names(obstacle.nodes))
         several = not isinstance(obstacle.what, HostPort) and len(obstacle.what) > 1
         nobody = "no Pod nearby that all of them select" if several else "no Pod nearby"
-        met = f"met by {_some(obstacle.pods)}" if obstacle.pods else nobody
+        met = f"because of {_some(obstacle.pods)}" if obstacle.pods else nobody
         yield one_line(f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {_some(refused)}", 4 * LINE_LIMIT)
     if more := len(explained.obstacles[MOST_ROWS:]):
         yield f"{more} more terms or ports refuse nodes"
@@ -487,8 +492,8 @@ _OWN_WORDS = {
         "do not match its node affinity or nodeSelector",
     ),
     "node(s) didn't satisfy plugin(s) [NodeAffinity]": (
-        "is not one that its node affinity names",
-        "are not those that its node affinity names",
+        "is not named in its node affinity",
+        "are not named in its node affinity",
     ),
     "pod affinity terms conflict": (
         "is left out: its affinity terms conflict",
@@ -496,11 +501,11 @@ _OWN_WORDS = {
     ),
     "Insufficient cpu": ("has too little cpu free", "have too little cpu free"),
     "Insufficient memory": ("has too little memory free", "have too little memory free"),
-    "Too many pods": ("has no room for a Pod more", "have no room for a Pod more"),
+    "Too many pods": ("has no room for another Pod", "have no room for another Pod"),
     NO_FREE_PORTS: ("has a Pod with its host port", "have Pods with its host port"),
     AFFINITY_UNMET: (
-        "lacks a Pod nearby that its podAffinity selects",
-        "lack a Pod nearby that its podAffinity selects",
+        "has no Pod nearby that its podAffinity selects",
+        "have no Pod nearby that its podAffinity selects",
     ),
     ANTI_AFFINITY_UNMET: (
         "has a Pod nearby that its podAntiAffinity selects",
@@ -536,7 +541,7 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
         what = f"kube-scheduler said{_for_at_least(verdict.time, now)}"
         yield f"{what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
         if verdict.reason not in ("", UNSCHEDULABLE_REASON):
-            yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, and not that no node passes."
+            yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, not that no node passes."
         elif explained.explanation.agrees(verdict.message):
             yield "evenkeel computes the same."
         elif computed and not verdict.states_cause:
@@ -576,11 +581,11 @@ def preferred(explanation: Explanation) -> str:
 def _remedies(explained: Explained) -> Iterator[TextLine]:
     proposals = explained.proposals
     if not proposals:
-        yield "  No change that evenkeel tried lets it in, and no two of them together."
+        yield "  No change that evenkeel tried lets it run, and no two changes together."
         return
     preemption = explained.explanation.preemption
-    instead = "In place of preemption any" if preemption is not None and preemption.helps else "Any"
-    yield Styled(Look.NAME, f"  {instead} one of these would let it in (each was tried):")
+    instead = "Instead of preemption, any" if preemption is not None and preemption.helps else "Any"
+    yield Styled(Look.NAME, f"  {instead} one of these changes would let it run (each was tried):")
     width = max(len(proposal.remedy.change) for proposal in proposals)
     for title, changes in remedies_by_place(explained):
         yield f"  {title}"
@@ -598,7 +603,7 @@ def _commands(proposals: Sequence[Proposal]) -> Iterator[TextLine]:
         yield from (f"    {command}" for command in proposal.commands)
     if len(shown) < len(made):
         yield ""
-        yield "  The commands for the other changes: -o json."
+        yield "  For the commands of the other changes: -o json."
 
 
 def _made(proposals: Iterable[Proposal], where: str) -> list[Proposal]:
@@ -626,11 +631,11 @@ def run_then(runs: Runs, stuck: int) -> str:
     """Return how many of the Pods that wait run in the end."""
     least, most = runs
     if stuck == 1:
-        return "it runs then" if least else "it runs then if kube-scheduler takes it first"
+        return "it then runs" if least else "it then runs if kube-scheduler takes it first"
     if least == stuck:
-        return f"{'both' if stuck == 2 else f'all {stuck:,}'} Pods that wait run then"
+        return f"{'both' if stuck == 2 else f'all {stuck:,}'} waiting Pods then run"
     number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-    return f"{number} of {stuck:,} Pods that wait {'runs' if number == '1' else 'run'} then"
+    return f"{number} of {stuck:,} waiting Pods then {'runs' if number == '1' else 'run'}"
 
 
 def _rolled_out(rollout: Rollout) -> str:
@@ -642,7 +647,7 @@ def _rolled_out(rollout: Rollout) -> str:
     if rollout.finishes == 1:
         return f"{'the Pod runs' if rollout.replicas == 1 else f'all {rollout.replicas:,} Pods run'} in the end{fewer}"
     if rollout.replaced == 1:
-        return f"all {rollout.replicas:,} Pods run in the end once the Pods that wait now are deleted{fewer}"
+        return f"all {rollout.replicas:,} Pods run in the end, after the Pods that wait now are deleted{fewer}"
     waiting = rollout.pending
     wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
     share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
@@ -653,12 +658,12 @@ def _template(explained: Explained, rollout: str) -> str:
     """Return where the Pod itself is changed, and at what price."""
     subject = explained.subject
     if explained.source == POLICY:
-        return "in the template, where constraints of its own replace those of the policy; or in the policy"
+        return "in the template, whose own constraints replace those of the policy; or in the policy"
     if (made_by := subject.made_by) is not None:
         of_kind = {"apiVersion": made_by.api_version, "kind": made_by.kind}
         price = _PRICES.get(explained.reach or reach_of_template(of_kind), rollout)
         return f"in the template of {subject.workload} ({price})"
-    anew = " (delete it and create it anew: its constraints cannot be changed)" if subject.exists else ""
+    anew = " (delete it and create it again: its constraints cannot be changed)" if subject.exists else ""
     return f"in the Pod{anew}"
 
 
@@ -675,10 +680,10 @@ _ROLLOUT_SIMULATED = "which replaces its Pods: the rollout was simulated"
 _NOT_SIMULATED = "for the next Pod; the rollout that it starts was not simulated"
 _NOT_TRIED = "for the next Pod; evenkeel explain simulates the rollout that it starts"
 _PRICES = {
-    IF_DELETED: "for the next Pod: no rollout starts, delete the Pods that are to be replaced",
+    IF_DELETED: "for the next Pod: no rollout starts, so delete the Pods to replace",
     IF_RESUMED: "it is paused: no rollout starts",
-    OF_NEXT_JOB: "for the Pods of its next Job: those that are there keep theirs",
-    UNCHANGEABLE: "delete it and create it anew: its template cannot be changed",
+    OF_NEXT_JOB: "for the Pods of its next Job: its current Pods do not change",
+    UNCHANGEABLE: "delete it and create it again: its template cannot be changed",
 }
 
 

@@ -19,7 +19,7 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
     override = one_line(in_force.override, LINE_LIMIT) if in_force.override is not None else "none matches"
     yield f"override       {override}"
     if not in_force.certain:
-        yield "               not certain: the labels of the namespace are not known, give --namespace-labels"
+        yield "               not certain: the labels of the namespace are not known; give --namespace-labels"
     yield from (f"until          {each.until}" for each in policy.overrides if each.until and each.name == override)
     yield f"enforcement    {in_force.enforcement}"
     yield f"ownedObjects   {in_force.owned_objects}"

@@ -103,8 +103,8 @@ def judged_places(summary: LintSummary) -> Iterator[str]:
     """Yield a line that says how many of the places with constraints were judged, none if there are no such places."""
     total, in_full, without_labels = summary.places
     if total:
-        unlabelled = f", {without_labels} without their labels" if without_labels else ""
-        yield f"judged {in_full} of {many(total, 'place')} in full{unlabelled}"
+        unlabelled = f", {without_labels} without the labels of their Pods" if without_labels else ""
+        yield f"judged {in_full} of {many(total, 'place')} with constraints in full{unlabelled}"
 
 
 def counts(summary: LintSummary, style: Style, repairable: int) -> str:

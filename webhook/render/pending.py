@@ -65,7 +65,7 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
         yield from around.assumed
     if listed.compared:
         look = Look.FAINT if listed.agree == listed.compared else Look.WARNING
-        yield Styled(look, f"{listed.agree} of {listed.compared} agree with the scheduler's own message.")
+        yield Styled(look, f"{listed.agree} of {listed.compared} agree with kube-scheduler's own message.")
 
 
 def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
@@ -92,19 +92,19 @@ def _group(group: Group, together: bool) -> Iterator[TextLine]:
     elif group.gaps:
         yield f"  {one_line(in_words(group.gaps), LINE_LIMIT)}"
     if group.preemption is not None:
-        each = f"; so for each of the {len(group.pods)} by itself" if len(group.pods) > 1 else ""
+        each = f"; the same holds for each of the {len(group.pods)} Pods alone" if len(group.pods) > 1 else ""
         yield f"  {one_line(preemption_in_words(group.preemption, group.namespace), 4 * LINE_LIMIT)}{each}"
     elif group.remedy is not None:
-        alone = "" if together else " (only the Pods of this group were placed)"
+        alone = "" if together else " (tried with the Pods of this group only)"
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
-        where = "in the Pod, created anew" if in_pod else group.remedy.where
+        where = "in the Pod, created again" if in_pod else group.remedy.where
         change = Styled(Look.NAME, one_line(group.remedy.change, LINE_LIMIT))
         yield f"  {where}: ", change, f": {run_then(group.frees, group.stuck)}{alone}"
         if group.remedy.where == IN_TEMPLATE and not in_pod:
-            yield f"  what comes of it was not simulated here: {asking(group.namespace, group.pods[0])}"
+            yield f"  the rollout was not simulated; to simulate it: {asking(group.namespace, group.pods[0])}"
         yield from (f"    {command}" for command in group.commands)
     elif not group.tried:
-        yield f"  no change was tried: {asking(group.namespace, group.pods[0])}"
+        yield f"  no change was tried; to try changes: {asking(group.namespace, group.pods[0])}"
 
 
 def _next_try(group: Group) -> str:

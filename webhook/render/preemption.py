@@ -23,11 +23,11 @@ def nomination(explanation: Explanation) -> Iterator[str]:
     own = pod.namespace, pod.name
     assumed = [nominated for nominated in snapshot.nominated if nominated.may_be_assumed]
     if snapshot.nodes.get(pod.nominated_node) is None:
-        yield f"Node {node} is nominated for it, but is not there: kube-scheduler tries all others."
+        yield f"Node {node} is nominated for it, but the cluster does not have it: kube-scheduler tries all others."
     elif ending:
         yield f"Node {node} is nominated for it: kube-scheduler has preempted {_some(sorted(ending))} there."
     elif any((nominated.namespace, nominated.name) == own for nominated in assumed):
-        yield f"Node {node} is nominated for it: kube-scheduler has perhaps chosen it already, and binds its volumes."
+        yield f"Node {node} is nominated for it: kube-scheduler may already have chosen it, and be binding its volumes."
     else:
         yield f"Node {node} is nominated for it: kube-scheduler tries it first."
 
@@ -43,7 +43,7 @@ def in_words(preemption: Preemption | None, namespace: str, *, certain: bool = T
     if preemption.helps:
         violating = any(victims.violations for _, victims in preemption.outcomes)
         perhaps = "perhaps " if preemption.budgets_unknown else ""
-        budget = f", {perhaps}against a PodDisruptionBudget" if violating else ""
+        budget = f", {perhaps}in violation of a PodDisruptionBudget" if violating else ""
         return f"kube-scheduler {'will' if certain else 'would'} preempt {_where(preemption, namespace, each)}{budget}"
     if preemption.ending:
         names = sorted(_name(named, namespace) for named in preemption.ending)
@@ -51,7 +51,7 @@ def in_words(preemption: Preemption | None, namespace: str, *, certain: bool = T
         return f"kube-scheduler has preempted {_some(names)} to make room, and waits until {end}"
     if preemption.failure.endswith(NEVER_PREEMPTS) or not preemption.tried:
         return ""
-    return "to preempt Pods of lower priority does not help"
+    return "preempting Pods of lower priority does not help"
 
 
 def sentences(preemption: Preemption | None, namespace: str, *, certain: bool, each: bool = False) -> Iterator[str]:

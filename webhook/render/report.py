@@ -73,7 +73,7 @@ def _impacts(workloads: Sequence[ReportedWorkload], titles: Titles, shown: Shown
     concerned = [workload for workload in workloads if workload.impact.worst.outcome not in QUIET or workload.changes]
     concerned.sort(key=lambda workload: workload.impact.worst.gravity)
     if not concerned:
-        yield f"  no workload would {'fare otherwise' if shown.changed else 'be denied or warned'}"
+        yield f"  no workload would {'have a different outcome' if shown.changed else 'be denied or warned'}"
         return
     was = ("WAS",) if titles.compare else ()
     rows = [("WORKLOAD", *was, "CREATED", "UPDATED", "ITS PODS", "WHY")]
@@ -107,7 +107,7 @@ def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]
     """Yield the rows of the sums by namespace, with whom to ask, or by the value of a label."""
     denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
     severities = ("WITH ERRORS", "WITH WARNINGS")
-    sums = ("WORKLOADS", "PODS", "WAITING", *denied, *severities, "UNEVEN", "ALL IN ONE ZONE", "A ZONE TAKES")
+    sums = ("WORKLOADS", "PODS", "WAITING", *denied, *severities, "UNEVEN", "ALL IN ONE ZONE", "IN ONE ZONE")
     of_namespaces = by == NAMESPACE
     yield ("NAMESPACE", *sums, "CONTACT") if of_namespaces else (by, *sums)
     for name, contacts, summary in report.namespaces if of_namespaces else report.groups:
@@ -129,9 +129,9 @@ def contact_words(contacts: Mapping[str, str] | None) -> str:
 
 
 def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[TextLine]:
-    yield Styled(Look.NAME, "How the Pods are spread, what hurts most first:")
+    yield Styled(Look.NAME, "How the Pods are spread, the worst first:")
     yield ""
-    rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "A ZONE TAKES", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
+    rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "IN ONE ZONE", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
     below: dict[int, list[str]] = {}
     for workload in workloads:
         spreads: Sequence[Spread | None] = workload.spreads or (None,)
@@ -204,7 +204,7 @@ def _remarks(spread: Spread, idle: str) -> Iterator[str]:
 
 def idle_words(spread: Spread, idle: str) -> str:
     """Return in words that a constraint spreads nothing, why, and what it does all the same."""
-    still = "; it still bars nodes without the label" if spread.constraint.hard and spread.unlabelled else ""
+    still = "; it still keeps Pods off nodes without the label" if spread.constraint.hard and spread.unlabelled else ""
     return f"spreads nothing: {idle}{still}"
 
 
@@ -240,7 +240,7 @@ def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
     by_place = Counter(places(reach) for reach in workload.pinned.values())
     if by_place:
         named = [f"{place} ({number:,} claim{'s' * (number > 1)})" for place, number in sorted(by_place.items())]
-        yield f"its claims pin Pods to {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
+        yield f"its claims tie Pods to {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
 
 
 def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
@@ -253,7 +253,7 @@ def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
 def foreign_words(workload: ReportedWorkload) -> str:
     """Return in words that a scheduler places its Pods of which no profile is known; "" if one is."""
     name = one_line(workload.foreign, NAME_COLUMN)
-    return f"placed by the scheduler {name}, of which no profile is known" if name else ""
+    return f"placed by the scheduler {name}, whose profile is not known" if name else ""
 
 
 def autoscaled(scaling: Scaling) -> str:
@@ -284,8 +284,8 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
     yield size_words(report)
     if report.nodes is None and summary.workloads:
         yield (
-            "Skew, what the loss of one zone would take, which constraints spread nothing, and what rules that "
-            f"need nodes find are {NOT_KNOWN}."
+            "Without nodes, these are not known: the skew, the loss with one zone, constraints that spread nothing, "
+            "and findings of rules that need nodes."
         )
     if summary.workloads and summary.uneven is not None:
         yield (
@@ -305,22 +305,29 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     )
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
     at_update = f"{summary.denied_updates:,} denied at the next update, its Pods included"
-    yield f"{at_update}; {summary.denied_creates:,} if created anew."
+    yield f"{at_update}; {summary.denied_creates:,} if created again."
     if summary.assumed:
         beyond = f"{number_of(summary.assumed, 'workload')} {'is' if summary.assumed == 1 else 'are'} beyond maxSkew"
         in_force = titles.compare or titles.policy
-        yield f"{beyond} only by default constraints of {in_force}, which is taken to be in force."
+        yield f"{beyond} only by default constraints, if {in_force} is in force."
     if not titles.compare:
-        yield f"{number_of(summary.defaulted, 'Pod')} would be given default constraints."
+        yield f"{number_of(summary.defaulted, 'Pod')} would get default constraints."
         return
     change = ", ".join(
         f"{number_of(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(summary.defaults_change.items())
     )
-    yield f"{number_of(summary.changed, 'workload')} fared otherwise under {titles.compare}."
-    yield f"Default constraints: {change}." if change else "No Pod would be given other default constraints."
+    yield (
+        f"{number_of(summary.changed, 'workload')} {'has' if summary.changed == 1 else 'have'} a different outcome "
+        f"under {titles.compare}."
+    )
+    yield f"{change}." if change else "No Pod would get other default constraints."
 
 
-DEFAULTS = {"new": "would be given some at all", "other": "would be given others", "no more": "would be given none"}
+DEFAULTS = {
+    "new": "would newly get defaults",
+    "other": "would get other defaults",
+    "no more": "would no longer get defaults",
+}
 
 
 # For programs

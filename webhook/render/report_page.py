@@ -100,7 +100,7 @@ def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
     summary = report.summary
     if summary.loss is not None and summary.loss.share is not None:
         largest = one_line(summary.loss.largest, LINE_LIMIT)
-        yield Tile(share_text(summary.loss.share), f"of the Pods on nodes would go with zone {largest}")
+        yield Tile(share_text(summary.loss.share), f"of the Pods on nodes would be lost with zone {largest}")
     numbers = [
         (summary.lost, "workloads that would lose every Pod with one zone"),
         (summary.waiting, "waiting Pods"),
@@ -178,7 +178,7 @@ def _curve(report: Report) -> Curve | None:
     every, half = sum(share == 1 for share in shares), sum(HALF <= share < 1 for share in shares)
     words = (
         f"Of {number_of(len(shares), 'workload')} with two Pods or more, {every:,} would lose every Pod with one zone, "
-        f"{half:,} half of them or more. The one in the middle would lose {share_text(shares[len(shares) // 2])}."
+        f"{half:,} half of them or more. The median workload would lose {share_text(shares[len(shares) // 2])}."
     )
     return Curve(" ".join(points), len(shares), words)
 
@@ -212,7 +212,7 @@ def _waiting(workload: ReportedWorkload, group: Waiting, now: datetime | None) -
     row: dict[str, object] = {
         "workload": _name(workload),
         "pods": number_of(len(group.names), "Pod"),
-        "like": f"{number_of(len(others), 'more Pod')} {wait} alike: {first_of(others, SHOWN_OTHERS)}."
+        "like": f"{number_of(len(others), 'more Pod')} {wait} for the same reason: {first_of(others, SHOWN_OTHERS)}."
         if others
         else "",
         "explained": None,

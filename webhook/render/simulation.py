@@ -37,13 +37,13 @@ MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
 NONE = Range(0, 0, 0)
 BEFORE = "now"
-ENDED_EARLY = "Runs have ended where the second half of them changed no number below."
-ASKED_AGAIN = "kubectl asks again every 5 seconds, and does so for ever."
+ENDED_EARLY = "The runs stopped early: the second half of them changed no number below."
+ASKED_AGAIN = "kubectl tries again every 5 seconds, without end."
 NOT_EVICTED = (
-    f'kube-apiserver says "{MORE_THAN_ONE}" (500), whatever they allow: '
-    "kubectl leaves the Pod, goes on, and fails in the end."
+    f'kube-apiserver answers "{MORE_THAN_ONE}" (500), whatever they allow: '
+    "kubectl skips the Pod, continues, and fails in the end."
 )
-LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy leaves out"
+LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy excludes"
 TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
 
@@ -86,7 +86,7 @@ def _lines(shown: Simulated) -> Iterator[TextLine]:
     yield ref, f", {runs} with seed {shown.seed}, Kubernetes 1.{_minor(shown)}."
     yield from (f"  {line}" for line in assumptions(shown))
     marks = f"{AT_LEAST_MARK} in every run, {LIKELY_MARK} most likely, {AT_MOST_MARK} at most"
-    yield f"  Pods in each domain: {marks}. Totals have the fullest domain first."
+    yield f"  Pods in each domain: {marks}. Totals list the fullest domain first."
     widest = widest_of(shown)
     for i, result in enumerate(shown.results):
         yield ""
@@ -116,10 +116,10 @@ def _helping(shown: Simulated) -> Iterator[TextLine]:
 
 def helping_title(helping: Helping) -> str:
     """Return what the changes are for."""
-    first = "first of the Pods that wait" if helping.stuck == 1 else f"first {helping.stuck:,} Pods that wait"
-    all_pods = "Pod that waits" if helping.stuck == 1 else f"{helping.stuck:,} Pods that wait"
+    first = "first waiting Pod" if helping.stuck == 1 else f"first {helping.stuck:,} waiting Pods"
+    all_pods = "waiting Pod" if helping.stuck == 1 else f"{helping.stuck:,} waiting Pods"
     pods = f"the {first if helping.first else all_pods}"
-    return f"What would let in {pods} in the end (each was tried on one run)"
+    return f"Changes that let {pods} run in the end (each was tried on one run)"
 
 
 def helping_lines(helping: Helping) -> Iterator[tuple[str, str]]:
@@ -143,7 +143,7 @@ def widest_of(shown: Simulated) -> int:
 
 def assumptions(shown: Simulated) -> Iterator[str]:
     """Yield what holds in every run, and what is not simulated."""
-    yield f"{ties_in_words(shown.plan)} Pods are ready as soon as they are bound{_available(shown)}."
+    yield f"{ties_in_words(shown.plan)} Pods are ready as soon as they have a node{_available(shown)}."
     if shown.early:
         yield ENDED_EARLY
     of_class = _newest(shown)
@@ -156,9 +156,9 @@ def assumptions(shown: Simulated) -> Iterator[str]:
 def gaps_in_words(not_judged: Sequence[str]) -> Iterator[str]:
     """Yield what is not simulated, and what may come of that."""
     if of_nodes := [gap for gap in not_judged if gap != DISRUPTION_BUDGETS]:
-        yield f"Not simulated: {', '.join(of_nodes)}. They may refuse further nodes, or prefer others."
+        yield f"Not simulated: {', '.join(of_nodes)}. They may refuse more nodes, or prefer other nodes."
     if DISRUPTION_BUDGETS in not_judged:
-        yield f"Not simulated: {DISRUPTION_BUDGETS}. They may hold a drain, and have preemption choose other Pods."
+        yield f"Not simulated: {DISRUPTION_BUDGETS}. They may block a drain, or change which Pods preemption evicts."
 
 
 def _newest(shown: Simulated) -> PodClass:
@@ -178,8 +178,8 @@ def _available(shown: Simulated) -> str:
 def ties_in_words(plan: Plan) -> str:
     """Return which of the best nodes a Pod gets."""
     if plan.start.ties == FIRST:
-        return "Ties between nodes mostly go to the first that kube-scheduler looks at."
-    return "Ties between nodes are broken at random."
+        return "Among equally good nodes, kube-scheduler mostly takes the first that it looks at."
+    return "Among equally good nodes, one is chosen at random."
 
 
 def _constraint(of: OfConstraint, widest: int) -> Iterator[TextLine]:
@@ -214,7 +214,7 @@ def _uncounted(number: Range, running: Range, why: str) -> Iterator[str]:
         yield f"{'1 Pod runs' if running == (1, 1, 1) else f'{range_text(running)} Pods run'}, none is counted: {why}"
     elif number.most:
         are = "is" if number == (1, 1, 1) else "are"
-        yield f"{range_text(number)} of {range_text(running)} Pods that run {are} not counted: {why}"
+        yield f"{range_text(number)} of {range_text(running)} running Pods {are} not counted: {why}"
 
 
 def total_line(of: OfConstraint) -> str:
@@ -271,7 +271,7 @@ def _all_of(ranges: Sequence[Range]) -> Range:
 
 def unreachable_text(row: DomainRow) -> str:
     """Return how many Pods of a domain are on nodes that nobody reaches, "" if none is."""
-    return f"{ends_text(row.unreachable)} on nodes that nobody reaches" if row.unreachable.most else ""
+    return f"{ends_text(row.unreachable)} on unreachable nodes" if row.unreachable.most else ""
 
 
 def ends_text(bounds: Range) -> str:
@@ -341,7 +341,7 @@ def _why_missing(result: StepResult) -> str:
         single = result.missing == (1, 1, 1)
         replaced = "the Pod that it replaces stays" if single else "the Pods that they replace stay"
         return f"{replaced} Terminating, on {'an unreachable node' if single else 'unreachable nodes'}"
-    return "each is created only once those before it are ready"
+    return "each is created only after the Pods before it are ready"
 
 
 def _lost(named: tuple[str, float]) -> str:
@@ -390,7 +390,10 @@ def ending_lines(result: StepResult) -> Iterator[str]:
     if result.lost:
         pods = "1 Pod is" if len(result.lost) == 1 else f"{len(result.lost):,} Pods are"
         lost = first_of(map(_lost, result.lost.items()), MOST_REASONS)
-        yield Styled(Look.ERROR, f"{pods} deleted that no controller replaces: {lost}.")
+        yield Styled(
+            Look.ERROR,
+            f"{pods} deleted, and no controller replaces {'it' if len(result.lost) == 1 else 'them'}: {lost}.",
+        )
     yield from held_lines(result.held, result.kept)
     yield from _drain_remedy_lines(result.drain_remedies)
     yield from violated_lines(result.violated)
@@ -408,7 +411,9 @@ def violated_lines(violated: Mapping[str, float]) -> Iterator[str]:
     """Yield the PodDisruptionBudgets that preemption violates."""
     for budget, share in violated.items():
         named = f"PodDisruptionBudget {one_line(budget, LINE_LIMIT)}"
-        yield Styled(Look.WARNING, f"Preemption violates {named}{but_in_all(share)}: more Pods go than it allows.")
+        yield Styled(
+            Look.WARNING, f"Preemption violates {named}{but_in_all(share)}: more Pods are evicted than it allows."
+        )
 
 
 def held_lines(held: Mapping[BlockedEviction, float], kept_pods: Mapping[BlockedEviction, KeptPods]) -> Iterator[str]:
@@ -421,7 +426,7 @@ def held_lines(held: Mapping[BlockedEviction, float], kept_pods: Mapping[Blocked
         for eviction, share in kept[:MOST_REASONS]:
             yield Styled(Look.ERROR, f"The {DRAIN} {ends}{but_in_all(share)}: {keeping(eviction, held, kept_pods)}.")
         if len(kept) > MOST_REASONS:
-            yield f"  and likewise on {len(kept) - MOST_REASONS:,} more nodes"
+            yield f"  and the same on {len(kept) - MOST_REASONS:,} more nodes"
         yield from (f"  {_numbers_of(budget)}" for budget in kept_pods[kept[0][0]].budgets)
         yield f"  {NOT_EVICTED if len(budgets) > 1 else ASKED_AGAIN}"
 
@@ -431,10 +436,10 @@ def _drain_remedy_lines(remedies: Sequence[DrainRemedy] | None) -> Iterator[str]
     if remedies is None:
         return
     if not remedies:
-        tried = "No change of replicas or budgets that was tried on one run"
-        yield f"{tried} lets the {DRAIN} end without more Pods that wait."
+        tried = "No change of replicas or budgets, each tried on one run,"
+        yield f"{tried} lets the {DRAIN} end without more waiting Pods."
         return
-    yield Styled(Look.NAME, f"What would let the {DRAIN} end (each was tried on one run):")
+    yield Styled(Look.NAME, f"Changes that let the {DRAIN} end (each was tried on one run):")
     for remedy in remedies:
         yield f"  {one_line(remedy.change, LINE_LIMIT)}:"
         yield from (f"    {command}" for command in remedy.commands)
@@ -460,9 +465,9 @@ def _numbers_of(budget: BudgetNumbers) -> str:
     allows = f"it allows {allowed} eviction{'s' if budget.allowed.most > 1 else ''}"
     name, limit = one_line(budget.name, LINE_LIMIT), f"{budget.field} {budget.limit}"
     if budget.limit is None:
-        return f"{name}: neither minAvailable nor maxUnavailable: {allows}"
+        return f"{name}: has neither minAvailable nor maxUnavailable: {allows}"
     if budget.untold:
-        return f"{name}: {limit}, and how many Pods there should be is not known: {allows}"
+        return f"{name}: {limit}, and the number of Pods that it expects is not known: {allows}"
     if not budget.expected.most:
         return f"{name}: {limit}, and its workloads want no Pods: {allows}"
     if isinstance(budget.limit, str):
@@ -474,7 +479,7 @@ def _numbers_of(budget: BudgetNumbers) -> str:
 
 def _holding(result: StepResult) -> str:
     named = " or ".join(f"constraint {index}" for index in result.holding)
-    return f"Without {named}, a Pod that waits would find a node"
+    return f"Without {named}, a waiting Pod would find a node"
 
 
 def as_json(shown: Simulated) -> str:

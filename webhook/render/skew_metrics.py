@@ -31,7 +31,7 @@ class SkewMetric(NamedTuple):
 
 
 SKEW = SkewMetric(
-    "evenkeel_workload_skew", "gauge", "The most Pods in a domain of a constraint less the fewest, by workload."
+    "evenkeel_workload_skew", "gauge", "Skew of a constraint, by workload: the most Pods in a domain minus the fewest."
 )
 MAX_SKEW = SkewMetric("evenkeel_workload_max_skew", "gauge", "maxSkew of that constraint.")
 DOMAIN_PODS = SkewMetric(
@@ -40,19 +40,19 @@ DOMAIN_PODS = SkewMetric(
     "Pods that a constraint counts in a domain, by workload; not by hostname.",
 )
 FINDINGS = SkewMetric(
-    "evenkeel_workload_findings", "gauge", "What the rules find in a workload, by its Kind/name, rule and severity."
+    "evenkeel_workload_findings", "gauge", "Findings of rules in a workload, by its Kind/name, rule and severity."
 )
 PENDING = SkewMetric("evenkeel_pods_pending", "gauge", "Pods without a node and without scheduling gates, by workload.")
 GATED = SkewMetric(
     "evenkeel_pods_gated",
     "gauge",
-    "Pods that are not to be placed before their scheduling gates are lifted, by workload.",
+    "Pods that wait for the removal of their scheduling gates, by workload.",
 )
 SERIES_LEFT_OUT = SkewMetric(
-    "evenkeel_report_series_left_out", "gauge", "Series that are left out, because there would be too many."
+    "evenkeel_report_series_left_out", "gauge", "Number of series that are left out, because there would be too many."
 )
-TIME = SkewMetric("evenkeel_report_timestamp_seconds", "gauge", "When the cluster was last read, since 1970.")
-FAILURES = SkewMetric("evenkeel_report_failures_total", "counter", "How often the cluster could not be read.")
+TIME = SkewMetric("evenkeel_report_timestamp_seconds", "gauge", "Unix time at which the cluster was last read.")
+FAILURES = SkewMetric("evenkeel_report_failures_total", "counter", "Number of times the cluster could not be read.")
 OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, FINDINGS, GATED, DOMAIN_PODS)  # The first stay where there are too many.
 SKEW_METRICS = (*OF_WORKLOADS, SERIES_LEFT_OUT, TIME, FAILURES)
 

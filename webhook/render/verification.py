@@ -103,18 +103,20 @@ def _rows(tally: Tally) -> Mapping[str, PartTally]:
 def _remarks(tally: Tally) -> list[str]:
     lines = []
     if tally.placed.chosen:
-        lines.append("power: the share of the nodes that pass which would have been called wrong, on average.")
+        lines.append("power: of the nodes that pass, the average share that would have been called wrong.")
     if tally.placed.powerless:
         lines.append(f"{_decisions(tally.placed.powerless)} prove nothing: any node that passes would have agreed.")
     if tally.scored:
         lines.append(
-            f"{_decisions(tally.scored)} had more nodes that pass than kube-scheduler scores: that the node passes is"
-            f" compared; in {tally.win:,} it is the best of a part of the nodes that may have been scored."
+            f"{_decisions(tally.scored)} had more passing nodes than kube-scheduler scores: there, only passing "
+            "is compared;"
+            f" in {tally.win:,} of them the node is also the best of a set that may have been scored."
         )
     if tally.in_other_states:
         lines.append(
-            f"{_decisions(tally.in_other_states)} agree in another state than the first that was tried: what was"
-            " written at the same time was seen earlier or later."
+            f"{_decisions(tally.in_other_states)} agree only if events of the same moment are taken in another "
+            "order than the"
+            " first that was tried."
         )
     if told := _not_compared(tally):
         lines.append(f"Not compared: {', '.join(f'{number:,} {reason}' for reason, number in told.items())}.")

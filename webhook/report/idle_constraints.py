@@ -23,7 +23,10 @@ def why_idle(spread: Spread, findings: Sequence[Finding] = ()) -> str:
         return NO_POD
     if constraint.soft and not counted.eligible:
         if spread.excluded:
-            return "no node with the label counts: each lacks the key of another constraint, or a policy leaves it out"
+            return (
+                "no node with the label counts: each lacks the key of another constraint, or an inclusion policy "
+                "excludes it"
+            )
         return "no node has the label"
     if spread.confined:
         return CONFINED

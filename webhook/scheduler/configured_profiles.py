@@ -196,9 +196,9 @@ def _plugin_errors(profile: Mapping[str, object], path: FieldPath) -> Iterator[s
         for i, name in enumerate(names):
             at = path_text((*path, "plugins", point, "enabled", i))
             if name in names[:i] and (point != MULTI_POINT or _expanded(name, plugins)):
-                yield f"{at}: found {brief(name)} twice, wanted it once; take one out"
+                yield f"{at}: found {brief(name)} twice, wanted it once; remove one"
             elif point != MULTI_POINT and name in EXTENDS and point not in EXTENDS[name]:
-                yield f"{at}: found {brief(name)}, wanted a plugin that can run at {point}; take it out"
+                yield f"{at}: found {brief(name)}, wanted a plugin that can run at {point}; remove it"
     for point, usual in NEEDED.items():
         at, running = path_text((*path, "plugins", point)), enabled(profile, point, {usual: 0})
         certain = [name for name in running if name == usual or name in _named(plugins, point)]

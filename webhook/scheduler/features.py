@@ -115,7 +115,7 @@ def unknown(features: Features) -> str:
     """Return a note on a version that is newer than each with recorded decisions in the tests; "" for any other."""
     if features.minor <= NEWEST:
         return ""
-    return f"Kubernetes 1.{features.minor} is newer than 1.{NEWEST}, the newest that evenkeel was held against"
+    return f"Kubernetes 1.{features.minor} is newer than 1.{NEWEST}, the newest version that evenkeel was tested with"
 
 
 LATEST = features(NEWEST)

@@ -41,7 +41,7 @@ def choose(
     """
     given = [f"--{name}" for name in ("self-signed", "tls-secret", "tls-cert") if values[name]]
     if len(given) > 1:
-        raise SettingsError(f"{' and '.join(given)}: found {len(given)} certificates, wanted one of them")
+        raise SettingsError(f"{' and '.join(given)}: found {len(given)} sources of a certificate, wanted one")
     lifetimes, clients = _lifetimes(values), _clients(values["client-ca"], values["client-names"])
     version, files = values["tls-min-version"], (values["tls-cert"], values["tls-key"])
     if secret is not None:

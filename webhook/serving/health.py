@@ -80,7 +80,7 @@ def create_app(
         if stuck <= STUCK_SECONDS:
             return text(200, "ok\n")
         since = datetime.now(UTC) - timedelta(seconds=stuck)
-        return text(503, f"the review loop has not turned since {since:%H:%M:%SZ}, for {stuck:.0f} s\n")
+        return text(503, f"the review loop has been stuck since {since:%H:%M:%SZ}, for {stuck:.0f} s\n")
 
     @app.get("/readyz")
     def readyz() -> Response:

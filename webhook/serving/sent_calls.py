@@ -77,4 +77,6 @@ class SentCalls:
         """Return the requests that pass while no replica answers, although a rule is enforced."""
         policy, seen = self.reviewer.policy, self.registration.seen
         names = ignoring(policy, seen) if policy.enforced and seen is not None else ()
-        return f"; while no replica answers, enforced rules do not hold for {', '.join(names)}: {FAILING}" * bool(names)
+        return (f"; while no replica answers, enforced rules are not applied to {', '.join(names)}: {FAILING}") * bool(
+            names
+        )

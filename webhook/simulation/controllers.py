@@ -224,7 +224,7 @@ class Controllers(Makers):
         if subject is None:
             raise StepError(f"{self.ref}: has no Pod template")
         if node := subject.pod.node:
-            why = f'found "{node}", which binds its Pods without kube-scheduler, and that is not simulated'
+            why = f'found "{node}", which binds its Pods without kube-scheduler; that is not simulated'
             raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; leave it out")
         of_class, errors = self._class(subject)
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))

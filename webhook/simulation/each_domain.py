@@ -74,7 +74,7 @@ def steps_of_each(steps: Sequence[Step], nodes: Nodes) -> dict[str, tuple[Step, 
     domains = sorted(nodes.domains(key))
     if not domains:
         there = ", ".join(sorted(nodes.label_keys)) or "none"
-        raise StepError(f"{key}={EACH}: no node has the label {key}; there are {there}")
+        raise StepError(f"{key}={EACH}: no node has the label {key}; the labels are {there}")
     return {domain: tuple([_of_domain(step, domain) for step in steps]) for domain in domains}
 
 

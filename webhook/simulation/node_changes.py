@@ -89,10 +89,10 @@ def _chosen(ground: Ground, step: Step) -> NodeSet:
         return chosen
     there = which.there(nodes)
     if which.name:
-        raise StepError(f'{step.text}: no node is called "{which.name}"; there are {_listed(there)}')
+        raise StepError(f'{step.text}: no node is called "{which.name}"; the nodes are {_listed(there)}')
     if not there:
         keys = sorted(nodes.label_keys)
-        raise StepError(f"{step.text}: no node has the label {which.key}; there are {_listed(keys)}")
+        raise StepError(f"{step.text}: no node has the label {which.key}; the labels are {_listed(keys)}")
     raise StepError(f"{step.text}: no node has {which}; values of {which.key} are {_listed(there)}")
 
 
@@ -124,7 +124,7 @@ def _tainted(node: Node, taints: Sequence[Taint]) -> Node:
 def _with_more(ground: Ground, step: Step) -> Ground:
     """Add nodes, one of each zone in turn, like those that have most of the labels and are open."""
     if not ground.order:
-        raise StepError(f"{step.text}: there is no node that a new one could be like")
+        raise StepError(f"{step.text}: the cluster has no node from which to copy a new one")
 
     def unlike(node: Node) -> tuple[bool, int, bool]:
         shared = sum(node.labels.get(key) == value for key, value in step.labels.items())

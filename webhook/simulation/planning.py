@@ -119,7 +119,9 @@ def planned(
     if applied and ObjectRef.of(raw).kind == STATEFUL:
         raw = with_new_template(raw)
     if each := [step for step in steps if step.which.value == EACH]:
-        raise StepError(f"{each[0].text}: takes each domain of a whole cluster; wanted a value, or no workload")
+        raise StepError(
+            f"{each[0].text}: * takes each domain of the whole cluster in turn; give a value, or no workload"
+        )
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(controllers.of_sets())
     named = replace(_named(controllers, of_sets), name=str(controllers.ref))
@@ -133,10 +135,10 @@ def planned(
     start, budgets, changed = situation.start, situation.budgets, situation.changed
     notes = [*_notes(controllers, named, taken), *_notes_on_claims(controllers, makers, changed)]
     if controllers.updating.lost:
-        what = f"No Pod of revision {controllers.updating.current} is there"
-        notes.append(f"{what}: what is made below the partition has the new template.")
+        what = f"No Pod has the revision {controllers.updating.current}"
+        notes.append(f"{what}: Pods below the partition are created from the new template.")
     if applied and controllers.updating.current:
-        notes.append("What the StatefulSet's template was is not known: applying it replaces its Pods.")
+        notes.append("The old template of the StatefulSet is not known: applying the file replaces its Pods.")
     if controllers.errors:
         raise StepError("\n".join(controllers.errors))
     before = controllers.stored_class(stored) if stored is not None else None
@@ -207,7 +209,7 @@ def _notes_on_kinds(makers: Makers, situation: _Situation) -> Iterator[str]:
     )
     if kinds:
         named = ", ".join(f"{kind} ({number:,})" for kind, number in sorted(kinds.items()))
-        yield f"Controllers of some kinds are not simulated: Pods that they lose are not made anew: {named}."
+        yield f"The controllers of some kinds are not simulated, so their lost Pods are not replaced: {named}."
 
 
 class _Situation(NamedTuple):
@@ -392,7 +394,7 @@ def _notes(controllers: Controllers, named: Named, steps: Iterable[Step]) -> Ite
         autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
         if autoscaler is not None and autoscaler.scales(ref):
             who, (least, most) = f"HorizontalPodAutoscaler {key.name}", autoscaler.scaling
-            yield f"{who} scales it, too; what it does is not simulated."
+            yield f"{who} also scales it; that is not simulated."
             for step in scaled:
                 if (back := autoscaler.scaling.bounded(step.number)) != step.number:
                     yield f"{step.text}: {who} keeps it between {least} and {most}: it will scale it back to {back}."
@@ -409,14 +411,14 @@ def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes
     )
     for provisioner in unknown:
         where = f"No CSINode says on which nodes volumes of {provisioner} can be used"
-        yield f"{where}: a new one is taken to stay in the zone of its Pod."
+        yield f"{where}: a new volume is assumed to stay in the zone of its Pod."
     kinds = {
         pod.owner.kind
         for pod in controllers.pods
         if pod.owner is not None and pod.node in changed_nodes and read_mounts(Reader(), pod.raw).claims
     }
     for kind in sorted(kinds & LOSING_CLAIMS):
-        yield f"What becomes of the claims of a {kind}'s Pods when those are deleted is not simulated: they are kept."
+        yield f"The claims of deleted Pods of a {kind} are kept: their deletion is not simulated."
 
 
 def _latest(pods: Iterable[InitialPod]) -> float:

@@ -589,7 +589,7 @@ class SimulatedRun:
         framework = self.state.framework_of(pod)
         feasibility, nodes = framework.feasibility(), len(self.state.ground.nodes)
         number = feasibility.feasible.bit_count()
-        passing = f"{number:,} of {nodes:,} nodes {'passes' if number == 1 else 'pass'} at the next try"
+        passing = f"{number:,} of {nodes:,} nodes {'passes' if number == 1 else 'pass'} at the next attempt"
         return message(framework.cycle, feasibility) or passing
 
     def _holding(self, pod: Pod) -> Iterator[int]:

@@ -123,7 +123,9 @@ class Memory:
         for other in self._giving_way(connection.peer, self.queue[connection], silent):
             if other.heard <= silent:
                 self._blame(other.peer)
-            self.resume(other, Refused(429, f"{self.large[other]} bytes, while another client has no turn; ask again"))
+            self.resume(
+                other, Refused(429, f"{self.large[other]} bytes, while another client waits for its turn; try again")
+            )
         return self._fits(self.queue[connection])
 
     def _blame(self, peer: str) -> None:

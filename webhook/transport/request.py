@@ -96,7 +96,7 @@ def turn(connection: Connection, memory: Memory, length: int, seconds: float) ->
         while not memory.has_turn(connection, length):
             yield NO_EVENT
     except Refused as refused:
-        raise Refused(429, f"{length} bytes, while other large bodies are read; ask again") from refused
+        raise Refused(429, f"{length} bytes, while other large bodies are read; try again") from refused
 
 
 def take(connection: Connection, length: int, body: io.BytesIO) -> Script[None]:

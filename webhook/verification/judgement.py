@@ -256,8 +256,8 @@ def in_words(decision: PodDecision, computed: ComputedDecision) -> str:
             return f"{_named(computed, computed.feasible)} {'passes' if computed.feasible.bit_count() == 1 else 'pass'}"
         return " or: ".join(computed.messages)
     if decision.node not in computed.names(computed.feasible):
-        return f"{decision.node} does not pass; {_named(computed, computed.best)} would be taken"
-    return f"{decision.node} passes; {_named(computed, computed.best)} would be taken, with a higher score"
+        return f"{decision.node} does not pass; evenkeel would take {_named(computed, computed.best)}"
+    return f"{decision.node} passes, but {_named(computed, computed.best)} has a higher score"
 
 
 def _named(computed: ComputedDecision, nodes: int) -> str:

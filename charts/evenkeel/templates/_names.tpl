@@ -62,7 +62,7 @@ labels: {{- include "evenkeel.labels" . | nindent 2 }}
     {{- fail (printf "webhookAnnotations: found %s, wanted none of cert-manager's, which would overwrite caBundle: certificate.mode cert-manager sets it" .) }}
   {{- end }}
   {{- if hasPrefix "helm.sh/" . }}
-    {{- fail (printf "webhookAnnotations: found %s, wanted none of Helm's, by which the configurations could outlive evenkeel" .) }}
+    {{- fail (printf "webhookAnnotations: found %s, wanted none of Helm's: with it, the configurations could outlive evenkeel" .) }}
   {{- end }}
 {{- end }}
 {{- if eq .Values.certificate.mode "cert-manager" }}
