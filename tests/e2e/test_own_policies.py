@@ -1,4 +1,4 @@
-"""What the API server's own policies do about constraints without evenkeel, written by hand as docs/comparison.md says."""
+"""What the API server's own policies do about constraints without evenkeel, as docs/comparison.md says."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ BY_CONFIGURATION = {
 
 
 def requiring(namespace: str, compares: bool = True) -> list[dict]:
-    """The policy of the page for one namespace; if it does not compare, without the part that looks at the old object."""
+    """The policy of the page, for one namespace; or without the part that compares with the old object."""
     policy, binding = deepcopy(REQUIRES_ZONE)
     (validation,) = policy["spec"]["validations"]
     expression, parted, _ = validation["expression"].partition(" || oldObject")
