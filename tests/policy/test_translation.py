@@ -119,7 +119,9 @@ NOTED = [
     Args("none", listed(), ""),
     Args("System", {"defaultingType": "System"}, ""),
     Args("hostname is missing", listed(default(topologyKey=ZONE)), ": no constraint on kubernetes.io/hostname: any …"),
-    Args("hard", listed(SOFT, HARD), ".defaultConstraints[1].whenUnsatisfiable: DoNotSchedule can leave Pods Pending …"),
+    Args(
+        "hard", listed(SOFT, HARD), ".defaultConstraints[1].whenUnsatisfiable: DoNotSchedule can leave Pods Pending …"
+    ),
 ]
 
 

@@ -174,7 +174,7 @@ def _shown_cases(wishes: Wishes) -> Iterator[ShownCase]:
     if keys and number > 1:
         yield ShownCase(f"a workload with {number - 1} needs none", _deployment(number - 1, (), action))
     if keys or wishes.action:
-        whole = _deployment(max(number, 2), keys or (ZONE,), action)
+        whole = _deployment(number, keys or (ZONE,), action)
         yield ShownCase("a workload with all that is required is allowed", whole)
     if wishes.selected:
         yield breaches[0]._replace(name=f"nothing is required outside {selecting(wishes.selected)}", place=OUTSIDE)
@@ -195,7 +195,7 @@ def _breaches(wishes: Wishes) -> Iterator[ShownCase]:
         others = [other for other in keys if other != key]
         yield ShownCase(f"{_replicas(wishes)} need a constraint for {key}", _deployment(number, others, action))
     if wishes.action:
-        other = _deployment(max(number, 2), keys or (ZONE,), SOFT if action == HARD else HARD)
+        other = _deployment(number, keys or (ZONE,), SOFT if action == HARD else HARD)
         yield ShownCase(f"a constraint needs whenUnsatisfiable: {action}", other)
     for rule in wishes.denied:
         yield ShownCase(f"{rule} is an error", as_mapping(read_documents(RULES[rule].bad)[0]))
