@@ -187,6 +187,7 @@ TABLES = {
         "viewer": viewer,
         "skew": skew,
         "policy_init": partial(organisation.session, "warn"),
+        "policy_init_case": organisation.case,
         "values": chart.table,
     },
     **{"metrics": metrics.table, "decisions": metrics.decisions, "reasons": metrics.reasons},

@@ -36,6 +36,13 @@ def file(path: str) -> str:
     return run(Path(path).parent.name)[1][path]
 
 
+def case() -> str:
+    """The case of the test that shows that the exemption has ended."""
+    cases = run("warn")[1][f"{FOLDER}/warn/{TEST_FILE}"].split("\n\n")
+    text = next(each for each in cases if "no more" in each)
+    return f"```yaml\n{text}\n```\n"
+
+
 def session(enforced: str) -> str:
     """The command, a line for each part of the wish, and what it prints."""
     lines = (f"evenkeel policy init --dir {FOLDER}/{enforced}", *map(" ".join, (*WISH, ENFORCED[enforced])))

@@ -219,12 +219,13 @@ def _case(shown: ShownCase, obj: Raw, terms: Terms) -> dict[str, object]:
     """Return a case that expects what happens: of a Pod, the defaults that it gets; of others, what rules find."""
     day = shown.day
     case = case_of(obj, obj, replace(terms, policy=terms.policy.on(day)) if day else terms)
-    answer = as_mapping(case.pop("expect"))
+    answer = as_mapping(case["expect"])
     expect = {"outcome": answer["outcome"], "rules": answer["rules"]}
-    if "user" in case:
+    user = {"user": case["user"]} if "user" in case else {}
+    if user:
         fields = ("maxSkew", "topologyKey", "whenUnsatisfiable")
         defaults = [{field: as_mapping(given)[field] for field in fields} for given in as_list(answer["defaults"])]
         if bool(defaults) != terms.policy.defaults:
             raise UsageError(UNFIT)
         expect = {"outcome": answer["outcome"], "defaults": defaults}
-    return {**case, "name": shown.name, **({"today": day} if day else {}), "expect": expect}
+    return {"name": shown.name, **({"today": day} if day else {}), "object": obj, **user, "expect": expect}
