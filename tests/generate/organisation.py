@@ -12,7 +12,7 @@ from webhook.policy_test.drafting import POLICY_FILE, TEST_FILE
 FOLDER = "docs/examples/organisation"
 WISH = (
     ("--require", "topology.kubernetes.io/zone", "--min-replicas", "3", "--namespace-selector", "env=production"),
-    ("--exempt", "team=payments", "--until", "2030-06-30", "--contact", "'#platform'"),
+    ("--exempt", "team=payments", "--until", "2030-06-30", "--contact", "platform@example.com"),
 )
 ENFORCED = {"warn": ("--enforcement", "Warn", "--deny-from", "2030-02-01"), "deny": ("--enforcement", "Deny")}
 
