@@ -7,7 +7,18 @@ from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 
-from tests.generate import chart, completion, concepts, exits, messages, metrics, scenarios, versions, waiting
+from tests.generate import (
+    chart,
+    completion,
+    concepts,
+    exits,
+    messages,
+    metrics,
+    organisation,
+    scenarios,
+    versions,
+    waiting,
+)
 from tests.generate.commands import output
 from tests.house.layers import HOUSE
 from tests.support import ROOT
@@ -40,6 +51,7 @@ def table_of(block: re.Match[str]) -> str:
 WHOLE = {
     "webhook/loading/completing.json": completion.table,  # which a page shows
     "docs/explain.svg": waiting.picture,
+    **{file: partial(organisation.file, file) for file in organisation.files()},  # which a page shows
     "docs/kinds.md": kinds.page,
     "docs/messages.txt": messages.page,
     "docs/rules.md": catalogue.page,
@@ -174,6 +186,8 @@ TABLES = {
         "exits": exits.table,
         "viewer": viewer,
         "skew": skew,
+        "policy_init": partial(organisation.session, "warn"),
+        "policy_init_case": organisation.case,
         "values": chart.table,
     },
     **{"metrics": metrics.table, "decisions": metrics.decisions, "reasons": metrics.reasons},

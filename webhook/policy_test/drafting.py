@@ -174,7 +174,7 @@ def _shown_cases(wishes: Wishes) -> Iterator[ShownCase]:
     if keys and number > 1:
         yield ShownCase(f"a workload with {number - 1} needs none", _deployment(number - 1, (), action))
     if keys or wishes.action:
-        whole = _deployment(max(number, 2), keys or (ZONE,), action)
+        whole = _deployment(number, keys or (ZONE,), action)
         yield ShownCase("a workload with all that is required is allowed", whole)
     if wishes.selected:
         yield breaches[0]._replace(name=f"nothing is required outside {selecting(wishes.selected)}", place=OUTSIDE)
@@ -195,7 +195,7 @@ def _breaches(wishes: Wishes) -> Iterator[ShownCase]:
         others = [other for other in keys if other != key]
         yield ShownCase(f"{_replicas(wishes)} need a constraint for {key}", _deployment(number, others, action))
     if wishes.action:
-        other = _deployment(max(number, 2), keys or (ZONE,), SOFT if action == HARD else HARD)
+        other = _deployment(number, keys or (ZONE,), SOFT if action == HARD else HARD)
         yield ShownCase(f"a constraint needs whenUnsatisfiable: {action}", other)
     for rule in wishes.denied:
         yield ShownCase(f"{rule} is an error", as_mapping(read_documents(RULES[rule].bad)[0]))
@@ -219,12 +219,13 @@ def _case(shown: ShownCase, obj: Raw, terms: Terms) -> dict[str, object]:
     """Return a case that expects what happens: of a Pod, the defaults that it gets; of others, what rules find."""
     day = shown.day
     case = case_of(obj, obj, replace(terms, policy=terms.policy.on(day)) if day else terms)
-    answer = as_mapping(case.pop("expect"))
+    answer = as_mapping(case["expect"])
     expect = {"outcome": answer["outcome"], "rules": answer["rules"]}
-    if "user" in case:
+    user = {"user": case["user"]} if "user" in case else {}
+    if user:
         fields = ("maxSkew", "topologyKey", "whenUnsatisfiable")
         defaults = [{field: as_mapping(given)[field] for field in fields} for given in as_list(answer["defaults"])]
         if bool(defaults) != terms.policy.defaults:
             raise UsageError(UNFIT)
         expect = {"outcome": answer["outcome"], "defaults": defaults}
-    return {**case, "name": shown.name, **({"today": day} if day else {}), "expect": expect}
+    return {"name": shown.name, **({"today": day} if day else {}), "object": obj, **user, "expect": expect}

@@ -114,7 +114,7 @@ def add_wish_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--deny-from", metavar="DAY", help="with Warn: the day from which errors deny, for the warnings"
     )
-    parser.add_argument("--contact", metavar="TEXT", help="whom to ask, for the warnings, such as #platform")
+    parser.add_argument("--contact", metavar="TEXT", help="whom to ask, for the warnings, such as platform@example.com")
 
 
 def wishes_of(args: argparse.Namespace) -> Wishes:
@@ -201,5 +201,5 @@ def _day(option: str, text: str | None) -> str:
 def _contact(text: str | None) -> str:
     if text is not None and not (text.isprintable() and 1 <= len(text) <= CONTACT_LIMIT):
         wanted = f"1 to {CONTACT_LIMIT} characters that can be printed"
-        raise UsageError(f"--contact: found {brief(text)}, wanted {wanted}, such as #platform")
+        raise UsageError(f"--contact: found {brief(text)}, wanted {wanted}, such as platform@example.com")
     return text or ""
