@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from difflib import unified_diff
 
 import pytest
 
@@ -19,7 +20,10 @@ def test_the_page_shows_what_its_commands_print(tmp_path):
     page = PAGE.read_text("utf-8")
 
     with tutorial(tmp_path) as reader:
-        assert page == reader.follow(page)
+        now = reader.follow(page)
+
+    lines = unified_diff(masked(page).splitlines(), masked(now).splitlines(), "page", "printed now", lineterm="")
+    assert not (differs := "\n".join(lines)), differs
 
 
 def test_the_page_starts_the_control_plane_of_the_demo():
