@@ -56,8 +56,8 @@ def test_the_api_server_accepts_what_is_rendered(plane, values):
 def test_the_notes_tell_of_the_enforcement_in_force(plane, enforcement):
     notes = release(plane, "install", "--dry-run=client", policy={"enforcement": enforcement}).split("NOTES:")[1]
 
-    assert ("Errors deny from now on" in notes) == (enforcement == "Deny")
-    assert (f"enforcement is {enforcement}" in notes) == (enforcement != "Deny")
+    assert ("The policy denies errors from now on" in notes) == (enforcement == "Deny")
+    assert (f"The policy denies nothing: enforcement is {enforcement}." in notes) == (enforcement != "Deny")
     assert f"configuration/{MUTATING_NAME} validatingwebhookconfiguration/{NAME}\n" in notes
 
 
@@ -67,8 +67,8 @@ def test_the_notes_tell_who_may_set_the_skip_label_where_not_everybody_may(plane
         for values in ({"skipLabel": {"users": ["jane"], "groups": ["platform"]}}, {})
     )
 
-    assert "Only these may: jane, platform." in chosen
-    assert "Only these may" not in everybody
+    assert "Only these users and groups may do so: jane, platform." in chosen
+    assert "Only these users" not in everybody
 
 
 @pytest.mark.parametrize("failure_policy", ["Ignore", "Fail"])
@@ -77,7 +77,7 @@ def test_the_notes_tell_what_is_never_refused(plane, failure_policy):
     notes = release(plane, "install", "--dry-run=client", **values).split("NOTES:")[1]
 
     never = dict.fromkeys((*SYSTEM_NAMESPACES, NAMESPACE, "a", "karpenter", *NEEDED_NAMESPACES))
-    told = f"but in the namespaces {', '.join(never)}. If" in notes
+    told = f"except in the namespaces {', '.join(never)}. evenkeel's Pods" in notes
     asked = "evenkeel policy check policy.yaml --cluster live" in notes
     enforced = release(plane, "install", "--dry-run=client", failurePolicyEnforced="Fail").split("NOTES:")[1]
     assert told == asked == (failure_policy == "Fail")

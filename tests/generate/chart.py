@@ -114,7 +114,7 @@ def _merged(given: list[str]) -> dict[str, object]:
 def schema() -> str:
     """values.schema.json: Helm refuses what it does not allow, a policy with an unknown rule say."""
     whole = values().schema
-    whole["properties"] |= {"global": {"type": "object", "description": "Helm's own."}}
+    whole["properties"] |= {"global": {"type": "object", "description": "Values that Helm passes to every chart."}}
     head = {"$schema": "http://json-schema.org/draft-07/schema#"}
     return json.dumps(head | whole | {"$defs": {"policy": _policy(), "resources": RESOURCES}}, indent=2) + "\n"
 

@@ -56,7 +56,7 @@ def reasons() -> str:
 
 def alerts(file: str) -> str:
     """The table of the alerts in one of the chart's files."""
-    head = ("| alert | severity | what it says | what to do |", "| --- | --- | --- | --- |")
+    head = ("| alert | severity | summary | what to do |", "| --- | --- | --- | --- |")
     return "\n".join((*head, *_alerts(file), ""))
 
 

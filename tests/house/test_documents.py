@@ -293,11 +293,44 @@ def test_every_field_that_a_program_reads_is_described(form, tmp_path, capsys):
     assert set() == set(NAME.findall(listed)) - found
 
 
+SECURITY = (ROOT / "SECURITY.md").read_text("utf-8")
+HELD = (
+    "Who can do what",
+    "What an attacker inside the cluster could try",
+    "What goes wrong without an attacker",
+    "What it is made of",
+)  # The sections of SECURITY.md with tables of which tests hold each row.
+
+
+def section_of(text, title):
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def listed_tests():
+    """Return each label in the list of tests of SECURITY.md, in order, with what stands beside it."""
+    items = re.split(r"^- ", section_of(SECURITY, "Tests"), flags=re.MULTILINE)[1:]
+    return [re.fullmatch(r"\*\*(.+?)\*\*:\n(.*)", item, re.DOTALL).groups() for item in items]
+
+
 def test_what_is_said_to_be_tested_is():
-    named = re.findall(r"`(\w+/test_\w+\.py)::(\w+)`", (ROOT / "SECURITY.md").read_text("utf-8"))
+    named = re.findall(r"`(\w+/test_\w+\.py)::(\w+)`", SECURITY)
 
     assert named
     for file, test in named:
         assert re.search(rf"^ *def {test}\(", (ROOT / "tests" / file).read_text("utf-8"), re.MULTILINE), (
             f"{file}::{test}"
         )
+
+
+def test_each_row_that_is_said_to_be_tested_is_in_the_list_of_tests():
+    """By its label, once, and in the order of the tables."""
+    rows = [re.findall(r"^\| (.*)$", section_of(SECURITY, title), re.MULTILINE)[2:] for title in HELD]
+    labels = [re.match(r"\*\*(.+?)\*\*", row) for table in rows for row in table]
+
+    assert all(rows) and all(labels)
+    assert [label[1] for label in labels] == [label for label, _ in listed_tests()]
+    assert len(labels) == len({label[1] for label in labels})
+
+
+def test_each_row_in_the_list_of_tests_has_one():
+    assert [] == [label for label, tests in listed_tests() if not re.search(r"`\w+/test_\w+\.py::\w+`", tests)]
