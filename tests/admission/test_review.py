@@ -394,6 +394,13 @@ class TestTheNotice:
 
         assert [f"{DENIED_FROM} (selector-misses-own-pod)"] == self.said(deployment(MISSES), rules)
 
+    def test_is_said_where_the_api_server_itself_warns_of_the_error(self):
+        """And evenkeel does not warn a second time."""
+        null = {key: value for key, value in EMPTY.items() if key != "labelSelector"}
+        decision = validate(deployment(null), rules=f"{{enforcement: Warn, notice: {NOTICE}}}")
+
+        assert (f"{DENIED_FROM} (empty-selector)",) == decision.warnings
+
     @pytest.mark.parametrize(
         ("more", "said"),
         [

@@ -28,12 +28,17 @@ class Outcome(StrEnum):
 
 
 class JudgedFinding(NamedTuple):
-    """A finding, and what comes of it: it `warns` unless it denies, and `would_deny` if the enforcement were Deny."""
+    """
+    A finding, and its effect: it `warns` unless it denies, and `would_deny` if the enforcement were Deny.
+
+    `announces` says whether the day from which it denies is told, also where the API server itself warns about it.
+    """
 
     finding: Finding
     would_deny: bool
     denies: bool
     warns: bool
+    announces: bool
 
 
 NO_ANNOTATIONS: Mapping[str, str] = {}

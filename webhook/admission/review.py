@@ -157,9 +157,10 @@ def _judge_finding(
     if would_deny and owner is not None:
         named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
         finding = finding._replace(fix=f"change its owner, {named}: {finding.fix}")
-    hushed = only_audited or finding.said_by_api_server or enforcement == AUDIT
-    warns = finding.severity in TOLD and not hushed
-    return JudgedFinding(finding, would_deny, would_deny and enforcement == DENY, warns)
+    told = finding.severity in TOLD and not only_audited and enforcement != AUDIT
+    warns, denies = told and not finding.said_by_api_server, would_deny and enforcement == DENY
+    new = would_deny or finding.severity is not Severity.ERROR  # Otherwise the object had this error before.
+    return JudgedFinding(finding, would_deny, denies, warns, announces=told and new and not denies)
 
 
 def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, error: TooLarge) -> Decision:
@@ -178,7 +179,7 @@ def _decide(request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped:
     would_deny = any(each.would_deny for each in judged)
     denying = [each.finding for each in judged if each.denies]
     warning = [each.finding for each in judged if each.warns and not each.denies]
-    noticed = [each.finding for each in judged if each.finding.notice and each.warns and _is_to_deny(each)]
+    noticed = [each.finding for each in judged if each.finding.notice and each.announces]
     if request.phase == MUTATE:  # denies only what the API server would reject anyway
         would_deny, warning, noticed = False, [], []
         if not any(finding.rejected_by_api_server for finding in denying):
@@ -195,11 +196,6 @@ def _decide(request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped:
         findings=findings,
         skipped=tuple(skipped),
     )
-
-
-def _is_to_deny(judged: JudgedFinding) -> bool:
-    """Return whether what warns now denies later: not an error that was there before."""
-    return not judged.denies and (judged.would_deny or judged.finding.severity is not Severity.ERROR)
 
 
 def _outcome(denies: bool, would_deny: bool, warns: bool) -> Outcome:
