@@ -1,4 +1,4 @@
-"""evenkeel serves the API server, which presents a certificate as docs/client-certificates.md shows, and nobody else."""
+"""evenkeel serves the API server, with its certificate as docs/client-certificates.md shows, and nobody else."""
 
 from __future__ import annotations
 
