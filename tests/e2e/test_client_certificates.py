@@ -1,4 +1,4 @@
-"""evenkeel serves the API server, which presents a certificate as docs/operations.md shows, and nobody else."""
+"""evenkeel serves the API server, with its certificate as docs/client-certificates.md shows, and nobody else."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.support.handshakes import client_certificate, client_context
 from tests.support.serving import PATIENCE, Running, serving, until
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "client-certificates.md").read_text("utf-8")
 ON_A_NODE, SERVICE, NAME = "/etc/kubernetes/evenkeel", "evenkeel.evenkeel.svc", "kube-apiserver"
 
 
 def documented(file: str) -> str:
-    """The content of a file as operations.md shows it."""
-    return dedent(re.search(rf"<!-- {re.escape(file)} -->\n *```yaml\n(.*?) *```\n", OPERATIONS, re.DOTALL)[1])
+    """The content of a file as the page shows it."""
+    return dedent(re.search(rf"<!-- {re.escape(file)} -->\n *```yaml\n(.*?) *```\n", PAGE, re.DOTALL)[1])
 
 
 class Guarded:
@@ -125,7 +125,7 @@ def test_an_api_server_of_another_name_is_refused(guarded, tmp_path):
 
 
 def test_the_ca_is_replaced_while_both_run(guarded, tmp_path):
-    """In the order that operations.md tells, the API server's calls are answered at any time."""
+    """In the order that the page tells, the API server's calls are answered at any time."""
     old, both = tmp_path / "old", (guarded.node / "ca.crt").read_bytes()
     old.mkdir()
     for name in ("tls.crt", "tls.key"):

@@ -21,7 +21,7 @@ from tests.support import ROOT
 from tests.support.build import constraint, merged, pod
 from tests.support.serving import certificate, until
 
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "outage.md"
 COMMANDS = PAGE.read_text("utf-8").replace("\\\n", "")
 OFF, ON = re.findall(r"^\$ (kubectl label namespaces .*)$", COMMANDS, re.MULTILINE)
 FAILING = {
