@@ -93,7 +93,10 @@ def test_however_many_causes_there_are_against_one_file_the_others_are_shown(run
             {"cluster": {"kind": "List", "items": 3}},
             "cluster: items: found 3, wanted an array of objects, as kubectl get",
         ),
-        ({"cluster": [{"kind": "List", "items": [None]}]}, "cluster: items[0]: found null, wanted an object; take it"),
+        (
+            {"cluster": [{"kind": "List", "items": [None]}]},
+            "cluster: items[0]: found null, wanted an object; remove it",
+        ),
         ({"kubernetesVersion": "1.2"}, 'kubernetesVersion: found "1.2", wanted 1.25 or newer'),
         (
             {"cases": [denied("\x00", name="a")]},
