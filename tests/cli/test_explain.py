@@ -257,10 +257,10 @@ def test_the_policys_defaults_for_a_pod_without_constraints(run):
     [
         ("", "wanted either TYPE/NAME, such as pod/web-0, or -f FILE"),
         ("pod/a -f new", "wanted either TYPE/NAME"),
-        ("pod/gone", "Pod shop/gone: not found in the cluster; there are running-"),
+        ("pod/gone", "Pod shop/gone: not found in the cluster; the names there are running-"),
         ("pod/web-8", "Pod shop/web-8: not found in the cluster; did you mean pod/web-9?"),
         ("pod/web-9 -n bank", "Pod bank/web-9: not found in the cluster; Pod/web-9 is in namespace shop: add -n shop"),
-        ("deploy/gone", "Deployment shop/gone: not found in the cluster; there are web"),
+        ("deploy/gone", "Deployment shop/gone: not found in the cluster; the names there are web"),
         ("-f new", "new: holds no Pod, and no object that is known to have a Pod template"),
         ("-f new -f new", "new, new: holds no Pod, and no object that is known to have a Pod template"),
         ("-f - -f -", "-f: standard input can be read only once"),

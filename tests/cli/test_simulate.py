@@ -252,7 +252,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale=REPLICAS'),
         ("deployment/web scale=x", 'step: found "scale=x"'),
         ("deployment/web cordon=x -n shop", 'cordon=x: no node is called "x"; the nodes are a1, b1, c1'),
-        ("deployment/api scale=2 -n shop", "Deployment shop/api: not found in the cluster; there are web"),
+        ("deployment/api scale=2 -n shop", "Deployment shop/api: not found in the cluster; the names there are web"),
         (
             "daemonset/web scale=2",
             "its controller cannot be simulated, wanted one of Deployment, StatefulSet",

@@ -314,7 +314,7 @@ def test_templates_of_which_nothing_is_rendered_are_noted(tree):
     build = Build("web/Chart.yaml", sources, ("helm", "template", "web"), rendered)
     (judged,) = judge_files(["web/Chart.yaml"], terms(builds={build.file: build}), FileReader(), OtherFiles())
 
-    assert [("web/templates/b.yaml", "not rendered by the chart's own values")] == [
+    assert [("web/templates/b.yaml", "not rendered with the chart's own values")] == [
         (note.file, note.done) for note in judged.notes
     ]
 

@@ -31,7 +31,7 @@ def test_a_written_file_keeps_its_encoding(tree, encoding):
 def test_a_file_that_was_changed_meanwhile_is_left_alone(tree):
     path = tree(**{"a": "other"})
 
-    with pytest.raises(OSError, match="another program changed it"):
+    with pytest.raises(OSError, match="another program has changed it"):
         writing.write_over("a", "old", "new")
     assert "other" == (path / "a").read_text()
 

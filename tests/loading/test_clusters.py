@@ -365,11 +365,11 @@ HERE = (
             "Deployment/far is in the namespaces bank, store: add -n and one",
         ),
         ("Pod shop/web-1", "Pod shop/web-1: not found in the cluster; did you mean pod/web-0?"),
-        ("Deployment shop/api", "Deployment shop/api: not found in the cluster; there are web"),
+        ("Deployment shop/api", "Deployment shop/api: not found in the cluster; the names there are web"),
         ("StatefulSet shop/db", "StatefulSet shop/db: not found in the cluster; -n names another namespace"),
         ("Pod shpo/y", "namespace shpo: not in the cluster; did you mean shop?"),
         ("Pod shpo/x", "namespace shpo: not in the cluster; Pod/x is in namespace bank: add -n bank"),
-        ("Pod zzz/y", "namespace zzz: not in the cluster; there are bank, shop"),
+        ("Pod zzz/y", "namespace zzz: not in the cluster; the names there are bank, shop"),
         ("Pod store/y", "Pod store/y: not found in the cluster; -n names another namespace"),
     ],
 )

@@ -1,5 +1,5 @@
 """
-Print the objects by which a cluster asks evenkeel, or judges by itself; pipe them into kubectl apply -f -
+Print webhook configurations or ValidatingAdmissionPolicies for a policy; pipe them into kubectl apply -f -
 
 --engine webhook prints the webhook configurations. They send only the objects that the policy needs.
 --engine policy prints ValidatingAdmissionPolicies for the rules that CEL can express. The API server evaluates them.
@@ -264,7 +264,7 @@ def _check_names(option: str, names: Sequence[str], minor: int) -> None:
     if names and minor < POLICIES_SINCE:
         raise UsageError(
             f"{option}: found Kubernetes 1.{minor}, wanted 1.{POLICIES_SINCE} or newer: "
-            f"without ValidatingAdmissionPolicies nobody can be refused; leave {option} out"
+            f"without ValidatingAdmissionPolicies the API server cannot refuse anybody; leave {option} out"
         )
 
 

@@ -12,7 +12,7 @@ Report how the Pods of each workload are spread, and what a policy would do to i
     evenkeel report -A -o openreports --apply                  write the findings as OpenReports into the cluster
     evenkeel report -A -o html > spread.html                   a page with pictures, and why Pods wait
 
-The policy answers three times for each workload: as if it were created anew, at its next update, and for its Pods as
+The policy answers three times for each workload: as if it were created again, at its next update, and for its Pods as
 their controller creates them. The worst workload comes first.
 Exit code 0: reported, 1: with --fail-on, if any workload is denied, also only at its next update, or warned of, 2: bad
 input, or nodes cannot be listed, so that how Pods are spread is not known.
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=(DENIED_UPDATES, DENIED, WARNED),
         help="exit with 1 if the policy would deny a workload: at its next update (denied-updates), or also if "
-        "created anew (denied), or also if it would warn (warned)",
+        "created again (denied), or also if it would warn (warned)",
     )
     parser.add_argument(
         "--by",

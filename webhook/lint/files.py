@@ -194,7 +194,7 @@ def _not_rendered(build: Build, reader: FileReader) -> Iterator[Note]:
     templates = (file for file in build.sources if build.is_chart and "templates" in file.split("/"))
     for file in templates:
         if FIELD in (reader.text_of_file(file) or "") and not build.renders(file):
-            done, advice = "not rendered by the chart's own values", RENDER
+            done, advice = "not rendered with the chart's own values", RENDER
             yield Note(file, 1, 1, UNRENDERED_TEMPLATE, "template", done, advice)
 
 

@@ -503,7 +503,11 @@ def _decision(request: AdmissionRequest, unsettled: OpenFields, terms: LintTerms
 
 
 def _identity(named: ObjectRef | None, workloads: Sequence[Workload], finding: Finding) -> str:
-    """Return the same parts as `admission.ratchet.identity`: constraints and lines move, the topology key stays."""
+    """
+    Return the same parts as `admission.ratchet.identity`: constraints and lines move, the topology key stays.
+
+    Baselines have them.  Of a finding on a whole workload one is what was wanted: in other words it would be a new one.
+    """
     workload = next((each for each in workloads if finding.path[: len(each.path)] == each.path), workloads[0])
     rule, key, action, names = identity(workload, finding)
     return _identity_text(named, rule, key, action, path_text(names))

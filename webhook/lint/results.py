@@ -70,7 +70,8 @@ class Problem(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What identifies the finding although lines move."""
+        """What identifies the problem although lines move; baselines have it, so that other words make another "
+        "problem."""
         return f"{PROBLEM}\n{self.message}"
 
 

@@ -23,7 +23,7 @@ def write_over(file: str, old: str, new: str) -> None:
     with open(target, "rb") as opened:
         content = opened.read()
     if content != old.encode(encoding(content)):
-        raise Changed(None, "another program changed it meanwhile")
+        raise Changed(None, "another program has changed it since it was read")
     write_new(target, new, encoding(content))
 
 

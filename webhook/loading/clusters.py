@@ -286,7 +286,7 @@ def not_found(ref: ObjectRef, known: Known) -> str:
     elif close := get_close_matches(looked_for, there[:MOST_COMPARED], 1):
         hint = f"did you mean {prefix}{close[0]}?"
     else:
-        hint = f"there are {named}" if there else "-n names another namespace"
+        hint = f"the names there are {named}" if there else "-n names another namespace"
     return f"{fault}; {hint}"
 
 

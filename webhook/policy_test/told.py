@@ -40,8 +40,8 @@ FIRST_ONLY = "of several rules that deny, only the first is named"
 AUDITED = "a rule may be missing if only the audit log has its finding"
 SAID_ALREADY = "a rule may be missing if the API server itself warns"
 CUT = "rules are not compared: the API server has cut the warnings, because they are too long"
-UNCHECKED = "not compared, for CEL cannot check it: {}"
-UNTOLD = "not compared, for it neither denies nor warns: {}"
+UNCHECKED = "not compared, because CEL cannot check it: {}"
+UNTOLD = "not compared, because it neither denies nor warns: {}"
 MILDER = "outcome is not compared: it may depend on a rule that CEL cannot check"
 
 
