@@ -2,7 +2,8 @@
 Print what the webhook answers when you apply an object.
 
 The object goes through /mutate and then /validate, as kube-apiserver sends it. A cluster is not needed, but helps.
-The object counts as sent by a person, not by a controller. An AdmissionReview is answered as the request that it holds.
+The object counts as sent by a person, not by a controller. If the file holds an AdmissionReview, evenkeel answers its
+request as it is.
 Exit code 0: allowed, 1: denied, 2: bad input.
 """
 

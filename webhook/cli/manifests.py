@@ -4,7 +4,8 @@ Print webhook configurations or ValidatingAdmissionPolicies for a policy; pipe t
 --engine webhook prints the webhook configurations. They send only the objects that the policy needs.
 --engine policy prints ValidatingAdmissionPolicies for the rules that CEL can express. The API server evaluates them.
 No part of evenkeel runs in the cluster.
---engine both prints the two. The policies deny while no webhook answers; the webhook does all the rest.
+--engine both prints the two. While no webhook answers, the policies still deny objects that break a denying rule. The
+webhook does all the rest.
 Without --service and --url, it prints the policies alone.
 
 The CA comes from a file, or evenkeel or cert-manager writes it later.

@@ -7,8 +7,8 @@ List the Pods that wait for a node, by workload and cause, with the change that 
 
 evenkeel computes the causes as kube-scheduler does, for the cluster as it is now. The last line counts how often
 kube-scheduler's own message says the same. `evenkeel explain pod/NAME` shows one Pod in full.
-Exit code 0: listed, 1: with --fail-on pending, if any Pod waits, with --fail-on not-judged, if for one of them not all
-is judged, 2: bad input.
+Exit code 0: listed, 1: with --fail-on pending, a Pod waits; with --fail-on not-judged, a waiting Pod is not fully
+judged, 2: bad input.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ Report how the Pods of each workload are spread, and what a policy would do to i
 
 The policy answers three times for each workload: as if it were created again, at its next update, and for its Pods as
 their controller creates them. The worst workload comes first.
-Exit code 0: reported, 1: with --fail-on, if any workload is denied, also only at its next update, or warned of, 2: bad
-input, or nodes cannot be listed, so that how Pods are spread is not known.
+Exit code 0: reported, 1: with --fail-on, the policy would deny a workload or warn of it, as the option names,
+2: bad input, or nodes cannot be listed, so evenkeel does not know how Pods are spread.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]. NODES is the name of a 
 Each run does what kube-scheduler and the controllers do. Chance decides ties, and which of equal Pods is deleted.
 A Pod is ready as soon as it has a node, and available after minReadySeconds. Nothing in the cluster changes.
 Without a workload, all workloads are simulated together; -n, -A and -l choose which of them are printed.
-Exit code 0: simulated, 1: some run ends as --fail-on names, or, with not-judged, not all was simulated, 2: bad input.
+Exit code 0: simulated, 1: what --fail-on names happens in at least one run; with not-judged, something was not
+simulated, 2: bad input.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class DecisionMetrics(Collector):
         tally = self._tally
         compared = CounterMetricFamily(
             "evenkeel_decisions_compared",
-            "Decisions of kube-scheduler that were compared with what is computed.",
+            "Decisions of kube-scheduler that were compared with what evenkeel computes.",
             labels=["verdict"],
         )
         compared.add_metric(["agree"], tally.every.agree)
@@ -43,11 +43,13 @@ class DecisionMetrics(Collector):
             not_compared.add_metric([reason], tally.not_compared[reason])
         yield not_compared
         yield CounterMetricFamily(
-            "evenkeel_decisions_skipped", "Decisions that were passed over, to use half a CPU at most.", tally.skipped
+            "evenkeel_decisions_skipped",
+            "Decisions that were skipped, because evenkeel limits itself to half a CPU.",
+            tally.skipped,
         )
         yield SummaryMetricFamily(
             "evenkeel_decisions_power",
-            "Power of the decisions that chose a node: of the nodes that pass, the share that would have been called "
+            "Power of the decisions that chose a node: the share of the passing nodes that evenkeel would have called "
             "wrong.",
             tally.every.chosen,
             tally.every.power,

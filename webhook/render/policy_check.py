@@ -32,7 +32,7 @@ def _lines(file: str, notes: Sequence[str], copy: ComparedCopy | None) -> Iterat
         yield from (f"{copy.file}: note: {note}" for note in copy.notes)
         yield from (f"{copy.file}: {difference}" for difference in copy.differences)
         if copy.differences:
-            yield f"{copy.file}: merge into it the profiles that {EXPORTED} prints, and restart kube-scheduler"
+            yield f"{copy.file}: run {EXPORTED}, merge its profiles into this file, and restart kube-scheduler"
             return
     yield f"{file}: ok"
 

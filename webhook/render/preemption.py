@@ -23,13 +23,14 @@ def nomination(explanation: Explanation) -> Iterator[str]:
     own = pod.namespace, pod.name
     assumed = [nominated for nominated in snapshot.nominated if nominated.may_be_assumed]
     if snapshot.nodes.get(pod.nominated_node) is None:
-        yield f"Node {node} is nominated for it, but the cluster does not have it: kube-scheduler tries all others."
+        yield f"Node {node} is nominated for this Pod, but the cluster does not have it: kube-scheduler tries all others."
     elif ending:
-        yield f"Node {node} is nominated for it: kube-scheduler has preempted {_some(sorted(ending))} there."
+        yield f"Node {node} is nominated for this Pod: kube-scheduler has preempted {_some(sorted(ending))} there."
     elif any((nominated.namespace, nominated.name) == own for nominated in assumed):
-        yield f"Node {node} is nominated for it: kube-scheduler may already have chosen it, and be binding its volumes."
+        chosen = "kube-scheduler may already have chosen the node, and may be binding the Pod's volumes"
+        yield f"Node {node} is nominated for this Pod: {chosen}."
     else:
-        yield f"Node {node} is nominated for it: kube-scheduler tries it first."
+        yield f"Node {node} is nominated for this Pod: kube-scheduler tries this node first."
 
 
 def in_words(preemption: Preemption | None, namespace: str, *, certain: bool = True, each: bool = False) -> str:

@@ -107,7 +107,7 @@ def _groups(report: Report, titles: Titles, by: str) -> Iterator[tuple[str, ...]
     """Yield the rows of the sums by namespace, with whom to ask, or by the value of a label."""
     denied = ("DENIED AT UPDATE", "IF CREATED") if titles.policy else ()
     severities = ("WITH ERRORS", "WITH WARNINGS")
-    sums = ("WORKLOADS", "PODS", "WAITING", *denied, *severities, "UNEVEN", "ALL IN ONE ZONE", "IN ONE ZONE")
+    sums = ("WORKLOADS", "PODS", "WAITING", *denied, *severities, "UNEVEN", "LOSE ALL WITH A ZONE", "LARGEST ZONE")
     of_namespaces = by == NAMESPACE
     yield ("NAMESPACE", *sums, "CONTACT") if of_namespaces else (by, *sums)
     for name, contacts, summary in report.namespaces if of_namespaces else report.groups:
@@ -131,7 +131,7 @@ def contact_words(contacts: Mapping[str, str] | None) -> str:
 def _spreads(workloads: Iterable[ReportedWorkload]) -> Iterator[TextLine]:
     yield Styled(Look.NAME, "How the Pods are spread, the worst first:")
     yield ""
-    rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "IN ONE ZONE", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
+    rows: list[tuple[str, ...]] = [("WORKLOAD", "PODS", "LARGEST ZONE", "CONSTRAINT", "SKEW", "PODS PER DOMAIN")]
     below: dict[int, list[str]] = {}
     for workload in workloads:
         spreads: Sequence[Spread | None] = workload.spreads or (None,)
@@ -217,7 +217,9 @@ def spread_remarks(spread: Spread) -> Iterator[str]:
         named = [f"{name} ({number:,})" for name, number in shared.items()]
         yield f"{key}: also counts {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
     if spread.closed and spread.constraint.hard:
-        yield f"{key}: counts {first_of(spread.closed, SHOWN_OTHERS, NAME_LIMIT)}, where no node takes these Pods"
+        counts = "counts as a domain" if len(spread.closed) == 1 else "count as domains"
+        closed = first_of(spread.closed, SHOWN_OTHERS, NAME_LIMIT)
+        yield f"{key}: {closed} {counts}, but no node there takes these Pods"
     if spread.unlabelled:
         yield f"{key}: {number_of(spread.unlabelled, 'node')} without the label"
     eligible, wanted = len(spread.counted.eligible), spread.constraint.min_domains
@@ -240,7 +242,7 @@ def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
     by_place = Counter(places(reach) for reach in workload.pinned.values())
     if by_place:
         named = [f"{place} ({number:,} claim{'s' * (number > 1)})" for place, number in sorted(by_place.items())]
-        yield f"its claims tie Pods to {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
+        yield f"its PersistentVolumeClaims restrict Pods to {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
 
 
 def _by_severity(findings: Sequence[Finding]) -> Iterator[str]:
@@ -289,8 +291,8 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
         )
     if summary.workloads and summary.uneven is not None:
         yield (
-            f"{summary.uneven:,} with a skew beyond maxSkew; "
-            f"of those with two Pods or more, {summary.lost:,} would lose every Pod with one zone."
+            f"{number_of(summary.uneven, 'workload')} {'exceeds' if summary.uneven == 1 else 'exceed'} maxSkew. "
+            f"Of all workloads with two Pods or more, {summary.lost:,} would lose every Pod with one zone."
         )
     if summary.idle:
         yield f"{number_of(summary.idle, 'constraint')} {'spreads' if summary.idle == 1 else 'spread'} nothing."
@@ -304,12 +306,15 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
         f"{summary.outcomes[outcome]:,} {outcome}" for outcome in GRAVITY if summary.outcomes.get(outcome)
     )
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
-    at_update = f"{summary.denied_updates:,} denied at the next update, its Pods included"
-    yield f"{at_update}; {summary.denied_creates:,} if created again."
+    updated = (
+        f"{number_of(summary.denied_updates, 'workload')}, or {'its' if summary.denied_updates == 1 else 'their'} Pods"
+    )
+    created = number_of(summary.denied_creates, "workload")
+    yield f"{updated}, would be denied at the next update; {created} if created again."
     if summary.assumed:
-        beyond = f"{number_of(summary.assumed, 'workload')} {'is' if summary.assumed == 1 else 'are'} beyond maxSkew"
+        beyond = f"{number_of(summary.assumed, 'workload')} {'exceeds' if summary.assumed == 1 else 'exceed'} maxSkew"
         in_force = titles.compare or titles.policy
-        yield f"{beyond} only by default constraints, if {in_force} is in force."
+        yield f"{beyond}, but only of the default constraints of {in_force}, if that policy is in force."
     if not titles.compare:
         yield f"{number_of(summary.defaulted, 'Pod')} would get default constraints."
         return

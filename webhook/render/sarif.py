@@ -66,7 +66,7 @@ def _rule(rule: Rule, docs: str) -> Mapping[str, object]:
 def _unused_suppression(docs: str) -> Mapping[str, object]:
     return {
         "id": UNUSED_SUPPRESSION,
-        "shortDescription": {"text": "a comment, an annotation or a baseline entry suppresses nothing"},
+        "shortDescription": {"text": "a comment, annotation or baseline entry suppresses no finding; remove it"},
         **_link(docs, f"lint.md#{UNUSED_SUPPRESSION}"),
         "defaultConfiguration": {"level": "warning"},
     }

@@ -37,10 +37,10 @@ MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
 NONE = Range(0, 0, 0)
 BEFORE = "now"
-ENDED_EARLY = "The runs stopped early: the second half of them changed no number below."
+ENDED_EARLY = "Fewer runs were enough: the second half of the runs changed no number below."
 ASKED_AGAIN = "kubectl tries again every 5 seconds, without end."
 NOT_EVICTED = (
-    f'kube-apiserver answers "{MORE_THAN_ONE}" (500), whatever they allow: '
+    f'kube-apiserver answers "{MORE_THAN_ONE}" (500), even if each budget allows an eviction: '
     "kubectl skips the Pod, continues, and fails in the end."
 )
 LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy excludes"
@@ -119,7 +119,7 @@ def helping_title(helping: Helping) -> str:
     first = "first waiting Pod" if helping.stuck == 1 else f"first {helping.stuck:,} waiting Pods"
     all_pods = "waiting Pod" if helping.stuck == 1 else f"{helping.stuck:,} waiting Pods"
     pods = f"the {first if helping.first else all_pods}"
-    return f"Changes that let {pods} run in the end (each was tried on one run)"
+    return f"Changes after which {pods} {'gets' if helping.stuck == 1 else 'get'} a node (each was tried in one simulated run)"
 
 
 def helping_lines(helping: Helping) -> Iterator[tuple[str, str]]:
@@ -132,7 +132,10 @@ def _come_to(runs: int, stuck: int) -> str:
     """Return how many Pods run, where more than one waits."""
     if stuck == 1:
         return ""
-    return f": all {stuck:,} run" if runs == stuck else f": {runs:,} of {stuck:,} {'runs' if runs == 1 else 'run'}"
+    pods = (
+        f"all {stuck:,} Pods get" if runs == stuck else f"{runs:,} of {stuck:,} Pods {'gets' if runs == 1 else 'get'}"
+    )
+    return f": {pods} a node"
 
 
 def widest_of(shown: Simulated) -> int:
@@ -402,7 +405,8 @@ def ending_lines(result: StepResult) -> Iterator[str]:
         new = f"{range_text(stuck.updated)} of {range_text(stuck.pods)} Pods are updated"
         unavailable = "not all updated Pods are available"
         why = unavailable if stuck.updated == stuck.pods else new
-        yield Styled(Look.ERROR, f"The rollout never finishes{but_in_all(stuck.share)}: {why}.")
+        see = "; see above why Pods wait" if result.waiting is not None else ""
+        yield Styled(Look.ERROR, f"The rollout never finishes{but_in_all(stuck.share)}: {why}{see}.")
     if result.holding:
         yield f"{_holding(result)}."
 
@@ -436,10 +440,10 @@ def _drain_remedy_lines(remedies: Sequence[DrainRemedy] | None) -> Iterator[str]
     if remedies is None:
         return
     if not remedies:
-        tried = "No change of replicas or budgets, each tried on one run,"
-        yield f"{tried} lets the {DRAIN} end without more waiting Pods."
+        tried = "evenkeel tried other replicas and budgets, each in one simulated run"
+        yield f"{tried}: none lets the {DRAIN} end without more waiting Pods."
         return
-    yield Styled(Look.NAME, f"Changes that let the {DRAIN} end (each was tried on one run):")
+    yield Styled(Look.NAME, f"Changes that let the {DRAIN} end (each was tried in one simulated run):")
     for remedy in remedies:
         yield f"  {one_line(remedy.change, LINE_LIMIT)}:"
         yield from (f"    {command}" for command in remedy.commands)
@@ -469,7 +473,7 @@ def _numbers_of(budget: BudgetNumbers) -> str:
     if budget.untold:
         return f"{name}: {limit}, and the number of Pods that it expects is not known: {allows}"
     if not budget.expected.most:
-        return f"{name}: {limit}, and its workloads want no Pods: {allows}"
+        return f"{name}: {limit}, but its workloads have 0 replicas: {allows}"
     if isinstance(budget.limit, str):
         desired, expected = budget.desired.most_likely, budget.expected.most_likely
         limit = f"{limit} ({desired if budget.field == 'minAvailable' else expected - desired} of {expected})"
@@ -478,8 +482,8 @@ def _numbers_of(budget: BudgetNumbers) -> str:
 
 
 def _holding(result: StepResult) -> str:
-    named = " or ".join(f"constraint {index}" for index in result.holding)
-    return f"Without {named}, a waiting Pod would find a node"
+    named = " or ".join(f"only constraint {index}" for index in result.holding)
+    return f"If {named} were removed, a waiting Pod would find a node"
 
 
 def as_json(shown: Simulated) -> str:

@@ -37,7 +37,7 @@ MAX_SKEW = SkewMetric("evenkeel_workload_max_skew", "gauge", "maxSkew of that co
 DOMAIN_PODS = SkewMetric(
     "evenkeel_workload_domain_pods",
     "gauge",
-    "Pods that a constraint counts in a domain, by workload; not by hostname.",
+    "Pods that a constraint counts in a domain, by workload. Constraints on kubernetes.io/hostname are left out.",
 )
 FINDINGS = SkewMetric(
     "evenkeel_workload_findings", "gauge", "Findings of rules in a workload, by its Kind/name, rule and severity."

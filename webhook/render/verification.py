@@ -9,11 +9,17 @@ from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.names import OUTPUT_API_VERSION
-from webhook.verification.decision import NOT_COMPARED
+from webhook.verification.decision import NOT_COMPARED, NOT_LISTED, TAKEN_OVER, TOO_MANY_ORDERS
 from webhook.verification.judgement import Judged
 from webhook.verification.tally import PartTally, Tally
 
 EVERY, PLACED, NO_NODE = "all", "a node was chosen", "no node was found"
+# Reasons that need more words after a number; the form for programs and the metrics keep the short ones.
+REASONS = {
+    NOT_LISTED: "need objects that evenkeel may not list",
+    TAKEN_OVER: "by another replica of kube-scheduler, which took over",
+    TOO_MANY_ORDERS: "with too many possible orders of events",
+}
 
 
 class Difference(NamedTuple):
@@ -68,7 +74,7 @@ def headline(tally: Tally, observed: Observation) -> str:
         return f"No decision{version}{where} could be compared in {_time(observed.seconds)}."
     verb = "agrees" if every.compared == 1 else "agree"
     which = f"{every.agree:,} of {every.compared:,} {'decision' if every.compared == 1 else 'decisions'}"
-    return f"{which}{version}{where} {verb} with what is computed, in {_time(observed.seconds)}."
+    return f"{which}{version}{where} {verb} with what evenkeel computes, in {_time(observed.seconds)}."
 
 
 def text(tally: Tally, observed: Observation) -> str:
@@ -103,27 +109,35 @@ def _rows(tally: Tally) -> Mapping[str, PartTally]:
 def _remarks(tally: Tally) -> list[str]:
     lines = []
     if tally.placed.chosen:
-        lines.append("power: of the nodes that pass, the average share that would have been called wrong.")
+        lines.append(
+            "power: how much agreement proves. It is the mean share of the passing nodes that evenkeel would have called "
+            "wrong."
+        )
     if tally.placed.powerless:
         lines.append(f"{_decisions(tally.placed.powerless)} prove nothing: any node that passes would have agreed.")
     if tally.scored:
         lines.append(
-            f"{_decisions(tally.scored)} had more passing nodes than kube-scheduler scores: there, only passing "
-            "is compared;"
-            f" in {tally.win:,} of them the node is also the best of a set that may have been scored."
+            f"{_decisions(tally.scored)} had more passing nodes than kube-scheduler scores. For these, "
+            "evenkeel compares only whether the chosen node passes."
+            f" In {tally.win:,} of them, the node is also the best of a set that kube-scheduler may have scored."
         )
     if tally.in_other_states:
         lines.append(
-            f"{_decisions(tally.in_other_states)} agree only if events of the same moment are taken in another "
-            "order than the"
-            " first that was tried."
+            f"{_decisions(tally.in_other_states)} agree, but only if events of the same moment came in another "
+            "order than evenkeel tried first."
         )
     if told := _not_compared(tally):
-        lines.append(f"Not compared: {', '.join(f'{number:,} {reason}' for reason, number in told.items())}.")
+        lines.append(
+            f"Not compared: {', '.join(f'{number:,} {REASONS.get(reason, reason)}' for reason, number in told.items())}."
+        )
     if tally.skipped:
         judged = tally.every.compared + sum(tally.not_compared.values())
         rate = judged / (judged + tally.skipped)
-        lines.append(f"Not judged, to use no more than half a CPU: {tally.skipped:,}; {rate:.0%} of all were judged.")
+        were = "was" if tally.skipped == 1 else "were"
+        lines.append(
+            f"{_decisions(tally.skipped)} {were} skipped, because evenkeel limits itself to half a CPU; "
+            f"{rate:.0%} of all were judged."
+        )
     return lines
 
 

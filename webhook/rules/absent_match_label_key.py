@@ -13,7 +13,7 @@ from webhook.objects.reading import brief
 @rule(
     title="matchLabelKeys names a label that the Pod will not have",
     severity=Severity.WARNING,
-    fix="name a label that the Pod carries, or remove the key",
+    fix="use a label that the Pod carries, or remove the key",
     where=(MATCH_LABEL_KEYS,),
     yields_to=("wrong-revision-key",),
     cel=InCel(ALL_CHECKS),
@@ -48,7 +48,7 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
             if key not in subject.carries:
                 wanted, value = wanted or f"one of {_carried(subject)}", brief(key)
                 path = subject.at(constraint, "matchLabelKeys", i)
-                fix = f"name {wanted}, or remove the key"
+                fix = f"use {wanted} instead, or remove the key"
                 yield Cause(path, f"is ignored: the Pod has no label {value}", value, wanted, fix=fix)
 
 

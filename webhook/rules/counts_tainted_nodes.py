@@ -88,7 +88,7 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
         if not _may_bar(subject, constraint) or not subject.counts_own(constraint):
             continue
         if not (subject.workload.pinned or _tolerates_all(subject) or _counts_one_domain(subject, constraint)):
-            path, message = subject.at(constraint, "nodeTaintsPolicy"), f"must be Honor, or {_COUNTS[key]}"
+            path, message = subject.at(constraint, "nodeTaintsPolicy"), f"should be Honor: without it, {_COUNTS[key]}"
             yield Cause(path, message, constraint.node_taints_policy, HONOR)
 
 

@@ -77,7 +77,9 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
         counts = not null and subject.features.empty_selector_counts
         yield Cause(
             path,
-            "should not count every Pod of the namespace" if counts else "must select Pods, or nothing is spread",
+            "should not count every Pod of the namespace"
+            if counts
+            else "must select Pods: without labels to select, the constraint spreads nothing",
             found="null" if null else "{}",
             wanted="labels that the Pods carry",
             fix=fix,

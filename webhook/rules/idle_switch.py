@@ -22,7 +22,7 @@ ON, OFF = "true", "false"
     severity=Severity.WARNING,
     fix="move it to where it counts, or remove it",
     where=(LOOKS_AT_SWITCHES, Also.UNKNOWN_LABELS, Nature.ADVICE),
-    cel=InCel(why_not="CEL cannot find similar names, and these labels and annotations are evenkeel's own"),
+    cel=InCel(why_not="CEL cannot find similar names, and only evenkeel reads these labels and annotations"),
     bad="""
     apiVersion: v1
     kind: Pod
@@ -79,7 +79,7 @@ def _ignoring(path: FieldPath, value: object, enforced: Set[str]) -> Iterator[Ca
         return
     named = ignored(value if isinstance(value, str) else None)
     for rule_id in sorted(named & enforced)[:MOST_WARNINGS]:
-        message = f"does not silence {rule_id}, which the policy enforces"
+        message = f"cannot switch off {rule_id}: the policy enforces it"
         yield Cause(
             path, message, rule_id, "rules that are not enforced", fix=f"remove {rule_id}, and fix what the rule finds"
         )

@@ -146,7 +146,7 @@ REMEDIES: dict[tuple[str, str], Repair] = {
         "must be greater than zero", "1 or more", "remove minDomains, or set it to 1 or more"
     ),
     (FORBIDDEN, "minDomains"): Repair(
-        f"must not be set unless whenUnsatisfiable is {HARD}",
+        f"is allowed only with whenUnsatisfiable: {HARD}",
         f"minDomains only with {HARD}",
         f"remove minDomains, or set whenUnsatisfiable to {HARD}",
     ),
@@ -158,7 +158,7 @@ REMEDIES: dict[tuple[str, str], Repair] = {
         "add a labelSelector, or remove matchLabelKeys",
     ),
     (DUPLICATE, "matchLabelKeys"): Repair(
-        "must name a key only once, here or in labelSelector, or the API server rejects the Pod",
+        "this key is also in labelSelector, so the API server rejects the Pod",
         "each key once",
         "remove the key from matchLabelKeys or from labelSelector",
     ),

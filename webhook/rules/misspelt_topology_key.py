@@ -18,7 +18,7 @@ DEPRECATED = (BETA_ZONE, BETA_REGION)
 @rule(
     title="topologyKey is nearly a well-known one, or a deprecated one",
     severity=Severity.WARNING,
-    fix="use the well-known key, or label your nodes with this one",
+    fix="use the well-known key, or label your nodes with the key as it is written",
     where=(Also.UNKNOWN_LABELS,),
     yields_to=("malformed-topology-key",),
     cel=InCel(why_not="CEL cannot find similar words, and does not know which labels nodes have"),

@@ -106,8 +106,8 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
     eligible = subject.reach.eligible(constraint, subject.labelled)
     each = subject.nodes.domains(constraint.topology_key).items()
     if others := {domain for domain, nodes in each if nodes & eligible} - left:
-        count = "counts as an empty domain" if len(others) == 1 else "count as empty domains"
-        message = f"must be Honor, or {replicas - fit} of {replicas} Pods wait: {some(others, 1)} {count}"
+        count, them = ("counts", "it") if len(others) == 1 else ("count", "them")
+        message = f"{replicas - fit} of {replicas} Pods wait: {some(others, 1)} {count}, but the {by} excludes {them}"
         path, value = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         value = f"{value}, and the {by} allows {some(left)}"
         more = f" and minDomains: {len(left)}" if constraint.min_domains > len(left) else ""

@@ -53,8 +53,9 @@ def pinned_pod(subject: Subject) -> Iterator[Cause]:
         return
     if workload.kind.kind == "DaemonSet":
         hard = any(constraint.hard for constraint in subject.constraints)
-        effect = "can only keep them off nodes" if hard else "have no effect"
-        message = f"a DaemonSet pins its Pods to nodes: constraints {effect}"
+        pending = "a hard constraint spreads nothing, and can only leave Pods Pending"
+        effect = pending if hard else "constraints have no effect"
+        message = f"a DaemonSet pins each Pod to its node: {effect}"
         value = f"{len(subject.constraints)} of them on a DaemonSet"
         yield Cause(workload.path, message, value, "no constraint", alone=True)
     elif workload.node_name and not workload.scheduled:

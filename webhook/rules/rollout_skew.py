@@ -85,7 +85,7 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     first = counting[0]
     path, keys = subject.at(first, "matchLabelKeys"), [*first.match_label_keys, TEMPLATE_HASH]
     fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if counting[1:] else None
-    message = "must name pod-template-hash, or rollouts count old Pods too"
+    message = "should name pod-template-hash: without it, a rollout counts old Pods, too"
     value = ", ".join(first.match_label_keys) or "none"
     yield Cause(path, message, value, TEMPLATE_HASH, fix=fix, edit=Edit(path, keys))
 

@@ -106,11 +106,12 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_clos
     first, replicas = min(closed), subject.workload.replicas
     taint = _taint(subject, eligible & domains[first])
     honored = usable >= constraint.min_domains and subject.features.node_inclusion_policies
-    are, why = "is" if len(closed) == 1 else "are", "cordoned" if _cordons(taint) else "tainted"
-    message = f"{replicas - constraint.max_skew * usable} of {replicas} Pods wait: {some(closed, 1)} {are} {why}"
+    why = "cordoned" if _cordons(taint) else "tainted"
+    are = f"is {why}, but counts as an empty domain" if len(closed) == 1 else f"are {why}, but count as empty domains"
+    message = f"{replicas - constraint.max_skew * usable} of {replicas} Pods wait: {some(closed, 1)} {are}"
     return Cause(
         subject.at(constraint, "nodeTaintsPolicy"),
-        f"must be Honor, or {message}" if honored else message,
+        message,
         found=f"{constraint.node_taints_policy}, and no node of {some(closed)} takes the Pod: {taint}",
         wanted=f"{HONOR}, or a node in each domain that takes the Pod",
         fix=("set nodeTaintsPolicy: Honor, or " if honored else "") + _remedy(taint),

@@ -86,9 +86,9 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
             each = subject.nodes.domains(constraint.topology_key).items()
             names = some(domain for domain, nodes in each if nodes & eligible)
             counted = "1 domain" if domains == 1 else f"{domains} domains"
-            limit, remedy = "can ever run: node affinity allows no other", "allow more domains in node affinity"
+            limit, remedy = "can ever run: node affinity allows no other domain", "allow more domains in node affinity"
             if subject.may_get_domains(constraint):
-                limit, remedy = "can run until nodes in other domains join", "add nodes in other domains"
+                limit, remedy = "can run; the others wait for nodes in other domains", "add nodes in other domains"
             message, fix = (
                 (f"{counted}: only {fit} of {workload.replicas} Pods {limit}"),
                 f"lower minDomains to {domains}",

@@ -54,9 +54,9 @@ def unlabelled_nodes(subject: Subject) -> Iterator[Cause]:
     for constraint in subject.hard:
         lacking = usable & ~subject.nodes.carrying(constraint.topology_key)
         if lacking and not subject.may_carry(constraint.topology_key):
-            lack, get = ("lacks", "gets") if lacking.bit_count() == 1 else ("lack", "get")
+            lack, get = ("lacks", "it gets") if lacking.bit_count() == 1 else ("lack", "they get")
             of_all = f"{lacking.bit_count()} of {usable.bit_count()} nodes"
-            message = f"{of_all} that it may use {lack} this label, and {get} none of its Pods"
+            message = f"{of_all} that would take the Pod {lack} this label, so {get} none"
             path, names = subject.at(constraint, "topologyKey"), some(subject.nodes.names(lacking))
             fix = f"label {names} with {constraint.topology_key}"
             yield Cause(path, message, f"without it: {names}", "a label that all these nodes have", fix=fix)

@@ -203,13 +203,14 @@ def _cause(subject: Subject, most: Bound, running: int) -> Cause:
         return Cause(path, message, number, wanted, at_most=at_most)
     place = f"{constraint.topology_key.rpartition('/')[2]} {some([most.scarce])}"
     if _left_out(subject, most):
-        message = f"{which}: {place} counts, but affinity or nodeSelector excludes it"
+        message = f"{which}: {place} counts as a domain, but affinity or nodeSelector excludes it"
         path, policy = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         return Cause(path, message, policy, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}")
     if constraint.node_taints_policy != HONOR and not subject.reach.usable & _scarce(subject, most):
         path, policy = subject.at(constraint, "nodeTaintsPolicy"), constraint.node_taints_policy
-        return Cause(path, f"{which}: {place} counts, but taints or cordons close it", policy, HONOR)
-    message = f"{which}: {place} takes {f'only {most.takes}' if most.takes else 'no'} more"
+        return Cause(path, f"{which}: {place} counts as a domain, but taints or cordons close it", policy, HONOR)
+    room = f"room for only {most.takes} more" if most.takes else "no room"
+    message = f"{which}: {place} has {room}, so maxSkew {constraint.max_skew} closes the other domains"
     wanted = f"room in {place}, or maxSkew of more than {constraint.max_skew}"
     return Cause(
         subject.at(constraint, "maxSkew"), message, f"{constraint.max_skew}", wanted, fix=f"make room in {place}"

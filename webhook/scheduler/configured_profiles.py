@@ -172,7 +172,7 @@ def read_profiles(raw: Mapping[str, object]) -> tuple[Profiles, tuple[str, ...]]
         wrong = [*_plugin_errors(profile, ("profiles", i))]
         if _queue_sort(profile) != _queue_sort(first):
             at = path_text(("profiles", i, "plugins", QUEUE_SORT))
-            wrong.append(f"{at}: found another than that of profiles[0], wanted the same in all profiles")
+            wrong.append(f"{at}: differs from profiles[0]; kube-scheduler wants the same in all profiles")
         wrong += [cause for plugin, args, path in configs for cause in _errors(plugin, args, path)]
         causes += wrong
         if not wrong:

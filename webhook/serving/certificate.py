@@ -47,7 +47,9 @@ def choose(
     if secret is not None:
         return _renewed(_names(values["tls-names"]), secret, connect, lifetimes, version, clients)
     if not values["self-signed"] and not all(files):
-        raise SettingsError("--tls-cert and --tls-key: both are needed, or --tls-secret, or --self-signed")
+        raise SettingsError(
+            "needs a certificate: give both --tls-cert and --tls-key, or --tls-secret, or --self-signed"
+        )
     try:
         if values["self-signed"]:
             return Chosen(_self_signed(host, version, clients))

@@ -47,6 +47,5 @@ class KubernetesVersion:
         if self.found:
             return Check("kubernetes", True, "; ".join(self._fields().values()))
         reason = f": {self.problem}" if self.problem else ""
-        return Check(
-            "kubernetes", bool(self.problem), f"not known, judging by 1.{self.reviewer.features.minor}{reason}"
-        )
+        rules = f"evenkeel uses the rules of 1.{self.reviewer.features.minor}"
+        return Check("kubernetes", bool(self.problem), f"not known{reason}; {rules}")

@@ -92,6 +92,6 @@ def _hash(content: bytes) -> str:
 def _holds(rules: str, missing: Collection[str] | None) -> str:
     """Return whether enforced rules hold, and where they do not."""
     if missing:
-        return f"{rules}: enforced, but the API server does not send all that the policy needs; see calls"
+        return f'{rules}: enforced, but the API server does not send all that the policy needs; see the line "calls"'
     unknown = "; whether the API server sends what it needs is not known" if missing is None else ""
     return f"enforces {rules}{unknown}, except in namespaces with the label {SKIP_LABEL}: true"

@@ -26,6 +26,7 @@ from webhook.serving.logs import log, logger
 from webhook.serving.metrics import Metrics
 from webhook.transport.limits import Limits
 
+REPORT_IT = "report it: this is a defect of evenkeel"
 PAUSE = 1  # Seconds for each second of CPU that the large review before took.
 
 
@@ -138,7 +139,7 @@ class Reviewer:
 
     def _report(self, request: AdmissionRequest, error: Exception) -> None:
         self.metrics.panics.inc()
-        log(logging.ERROR, "unexpected error", uid=request.uid, phase=request.phase, error=repr(error))
+        log(logging.ERROR, "unexpected error", uid=request.uid, phase=request.phase, error=repr(error), fix=REPORT_IT)
         logger.debug("where it was raised", exc_info=error)
 
 

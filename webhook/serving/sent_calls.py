@@ -13,7 +13,7 @@ from webhook.serving.reviewer import Reviewer
 
 FIX = "apply what evenkeel manifests prints for this policy, or upgrade the chart with it"
 
-FAILING = "evenkeel manifests --failure-policy-enforced Fail, or the chart's failurePolicyEnforced"
+FAILING = "use evenkeel manifests --failure-policy-enforced Fail, or set failurePolicyEnforced: Fail in the chart"
 
 
 class SentCalls:
@@ -70,13 +70,15 @@ class SentCalls:
         missing = self.missing
         if missing is None:
             return Check("calls", True, f"not known: {self.problem}" if self.problem else "not known yet")
-        needed = f"the policy needs {', '.join(missing)}: {FIX}" if missing else "all that the policy needs"
+        needed = (
+            f"the webhook configurations lack {', '.join(missing)}: {FIX}" if missing else "all that the policy needs"
+        )
         return Check("calls", True, needed + self._past_enforced())
 
     def _past_enforced(self) -> str:
         """Return the requests that pass while no replica answers, although a rule is enforced."""
         policy, seen = self.reviewer.policy, self.registration.seen
         names = ignoring(policy, seen) if policy.enforced and seen is not None else ()
-        return (f"; while no replica answers, enforced rules are not applied to {', '.join(names)}: {FAILING}") * bool(
-            names
-        )
+        return (
+            f"; while no replica answers, enforced rules are not applied to {', '.join(names)}. To deny then: {FAILING}"
+        ) * bool(names)

@@ -209,7 +209,7 @@ def _run(actions: Sequence[Callable[[], None]]) -> None:
         try:
             action()
         except Exception as error:
-            log(logging.ERROR, "a background task failed", problem=repr(error))
+            log(logging.ERROR, "a background task failed; evenkeel tries it again", problem=repr(error))
 
 
 def _every(seconds: float, actions: Sequence[Callable[[], None]]) -> None:

@@ -224,8 +224,8 @@ class Controllers(Makers):
         if subject is None:
             raise StepError(f"{self.ref}: has no Pod template")
         if node := subject.pod.node:
-            why = f'found "{node}", which binds its Pods without kube-scheduler; that is not simulated'
-            raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; leave it out")
+            why = f'found "{node}"; evenkeel does not simulate Pods that bypass kube-scheduler'
+            raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; remove nodeName")
         of_class, errors = self._class(subject)
         self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
         volumes = self._volumes(subject, owner)

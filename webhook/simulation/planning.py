@@ -120,7 +120,7 @@ def planned(
         raw = with_new_template(raw)
     if each := [step for step in steps if step.which.value == EACH]:
         raise StepError(
-            f"{each[0].text}: * takes each domain of the whole cluster in turn; give a value, or no workload"
+            f"{each[0].text}: * works only without a workload; write a value instead of *, or leave out the workload"
         )
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(controllers.of_sets())
@@ -136,7 +136,7 @@ def planned(
     notes = [*_notes(controllers, named, taken), *_notes_on_claims(controllers, makers, changed)]
     if controllers.updating.lost:
         what = f"No Pod has the revision {controllers.updating.current}"
-        notes.append(f"{what}: Pods below the partition are created from the new template.")
+        notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
     if applied and controllers.updating.current:
         notes.append("The old template of the StatefulSet is not known: applying the file replaces its Pods.")
     if controllers.errors:
@@ -161,8 +161,8 @@ def planned_cluster(makers: Makers, steps: Sequence[Step], tie_breaking: str = "
     grounds = [first_ground(makers.snapshot.nodes)]
     for step in steps:
         if step.action in (ROLLOUT, SCALE):
-            wanted_form = "TYPE/NAME, such as deployment/web, before it, or -f FILE; of all workloads, steps of nodes"
-            raise StepError(f"{step.text}: is a step of one workload; wanted {wanted_form}")
+            write = "write TYPE/NAME, such as deployment/web, before it, or add -f FILE"
+            raise StepError(f"{step.text}: needs one workload; {write}. Without a workload, only steps of nodes work")
         grounds.append(after(grounds[-1], step))
     situation = _situation(makers, (), (), grounds, steps, tie_breaking)
     plan = Plan(
@@ -380,7 +380,7 @@ def _unable_to_roll_out(ref: ObjectRef, named: Named) -> str | None:
     if named.paused:
         return f"{ref} is paused; kubectl rollout resume lets it begin"
     if named.update is not None and named.update.on_delete:
-        return f"updateStrategy of {ref} is OnDelete; drain or delete its nodes instead"
+        return f"updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself; simulate drain=NODES or delete=NODES instead"
     return None
 
 
@@ -389,7 +389,7 @@ def _notes(controllers: Controllers, named: Named, steps: Iterable[Step]) -> Ite
     scaled = [step for step in steps if step.action in (SCALE, APPLY)]
     ref = controllers.ref
     if named.paused:
-        yield "It is paused: no change of its template is rolled out."
+        yield "The workload is paused: no change of its template is rolled out."
     for key, raw in sorted(controllers.cluster.others.items()):
         autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
         if autoscaler is not None and autoscaler.scales(ref):
@@ -418,7 +418,7 @@ def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes
         if pod.owner is not None and pod.node in changed_nodes and read_mounts(Reader(), pod.raw).claims
     }
     for kind in sorted(kinds & LOSING_CLAIMS):
-        yield f"The claims of deleted Pods of a {kind} are kept: their deletion is not simulated."
+        yield f"In the cluster, the claims of deleted Pods of a {kind} may be deleted, too. The simulation keeps them."
 
 
 def _latest(pods: Iterable[InitialPod]) -> float:

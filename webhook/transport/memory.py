@@ -124,7 +124,7 @@ class Memory:
             if other.heard <= silent:
                 self._blame(other.peer)
             self.resume(
-                other, Refused(429, f"{self.large[other]} bytes, while another client waits for its turn; try again")
+                other, Refused(429, f"a body of {self.large[other]} bytes gave way to another client; try again")
             )
         return self._fits(self.queue[connection])
 

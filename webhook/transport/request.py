@@ -35,7 +35,7 @@ def receive(connection: Connection, memory: Memory) -> Script[Any]:
     connection.idle = False
     if not connection.secure:
         if not connection.inbox[:1].isupper():  # Such as TLS; its end would be waited for.
-            raise Refused(400, "found no HTTP request, wanted plain HTTP")
+            raise Refused(400, "this port speaks plain HTTP, without TLS; found no HTTP request")
         connection.allow(inf)
         yield from connection.host.give_way(connection)
     connection.allow(connection.limits.head, 408)
@@ -73,7 +73,7 @@ def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: in
         searched = max(0, len(connection.inbox) - 3)
         yield from connection.more()
     if not match or match.end() > limit:
-        raise Refused(status, f"more than {limit} bytes")
+        raise Refused(status, f"request head or chunk line of more than {limit} bytes")
     text = bytes(connection.inbox[: match.end()])
     del connection.inbox[: match.end()]
     return text
@@ -96,7 +96,9 @@ def turn(connection: Connection, memory: Memory, length: int, seconds: float) ->
         while not memory.has_turn(connection, length):
             yield NO_EVENT
     except Refused as refused:
-        raise Refused(429, f"{length} bytes, while other large bodies are read; try again") from refused
+        raise Refused(
+            429, f"a body of {length} bytes must wait until other large bodies are read; try again"
+        ) from refused
 
 
 def take(connection: Connection, length: int, body: io.BytesIO) -> Script[None]:
@@ -119,7 +121,7 @@ def chunks(connection: Connection, memory: Memory, body: io.BytesIO, patience: f
             yield from connection.host.give_way(connection)
         line = yield from until(connection, LINE_END, LINE_BYTES, 400)
         if not (size := CHUNK_SIZE.fullmatch(line)):
-            raise Refused(400, f"chunk size {line!r}")
+            raise Refused(400, f"chunk size: found {line!r}, wanted hexadecimal digits")
         length = int(size[1], 16)
         if body.tell() + length > connection.limits.body_bytes:
             raise Refused(413, f"{body.tell() + length} bytes in chunks, wanted at most {connection.limits.body_bytes}")

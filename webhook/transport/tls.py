@@ -18,6 +18,13 @@ NO_CERTIFICATE, UNTRUSTED, EXPIRED, WRONG_NAME, SESSION_RESUMED = NOT_ACCEPTED =
     "name",
     "resumed",
 )
+_IN_WORDS = {
+    NO_CERTIFICATE: "the client sent none",
+    UNTRUSTED: "is not signed by a CA of --client-ca, or is not for clients",
+    EXPIRED: "has expired",
+    WRONG_NAME: "has none of the names in --client-names",
+    SESSION_RESUMED: "the client asked to resume a session",
+}
 _VERIFY_EXPIRED = 10  # X509_V_ERR_CERT_HAS_EXPIRED
 
 PARDON = 32  # Bytes without content for each byte of content: as much as a record of one byte has besides.
@@ -32,7 +39,7 @@ class ClientRefused(ConnectionAbortedError):
     """The client's certificate is not accepted; `reason` is one of NOT_ACCEPTED."""
 
     def __init__(self, reason: str, detail: object) -> None:
-        super().__init__(f"client certificate: {reason}: {detail}")
+        super().__init__(f"client certificate: {_IN_WORDS[reason]}: {detail}")
         self.reason = reason
 
 

@@ -239,7 +239,7 @@ class Verifier:
         try:
             return judge(window, partial(self.compute, decision), partial(tree_order, created=self._created))
         except Exception as error:  # A defect must not end a run of days; what it takes to see it is kept as a case.
-            told = f"nothing, since evenkeel failed: {type(error).__name__}: {error}"
+            told = f"evenkeel itself failed: {type(error).__name__}: {error}. This is a defect of evenkeel: report it"
             return Judged(decision, DIFFERS, entry.seconds, computed=told)
 
     def compute(self, decision: PodDecision, overlay: Overlay = NO_CHANGES) -> ComputedDecision:

@@ -59,10 +59,10 @@ labels: {{- include "evenkeel.labels" . | nindent 2 }}
 {{- $annotations := deepCopy (.Values.webhookAnnotations | default dict) }}
 {{- range keys $annotations | sortAlpha }}
   {{- if hasPrefix "cert-manager.io/inject-" . }}
-    {{- fail (printf "webhookAnnotations: found %s, wanted none of cert-manager's, which would overwrite caBundle: certificate.mode cert-manager sets it" .) }}
+    {{- fail (printf "webhookAnnotations: remove %s, because cert-manager would overwrite caBundle; to use cert-manager, set certificate.mode cert-manager" .) }}
   {{- end }}
   {{- if hasPrefix "helm.sh/" . }}
-    {{- fail (printf "webhookAnnotations: found %s, wanted none of Helm's: with it, the configurations could outlive evenkeel" .) }}
+    {{- fail (printf "webhookAnnotations: remove %s, because with it the configurations could outlive evenkeel" .) }}
   {{- end }}
 {{- end }}
 {{- if eq .Values.certificate.mode "cert-manager" }}

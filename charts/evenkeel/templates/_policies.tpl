@@ -15,7 +15,7 @@
   {{- end }}
   {{- $command := printf "evenkeel manifests --engine %s --policy FILE" $engine }}
   {{- if and .Values.policy (not .Values.policies) }}
-    {{- fail (printf "policies: found none with engine %s and a policy, wanted what %s prints: --set-file policies=policies.yaml; if it prints nothing, use webhook" $engine $command) }}
+    {{- fail (printf "policies: missing with engine %s and a policy; write what %s prints into policies.yaml, and add --set-file policies=policies.yaml; if it prints nothing, set engine=webhook" $engine $command) }}
   {{- end }}
   {{- $excluded := .Values.excludeNamespaces | default list }}
   {{- if eq $engine "both" }}

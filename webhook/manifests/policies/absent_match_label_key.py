@@ -25,7 +25,7 @@ def _check(obj: CelObject, field: str, absent: str) -> CelCheck:
         items=obj.constraints_for_keys(absent),
         message=f"'is ignored: the Pod has no label ' + {shown(key)}",
         found="''",
-        fix=f"'name one of ' + {carried} + ', or remove the key'",
+        fix=f"'use one of ' + {carried} + ' instead, or remove the key'",
         place=f"'matchLabelKeys[' + string(c.matchLabelKeys.indexOf({key})) + ']'",
         named=True,
     )

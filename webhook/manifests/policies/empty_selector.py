@@ -19,7 +19,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     yield CelCheck(
         field="labelSelector",
         items=obj.constraints_where(_NULL if obj.features.empty_selector_counts else f"{_NULL} || ({empty})"),
-        message="'must select Pods, or nothing is spread'",
+        message="'must select Pods: without labels to select, the constraint spreads nothing'",
         found=f"{_NULL} ? 'null' : '{{}}'",
         fix=copying_own_selector(RULES["empty-selector"].fix),
         extent=IS_HARD,

@@ -17,13 +17,14 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     written = f"{obj.variable('template')}.?spec.?nodeName.orValue('')"
     node_name = bound(written, "n", "type(n) == string ? n : ''")
     hard = f"{obj.constraints}.exists(d, d.whenUnsatisfiable == '{HARD}')"
-    effect = f"({hard} ? 'can only keep them off nodes' : 'have no effect')"
+    pending = "a hard constraint spreads nothing, and can only leave Pods Pending"
+    effect = f"({hard} ? '{pending}' : 'constraints have no effect')"
     yield CelCheck(
         field="",
         whole=True,
         items=f"{obj.constraints}.size() == 0 ? [] : {_IS_DAEMON_SET} ? ['no constraint']"
         f" : {node_name} != '' ? ['constraints or nodeName, not both'] : []",
-        message=f"{_IS_DAEMON_SET} ? 'a DaemonSet pins its Pods to nodes: constraints ' + {effect}"
+        message=f"{_IS_DAEMON_SET} ? 'a DaemonSet pins each Pod to its node: ' + {effect}"
         " : 'have no effect: nodeName binds the Pod without scheduling'",
         found=f"{_IS_DAEMON_SET} ? string({obj.constraints}.size()) + ' of them on a DaemonSet'"
         f" : 'nodeName ' + {shown(node_name)}",

@@ -31,7 +31,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     yield CelCheck(
         field="matchLabelKeys",
         items=f"variables.kind == 'apps/Deployment' && {several} ? {first} : []",
-        message=f"'must name {TEMPLATE_HASH}, or rollouts count old Pods too'",
+        message=f"'should name {TEMPLATE_HASH}: without it, a rollout counts old Pods, too'",
         found=f"{KEYS_TO_MATCH}.size() == 0 ? 'none' : {KEYS_TO_MATCH}.join(', ')",
         fix=f"{number} > 1 ? {several_fix} : {literal(RULES['rollout-skew'].fix)}",
     )
