@@ -16,7 +16,7 @@ tag = evenkeel:$(shell sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.p
 of_image = --build-arg REVISION=$$(git rev-parse HEAD) $(if $(BASE),--build-arg BASE=$(BASE))
 
 .PHONY: help run unit test browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
-	oracle-diff fuzz bench lint docs image images image-check lock release release-check clean
+	oracle-diff fuzz bench bench-peers lint docs image images image-check lock release release-check clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' Makefile
@@ -89,6 +89,9 @@ bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster a
 	@$(PYTHON) -m tests.bench.simulation
 	@$(PYTHON) -m tests.bench.lost_zone
 	@$(PYTHON) -m tests.bench.verification
+
+bench-peers: controlplane ## measure evenkeel beside Kyverno and Gatekeeper, built once, and KUBE_LINTER, in ROUNDS=5; needs Go
+	@$(PYTHON) -m tests.bench.peers $(if $(ROUNDS),--rounds $(ROUNDS))
 
 lint: .venv/lint ## check style and types
 	@$(PYTHON) -m ruff check --quiet

@@ -1,4 +1,4 @@
-"""The page on which benches write what they measure, each between marks of its own."""
+"""The pages on which benches write what they measure, each between marks of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tests.support import ROOT
 from tests.support.kubernetes_source import MissingError
 
-PAGE = ROOT / "docs" / "performance.md"
+PAGES = (ROOT / "docs" / "performance.md", ROOT / "docs" / "peers.md")
 
 
 def fill(marker: str, lines: Iterable[str], head: Sequence[str] = ()) -> None:
@@ -18,8 +18,11 @@ def fill(marker: str, lines: Iterable[str], head: Sequence[str] = ()) -> None:
         print(line, flush=True)
         block.append(line)
     between = re.compile(rf"(<!-- {marker} -->\n).*?(<!-- /{marker} -->)", re.DOTALL)
-    text = PAGE.read_text("utf-8")
-    PAGE.write_text(between.sub(lambda marks: "\n".join((marks[1] + block[0], *block[1:], marks[2])), text), "utf-8")
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        filled = between.sub(lambda marks: "\n".join((marks[1] + block[0], *block[1:], marks[2])), text)
+        if filled != text:
+            page.write_text(filled, "utf-8")
 
 
 def as_far_as_possible(lines: Iterable[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from tests.generate import (
     completion,
     concepts,
     exits,
+    growth,
     messages,
     metrics,
     organisation,
@@ -63,6 +64,7 @@ WHOLE = {
     "charts/evenkeel/files/operators.yaml": chart.operators,
     **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
     **{file: partial(concepts.picture, name) for file, name in concepts.DRAWINGS.items()},
+    **{file: partial(growth.picture, name) for file, name in growth.DRAWINGS.items()},
 }
 FOLDERS_OF_PAGES = (ROOT, ROOT / "docs", ROOT / "charts" / "evenkeel")
 PAGES = [str(page.relative_to(ROOT)) for folder in FOLDERS_OF_PAGES for page in sorted(folder.glob("*.md"))]
@@ -194,6 +196,7 @@ TABLES = {
     "alerts": partial(metrics.alerts, "alerts.yaml"),
     "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
     **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},
+    **{f"growth_{part.file.replace('-', '_')}": partial(growth.block, name) for name, part in growth.PARTS.items()},
 }
 
 

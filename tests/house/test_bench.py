@@ -119,19 +119,21 @@ def test_a_repository_like_real_ones_has_what_those_have(tmp_path, monkeypatch, 
     assert size > 500_000
 
 
-BENCHES = "".join(file.read_text("utf-8") for file in (ROOT / "tests" / "bench").glob("*.py"))
+BENCHES = "".join(file.read_text("utf-8") for file in (ROOT / "tests" / "bench").rglob("*.py"))
 MARKERS = sorted(re.findall(r'\bfill\("(.+?)"', BENCHES))
 
 
 def test_every_bench_fills_a_table_of_its_own():
-    assert ["bench", "bench calls", "bench dump", "bench lint", "bench lost zone", "bench placement"] == MARKERS[:6]
-    assert ["bench policies", "bench report", "bench simulation", "bench verification"] == MARKERS[6:10]
-    assert ["bench volumes", "bench-cluster"] == MARKERS[10:]
+    assert ["bench", "bench calls", "bench dump", "bench lint", "bench lost zone", "bench peers creation"] == MARKERS[
+        :6
+    ]
+    assert ["bench peers lint", "bench peers reviews", "bench placement", "bench policies"] == MARKERS[6:10]
+    assert ["bench report", "bench simulation", "bench verification", "bench volumes", "bench-cluster"] == MARKERS[10:]
 
 
 def test_a_table_is_written_between_its_marks_alone(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
-    page.PAGE.write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n<!-- x y -->\nkept\n<!-- /x y -->\n")
+    (file := tmp_path / "page.md").write_text("a\n<!-- x -->\nold\n<!-- /x -->\nb\n<!-- x y -->\nkept\n<!-- /x y -->\n")
+    monkeypatch.setattr(page, "PAGES", (file,))
 
     def lines():
         yield "| 1 |"
@@ -141,13 +143,13 @@ def test_a_table_is_written_between_its_marks_alone(tmp_path, monkeypatch, capsy
 
     block = "head\n\n| 1 |\nNot measured: no Go\n"
     kept = "b\n<!-- x y -->\nkept\n<!-- /x y -->\n"
-    assert f"a\n<!-- x -->\n{block}<!-- /x -->\n{kept}" == page.PAGE.read_text()
+    assert f"a\n<!-- x -->\n{block}<!-- /x -->\n{kept}" == file.read_text()
     assert "| 1 |\nNot measured: no Go\n" == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("marker", MARKERS)
 def test_a_table_has_its_marks(marker):
-    text = (ROOT / "docs" / "performance.md").read_text("utf-8")
+    text = "".join(file.read_text("utf-8") for file in page.PAGES)
 
     assert 1 == len(re.findall(rf"<!-- {marker} -->\n(?:.*\n)*?<!-- /{marker} -->", text))
 
