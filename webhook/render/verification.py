@@ -15,7 +15,7 @@ from webhook.verification.tally import PartTally, Tally
 
 EVERY, PLACED, NO_NODE = "all", "a node was chosen", "no node was found"
 # Reasons that need more words after a number; the form for programs and the metrics keep the short ones.
-REASONS = {
+UNCOMPARED = {
     NOT_LISTED: "need objects that evenkeel may not list",
     TAKEN_OVER: "by another replica of kube-scheduler, which took over",
     TOO_MANY_ORDERS: "with too many possible orders of events",
@@ -128,7 +128,7 @@ def _remarks(tally: Tally) -> list[str]:
         )
     if told := _not_compared(tally):
         lines.append(
-            f"Not compared: {', '.join(f'{number:,} {REASONS.get(reason, reason)}' for reason, number in told.items())}."
+            f"Not compared: {', '.join(f'{number:,} {UNCOMPARED.get(reason, reason)}' for reason, number in told.items())}."
         )
     if tally.skipped:
         judged = tally.every.compared + sum(tally.not_compared.values())
