@@ -130,7 +130,7 @@ def test_four_objects_with_one_mistake_are_each_named(plane, running, namespace)
         one["metadata"]["name"] = name
     output = plane.apply(*made)
 
-    said = 'no node has it: no Pod can be placed; found "kubernetes.io/zone"; write topologyKey: ' + ZONE
+    said = 'no node has this label: no Pod can be placed; found "kubernetes.io/zone"; write topologyKey: ' + ZONE
     webs = [f"Deployment {namespace}/{name}" for name in names]
     assert 0 == output.code
     assert "".join(warned(web, "[0].topologyKey", said, "misspelt-topology-key") for web in webs) == output.stderr

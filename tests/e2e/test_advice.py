@@ -84,12 +84,12 @@ def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, no
 @pytest.mark.parametrize(
     ("fields", "said", "left"),
     [
-        ({}, "topologyKey: spreads nothing: nodeSelector leaves only a", 0),
-        ({"whenUnsatisfiable": "ScheduleAnyway"}, "topologyKey: spreads nothing: nodeSelector leaves only a", 0),
+        ({}, "topologyKey: spreads nothing: nodeSelector allows only a", 0),
+        ({"whenUnsatisfiable": "ScheduleAnyway"}, "topologyKey: spreads nothing: nodeSelector allows only a", 0),
         ({"minDomains": 3}, "minDomains: only 1 of 6 Pods can ever run: nodeSelector allows 1 domain", 5),
         (
             {"nodeAffinityPolicy": "Ignore"},
-            "nodeAffinityPolicy: must be Honor, or 5 of 6 Pods wait: b and 1 more count as empty",
+            "nodeAffinityPolicy: must be Honor, or 5 of 6 Pods wait: b and 1 more count as empty domains",
             5,
         ),
     ],

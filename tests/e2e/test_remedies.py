@@ -125,14 +125,14 @@ class Cluster:
         elif found := re.fullmatch(r"remove the taint (\S+) from (\w+)", change):
             self.kubectl("taint", "node", found[2], f"{found[1]}-")
         elif found := re.fullmatch(
-            r"label (\w+) with the zone in which it is \((\S+)\), if that is a new zone", change
+            r"label (\w+) with its zone \((\S+)\), if that is a new zone", change
         ):
             self.kubectl("label", "node", found[1], f"{found[2]}={NEW}")
         elif found := re.fullmatch(
             r"add an? (?:untainted )?node \(such as \w+\) (?:to zone (\w+)|in a new zone)", change
         ):
             self.add_node(NEW, found[1] or NEW)
-        elif found := re.fullmatch(r"delete Pods (\S+) and (\S+), which nothing makes again", change):
+        elif found := re.fullmatch(r"delete Pods (\S+) and (\S+), which no controller creates again", change):
             self.delete(found[1])
             self.delete(found[2])
         elif found := re.fullmatch(r"free \S+ of cpu on (\w+)", change):
@@ -333,7 +333,7 @@ def test_commands_for_nodes_that_are_lost_or_unlabelled_and_for_a_claim(plane, n
     delete = command_for("delete node lost", *nodes, constraints=[placing.spread()])
     label = command_for("label unnamed", unnamed("unnamed"), constraints=[placing.spread(HOSTNAME)])
     gone = claim("data", annotations={SELECTED_NODE: "gone"})
-    annotate = command_for("take the annotation", placing.node("a1", "a"), storage_class(), gone, **using("data"))
+    annotate = command_for("remove the annotation", placing.node("a1", "a"), storage_class(), gone, **using("data"))
     for name in ("lost", "unnamed"):
         create_node(plane.api, name, {})
     assert 0 == plane.kubectl("label", "node", "unnamed", f"{HOSTNAME}-").code

@@ -157,7 +157,7 @@ def test_the_api_server_finds_no_fault_with_it(plane, kubectl):
     [
         ([VELERO], [], f'only from user "{VELERO}"; {FIX}'),
         ([], ["platform"], f'only from group "platform"; {FIX}'),
-        ([f"user-{number:04}" for number in range(1_000)], [], f"only from those whom {NAMED} names; {FIX}"),
+        ([f"user-{number:04}" for number in range(1_000)], [], f"only from those that {NAMED} names; {FIX}"),
     ],
     ids=["users only", "groups only", "more names than a message holds"],
 )
