@@ -114,7 +114,8 @@ def test_what_is_known_of_a_nominated_node():
     assert "kube-scheduler has preempted gone to make room, and waits until it ends" == told(served)
     assert ["shop/gone"] == as_json(served)["preemption"]["waitsFor"]
     assert ["Node n1 is nominated for this Pod: kube-scheduler tries this node first."] == list(nomination(waiting()))
-    assert "may already have chosen it, and be binding its volumes" in next(nomination(waiting(volumes=[claim])))
+    chosen = "may already have chosen the node, and may be binding the Pod's volumes"
+    assert chosen in next(nomination(waiting(volumes=[claim])))
     assert [
         "Node gone is nominated for this Pod, but the cluster does not have it: kube-scheduler tries all others."
     ] == list(nomination(waiting(on="gone")))

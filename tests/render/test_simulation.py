@@ -403,16 +403,16 @@ def test_a_rollout_that_never_finishes():
     tainted = [node("c1", "c", taints=[{"key": "x", "value": "", "effect": "NoSchedule"}])]
     found = lines([*nodes("a=1 b=1"), *tainted, *deployment(replicas=2, on=["a1", "b1"])], "rollout")
 
-    assert "    The rollout never finishes: 1 of 3 Pods are updated." in found
+    assert "    The rollout never finishes: 1 of 3 Pods are updated; see above why Pods wait." in found
 
 
 @pytest.mark.parametrize(
     ("stuck", "said"),
     [
-        (StuckRollout(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are updated."),
+        (StuckRollout(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are updated; see above"),
         (
             StuckRollout(0.15, Range(3, 3, 3), Range(3, 3, 3)),
-            "in 15 % of the runs: not all updated Pods are available.",
+            "in 15 % of the runs: not all updated Pods are available; see above",
         ),
     ],
 )
@@ -509,8 +509,8 @@ def test_what_would_help_stands_at_the_end():
     found = text(one).splitlines()
 
     assert "  Changes after which the 4 waiting Pods get a node (each was tried in one simulated run):" in found
-    assert "    now: add a node (such as c1) to zone c, 2 times: all 4 run" in found
-    assert "    now: add a node (such as c1) to zone c: 3 of 4 run" in found
+    assert "    now: add a node (such as c1) to zone c, 2 times: all 4 Pods get a node" in found
+    assert "    now: add a node (such as c1) to zone c: 3 of 4 Pods get a node" in found
     assert [f"  {helps.changes[1].remedy.change}:", "    kubectl label node c1 x=y"] == found[-2:]
     printed = json.loads(as_json(one))
     assert (4, {"change", "where", "runs", "commands"}) == (printed["stuck"], {*printed["remedies"][0]})

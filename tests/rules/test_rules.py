@@ -645,11 +645,11 @@ class TestMissingConstraints:
 
         assert ["missing-constraints"] == [f.rule for f in findings(none, missing_constraints=every)]
 
-    @pytest.mark.parametrize(("count", "found"), [(0, "0 replicas have"), (1, "1 replica has"), (2, "2 replicas have")])
+    @pytest.mark.parametrize(("count", "found"), [(0, "0 replicas"), (1, "1 replica"), (2, "2 replicas")])
     def test_it_says_how_many_replicas_it_found(self, count, found, every):
         (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
 
-        assert (f"{found} no constraint", "no constraint") == (one.message, one.found)
+        assert (f"{found}, but no constraint", "no constraint") == (one.message, one.found)
 
     @pytest.mark.parametrize("value", ["web", "1", "true", "No", "1e3", "2026-11-23", ""])
     def test_what_it_offers_can_be_pasted(self, value, every):

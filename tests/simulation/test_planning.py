@@ -66,8 +66,8 @@ def test_only_pods_that_may_move_are_kept():
         (
             "rollout",
             stateful(updateStrategy={"type": "OnDelete"}),
-            "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete, so it replaces no Pods by itself; "
-            "simulate drain=NODES or delete=NODES instead",
+            "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete, so it replaces no Pods "
+            "by itself; simulate drain=NODES or delete=NODES instead",
         ),
         ("rollout", paused(), "rollout: does nothing: Deployment shop/web is paused; kubectl rollout resume"),
         (
