@@ -431,7 +431,9 @@ def test_admit_and_lint_agree_whether_or_not_the_labels_of_a_namespace_are_known
 
 def test_what_is_not_known_is_said_and_how_to_give_it(run):
     out = run("admit -f new --policy policy", new=DENIED, policy=DENIED_FOR_TEAM).out.splitlines()
-    text = "must select Pods, or nothing is spread (error if override team-a applies)"
+    text = (
+        "must select Pods: without labels to select, the constraint spreads nothing (error if override team-a applies)"
+    )
 
     assert out[0].startswith(f"Warning: Deployment shop/web: topologySpreadConstraints[0].labelSelector: {text}; ")
     assert out[0].endswith(" (empty-selector); ask us")

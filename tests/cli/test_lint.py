@@ -65,8 +65,8 @@ def run(tmp_path, capsys, monkeypatch):
 
 TEXT = """\
 shop/web.yaml
-error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread \
-(empty-selector)
+error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must select Pods: without labels to select, \
+the constraint spreads nothing (empty-selector)
   --> shop/web.yaml:27:7  StatefulSet shop/web
    |
 27 |       "labelSelector": {},
@@ -123,8 +123,8 @@ def test_concise_is_a_line_for_each_finding_and_problem(run):
 
     assert (2, 2) == (code, len(out.splitlines()))
     assert out.startswith(
-        "a.yaml:27:7: error empty-selector topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is"
-        " spread\nb.yaml:3:1: problem cannot"
+        "a.yaml:27:7: error empty-selector topologySpreadConstraints[0].labelSelector: must select Pods: without"
+        " labels to select, the constraint spreads nothing\nb.yaml:3:1: problem cannot"
     )
     assert err.startswith("1 error, 1 problem in 2 of 3 files, 2 objects")
 

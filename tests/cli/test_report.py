@@ -317,7 +317,10 @@ def test_where_claims_pin_pods(report):
     bound = [claim(name, f"pv-{name}") for name in ("x", "y")]
     volumes = [volume(f"pv-{name}", "a", of=name) for name in ("x", "y")]
 
-    assert "its claims tie Pods to zone a (2 claims)" in report("-A", [*with_claims("x", "y"), *bound, *volumes]).out
+    assert (
+        "its PersistentVolumeClaims restrict Pods to zone a (2 claims)"
+        in report("-A", [*with_claims("x", "y"), *bound, *volumes]).out
+    )
 
 
 def test_where_that_is_not_known(report):

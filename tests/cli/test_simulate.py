@@ -173,7 +173,7 @@ def test_runs_end_when_nothing_changes(run, words, title):
     out = run(f"{asked} lose=a1", dump=items).out.splitlines()
 
     assert f"{title}, 100 runs with seed 1, Kubernetes 1.33." == out[0]
-    assert "  The runs stopped early: the second half of them changed no number below." in out
+    assert "  Fewer runs were enough: the second half of the runs changed no number below." in out
     printed = json.loads(run(f"{asked} lose=a1 -o json --runs 120", dump=items).out)
     assert (120, False) == (printed["runs"], printed["early"])
 

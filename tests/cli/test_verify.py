@@ -17,14 +17,14 @@ from webhook.cluster.dump import contents
 from webhook.loading import inputs, observing
 
 TABLE = """\
-3 of 3 decisions of kube-scheduler v1.37.1 agree with what is computed, in 2 s.
+3 of 3 decisions of kube-scheduler v1.37.1 agree with what evenkeel computes, in 2 s.
 
                    compared  agree  differ  power
 all                       3      3       0   0.50
 a node was chosen         2      2       0   0.50
 no node was found         1      1       0
 
-power: of the nodes that pass, the average share that would have been called wrong.
+power: how much agreement proves. It is the mean share of the passing nodes that evenkeel would have called wrong.
 """
 
 
@@ -49,7 +49,7 @@ def test_a_decision_that_differs_is_told_with_a_file_and_the_command_that_shows_
         "differs: pod/tiny -n shop: kube-scheduler chose a1",
         "  computed: a1 passes, but a2 has a higher score",
         "  evenkeel explain pod/tiny -n shop --cluster verify-out/0001.jsonl.gz",
-        "3 of 4 decisions of kube-scheduler v1.37.1 agree with what is computed, in 2 s.",
+        "3 of 4 decisions of kube-scheduler v1.37.1 agree with what evenkeel computes, in 2 s.",
     ] == out.splitlines()[:4]
 
     explained = run(out.splitlines()[2].split()[1:])

@@ -32,7 +32,7 @@ def test_rows_1_to_12_are_allowed_and_row_6_is_warned_of(row):
 @pytest.mark.parametrize(
     ("given", "field"),
     [
-        (SOFT | {"minDomains": 2}, "[0].minDomains: must not be set unless whenUnsatisfiable is DoNotSchedule"),
+        (SOFT | {"minDomains": 2}, "[0].minDomains: is allowed only with whenUnsatisfiable: DoNotSchedule"),
         (constraint(minDomains=0), "[0].minDomains: must be greater than zero"),
         (constraint(maxSkew=0), "[0].maxSkew: must be greater than zero"),
         (constraint(maxSkew=-1), "[0].maxSkew: must be greater than zero"),

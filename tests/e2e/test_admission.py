@@ -103,7 +103,9 @@ def test_an_error_is_refused_with_its_path_and_the_way_out(plane, running, names
 def test_of_a_daemonset_it_is_said_that_constraints_do_nothing_there(plane, running, namespace):
     output = plane.apply(of("DaemonSet", namespace, EMPTY))
 
-    pinned = "a DaemonSet pins its Pods to nodes: constraints can only keep them off nodes; "
+    pinned = (
+        "a DaemonSet pins each Pod to its node: a hard constraint spreads nothing, and can only leave Pods Pending; "
+    )
     found = "found 1 of them on a DaemonSet; remove the constraints"
     said = warned(f"DaemonSet {namespace}/web", "", f"{pinned}{found}", "pinned-pod")
     assert (0, "daemonset.apps/web created\n", said) == output

@@ -72,7 +72,7 @@ def test_a_key_that_no_node_carries(plane, namespace):
 def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, nodes, what, left):
     tainted(*nodes)
     made = deployment(namespace, constraint(topologyKey=key), spec=AT_ONCE)
-    said = f"nodeTaintsPolicy: must be Honor, or {left} of {REPLICAS} Pods wait: {what}" if left else ""
+    said = f"nodeTaintsPolicy: {left} of {REPLICAS} Pods wait: {what}" if left else ""
     until(lambda: says(asked(plane, made), namespace, said, "tainted-domain"), "the taints to be known")
     output = plane.apply(made)
 
@@ -89,7 +89,7 @@ def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, no
         ({"minDomains": 3}, "minDomains: only 1 of 6 Pods can ever run: nodeSelector allows 1 domain", 5),
         (
             {"nodeAffinityPolicy": "Ignore"},
-            "nodeAffinityPolicy: must be Honor, or 5 of 6 Pods wait: b and 1 more count as empty domains",
+            "nodeAffinityPolicy: 5 of 6 Pods wait: b and 1 more count, but the nodeSelector",
             5,
         ),
     ],
@@ -122,7 +122,7 @@ def test_the_replica_from_which_on_no_node_takes_a_pod(plane, namespace):
         )
     made = deployment(namespace, constraint(), spec={**AT_ONCE, "replicas": 9})
     made["spec"]["template"]["spec"]["containers"] = requesting("500m")
-    said = "maxSkew: replica 6 of 9 fits no node now: zone c takes only 1 more"
+    said = "maxSkew: replica 6 of 9 fits no node now: zone c has room for only 1 more, so maxSkew"
     until(lambda: says(asked(plane, made), namespace, said, "unschedulable"), "the Pods to be known")
     output = plane.apply(made)
 

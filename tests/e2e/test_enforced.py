@@ -156,7 +156,7 @@ SEVERAL = under(
 def test_no_developer_gets_past_an_enforced_rule(developer, kind, way, owner):
     output, web = applied(developer, made(kind, "new", EMPTY, **way)), f"{kind} {NAMESPACE}/new"
 
-    does = "evenkeel.dev/ignore: does not silence empty-selector, which the policy enforces"
+    does = "evenkeel.dev/ignore: cannot switch off empty-selector: the policy enforces it"
     idle = f"Warning: {web}: {does}; remove empty-selector, and fix what the rule finds (idle-switch)\n"
     assert (
         1,
@@ -282,7 +282,7 @@ def test_nor_with_match_label_keys_that_the_pods_of_a_job_never_have(plane, deve
     output = applied(developer, job(f"{name}-empty", EMPTY))
 
     assert 1 == output.code
-    assert "must select Pods, or nothing is spread; found {}; " in output.stderr
+    assert "must select Pods: without labels to select, the constraint spreads nothing; found {}; " in output.stderr
 
 
 # What runs already goes on

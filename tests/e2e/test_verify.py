@@ -112,7 +112,7 @@ def test_ctrl_c_prints_the_table(run):
     first, _, *table = run.text.splitlines()
 
     assert first.startswith("1 of 1 decision of kube-scheduler v1.")
-    assert "in the namespace default agrees with what is computed" in first
+    assert "in the namespace default agrees with what evenkeel computes" in first
     assert ["compared", "agree", "differ", "power"] == table[0].split()
     assert ["all", "1", "1", "0"] == table[1].split()[:4]
 

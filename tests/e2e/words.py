@@ -63,7 +63,7 @@ def unknown(about, index=0, key="rack"):
 
 
 def empty(fix=WRITE):
-    return f"must select Pods, or nothing is spread; found {{}}; {fix}"
+    return f"must select Pods: without labels to select, the constraint spreads nothing; found {{}}; {fix}"
 
 
 def old_empty(about, fix=WRITE):

@@ -27,7 +27,7 @@ NOT_SHOWN = [
 ]
 CEL = {
     "\"variables.owner.size() == 0 ? '' : 'change ' + name + ', its owner: '\"": True,
-    "\"'name one of ' + {carried} + ', or remove the key'\"": True,
+    "\"'use one of ' + {carried} + ' instead, or remove the key'\"": True,
     '"k in variables.labels || k in variables.added"': False,
     '"type(c) == map ? c : {}"': False,
 }

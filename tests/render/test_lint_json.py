@@ -28,7 +28,7 @@ def test_json():
         "rule": "empty-selector",
         "severity": "error",
         "field": "spec.template.spec.topologySpreadConstraints[0].labelSelector",
-        "message": "must select Pods, or nothing is spread",
+        "message": "must select Pods: without labels to select, the constraint spreads nothing",
         "found": "{}",
         "wanted": "labels that the Pods carry",
         "fix": "write labelSelector: {matchLabels: {app: web}}",

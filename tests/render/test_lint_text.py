@@ -19,8 +19,8 @@ COLOURED = Style(True)
 WRONG = workload("StatefulSet", constraint(labelSelector={}))
 TEXT = """\
 a.yaml
-error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread \
-(empty-selector)
+error: spec.template.spec.topologySpreadConstraints[0].labelSelector: must select Pods: without labels to select, \
+the constraint spreads nothing (empty-selector)
   --> a.yaml:27:7  StatefulSet shop/web
    |
 27 |       "labelSelector": {}

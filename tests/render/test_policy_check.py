@@ -15,8 +15,8 @@ def test_notes_come_first_and_ok_last():
 
 
 def test_what_differs_is_not_ok():
-    assert ["s: profiles: found none", "s: merge into it the profiles that evenkeel policy export"] == [
-        line[:57] for line in text("p", [], OTHER).splitlines()
+    assert ["s: profiles: found none", "s: run evenkeel policy export --for kube-scheduler, merge"] == [
+        line[:55] for line in text("p", [], OTHER).splitlines()
     ]
 
 

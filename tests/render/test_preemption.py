@@ -107,16 +107,17 @@ def test_what_is_known_of_a_nominated_node():
     ending["status"]["conditions"] = [preempted]
     claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 
-    assert ["Node n1 is nominated for it: kube-scheduler has preempted gone there."] == list(
+    assert ["Node n1 is nominated for this Pod: kube-scheduler has preempted gone there."] == list(
         nomination(waiting(ending))
     )
     served = waiting(ending, running("n1")).preemption
     assert "kube-scheduler has preempted gone to make room, and waits until it ends" == told(served)
     assert ["shop/gone"] == as_json(served)["preemption"]["waitsFor"]
-    assert ["Node n1 is nominated for it: kube-scheduler tries it first."] == list(nomination(waiting()))
-    assert "may already have chosen it, and be binding its volumes" in next(nomination(waiting(volumes=[claim])))
+    assert ["Node n1 is nominated for this Pod: kube-scheduler tries this node first."] == list(nomination(waiting()))
+    chosen = "may already have chosen the node, and may be binding the Pod's volumes"
+    assert chosen in next(nomination(waiting(volumes=[claim])))
     assert [
-        "Node gone is nominated for it, but the cluster does not have it: kube-scheduler tries all others."
+        "Node gone is nominated for this Pod, but the cluster does not have it: kube-scheduler tries all others."
     ] == list(nomination(waiting(on="gone")))
     assert [] == list(nomination(explained(FULL)))
 

@@ -29,14 +29,14 @@ def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
     assert [
         "How the Pods are spread, the worst first:",
         "",
-        "  WORKLOAD              PODS   IN ONE ZONE   CONSTRAINT      SKEW    PODS PER DOMAIN",
+        "  WORKLOAD              PODS   LARGEST ZONE   CONSTRAINT      SKEW    PODS PER DOMAIN",
         "  shop/deployment/web   3      67% (a)       zone hard       2 > 1   a 2, b 1, c 0",
         "      topology.kubernetes.io/zone: 1 node without the label",
         "                                             hostname soft   2 > 1   0 to 2 (a1) in 7 domains",
     ] == found[:6]
     assert [
         "1 workload with 3 Pods on 7 nodes in 3 zones.",
-        "1 with a skew beyond maxSkew; of those with two Pods or more, 0 would lose every Pod with one zone.",
+        "1 workload exceeds maxSkew. Of all workloads with two Pods or more, 0 would lose every Pod with one zone.",
     ] == found[-2:]
 
 
@@ -97,7 +97,7 @@ def test_default_constraints(old, said):
 
 def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():
     objects = [*ZONES, *deployment(), service(), *pods("a1", "a1", "b1")]
-    said = "1 workload is beyond maxSkew only by default constraints, if {} is in force."
+    said = "1 workload exceeds maxSkew, but only of the default constraints of {}, if that policy is in force."
 
     assert said.format("new.yaml") in lines(*objects, of=policy(DEFAULTS))
     assert said.format("old.yaml") in lines(*objects, titles=COMPARED, compare=policy(DEFAULTS))
@@ -124,7 +124,7 @@ def test_other_workloads_closed_domains_and_few_domains():
     found = lines(*nodes, *deployment(constraint(minDomains=3)), *pods("a1"), *canary, titles=Titles())
 
     assert "      topology.kubernetes.io/zone: also counts Pod/canary (1)" in found
-    assert "      topology.kubernetes.io/zone: counts b, where no node takes these Pods" in found
+    assert "      topology.kubernetes.io/zone: b counts as a domain, but no node there takes these Pods" in found
     assert "      topology.kubernetes.io/zone: 2 domains, fewer than minDomains 3" in found
 
 
@@ -138,11 +138,12 @@ def test_the_numbers_by_namespace():
         ["NAMESPACE", "WORKLOADS", "PODS", "WAITING", "DENIED AT UPDATE", "IF CREATED", "WITH ERRORS", "WITH WARNINGS"],
         ["shop", "1", "2", "0", "0", "1", "1", "0"],
     ] == [re.split("   +", line.strip())[:8] for line in by_namespace[0:2]]
-    assert ["UNEVEN", "ALL IN ONE ZONE", "IN ONE ZONE", "CONTACT"] == re.split("   +", by_namespace[0])[-4:]
+    assert ["UNEVEN", "LOSE ALL WITH A ZONE", "LARGEST ZONE", "CONTACT"] == re.split("   +", by_namespace[0])[-4:]
     assert ["0", "1", "100% (a)", "team=web"] == re.split("   +", by_namespace[1])[-4:]
     assert ("a", 1) == (one["summary"]["largestZone"], one["summary"]["largestZoneShare"])
     assert "not known" in text(report(*ZONES, *deployment()), NEW, Shown(by="namespace")), "whose it is"
-    assert "0 denied at the next update, its Pods included; 1 if created again." in by_namespace
+    denied = "0 workloads, or their Pods, would be denied at the next update; 1 workload if created again."
+    assert denied in by_namespace
     assert "DENIED" not in text(found, Titles(), Shown(by="namespace")), "for nobody asked a policy"
     assert ("shop", {"team": "web"}) == (one["namespace"], one["contacts"])
     assert (0, 1, 1, 0) == tuple(
@@ -197,7 +198,7 @@ def test_without_nodes_nothing_is_said_of_what_needs_them():
     of_nodes = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
 
     assert [
-        "  WORKLOAD              PODS            IN ONE ZONE   CONSTRAINT   SKEW        PODS PER DOMAIN",
+        "  WORKLOAD              PODS            LARGEST ZONE   CONSTRAINT   SKEW        PODS PER DOMAIN",
         "  shop/deployment/web   3 + 1 waiting   not known     zone hard    not known   not known",
         "      info: rollout-skew, counts-tainted-nodes",
         "",

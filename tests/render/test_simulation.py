@@ -158,7 +158,7 @@ def test_a_budget_whose_workloads_want_no_pods_says_so():
     api = pod("ReplicaSet/api", 0, "a1", labels={"app": "api"})
     found = lines([*EVEN, idle, api, named_budget("api", "api", minAvailable="50%")], "drain=a1")
 
-    assert "      shop/api: minAvailable 50%, and its workloads want no Pods: it allows no eviction" in found
+    assert "      shop/api: minAvailable 50%, but its workloads have 0 replicas: it allows no eviction" in found
 
 
 def drained_with(objects, *steps):
@@ -172,7 +172,7 @@ def test_what_lets_a_drain_end_comes_with_its_commands():
     operations = '[{"op":"test","path":"/spec/maxUnavailable","value":0},'
     patch = "kubectl patch poddisruptionbudget.policy/web -n shop --type=json"
     found = text(made).splitlines()
-    first = found.index("    Changes that let the drain end (each was tried on one run):")
+    first = found.index("    Changes that let the drain end (each was tried in one simulated run):")
 
     assert "      set maxUnavailable of PodDisruptionBudget shop/web to 1:" == found[first + 1]
     assert found[first + 2].startswith(f"        {patch} -p '{operations}")
@@ -187,7 +187,8 @@ def test_what_lets_a_drain_end_comes_with_its_commands():
 def test_where_no_change_lets_a_drain_end_that_is_said():
     """Every node is full."""
     made = drained_with([*nodes("a=1 b=1 c=1", pods="1"), *EVEN[3:], budget(minAvailable=3)], "drain=a1")
-    nothing = "No change of replicas or budgets, each tried on one run, lets the drain end without more waiting Pods."
+    tried = "evenkeel tried other replicas and budgets, each in one simulated run"
+    nothing = f"{tried}: none lets the drain end without more waiting Pods."
 
     assert f"    {nothing}" == text(made).splitlines()[-1]
     assert [] == json.loads(as_json(made))["steps"][0]["drainRemedies"]
@@ -237,7 +238,7 @@ def test_several_budgets_over_one_pod_are_told_from_one_that_allows_nothing(name
 
     assert f"    The drain fails: PodDisruptionBudgets {said} select Pod shop/web-1-0 on a1." in found
     assert "      shop/web: minAvailable 0, and 3 of 3 Pods are healthy: it allows 3 evictions" in found
-    rule = f'kube-apiserver answers "{MORE_THAN_ONE}" (500), whatever they allow'
+    rule = f'kube-apiserver answers "{MORE_THAN_ONE}" (500), even if each budget allows an eviction'
     assert f"      {rule}: kubectl skips the Pod, continues, and fails in the end." in found
 
 
@@ -394,7 +395,7 @@ def test_what_waits_and_why_and_the_constraint_that_holds_it():
         "    4 Pods wait:",
         "      in every run: 0/3 nodes are available: 1 Too many pods, 2 node(s) didn't match pod topology spread"
         " constraints.",
-        "    Without constraint 0, a waiting Pod would find a node.",
+        "    If only constraint 0 were removed, a waiting Pod would find a node.",
     ] == found[-3:]
 
 
@@ -402,16 +403,16 @@ def test_a_rollout_that_never_finishes():
     tainted = [node("c1", "c", taints=[{"key": "x", "value": "", "effect": "NoSchedule"}])]
     found = lines([*nodes("a=1 b=1"), *tainted, *deployment(replicas=2, on=["a1", "b1"])], "rollout")
 
-    assert "    The rollout never finishes: 1 of 3 Pods are updated." in found
+    assert "    The rollout never finishes: 1 of 3 Pods are updated; see above why Pods wait." in found
 
 
 @pytest.mark.parametrize(
     ("stuck", "said"),
     [
-        (StuckRollout(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are updated."),
+        (StuckRollout(0.15, Range(1, 1, 1), Range(4, 4, 4)), "in 15 % of the runs: 1 of 4 Pods are updated; see above"),
         (
             StuckRollout(0.15, Range(3, 3, 3), Range(3, 3, 3)),
-            "in 15 % of the runs: not all updated Pods are available.",
+            "in 15 % of the runs: not all updated Pods are available; see above",
         ),
     ],
 )
@@ -507,9 +508,9 @@ def test_what_would_help_stands_at_the_end():
     one = one._replace(helping=helps, commands=[(), *([kubectl] for _ in helps.changes[1:])])
     found = text(one).splitlines()
 
-    assert "  Changes that let the 4 waiting Pods run in the end (each was tried on one run):" in found
-    assert "    now: add a node (such as c1) to zone c, 2 times: all 4 run" in found
-    assert "    now: add a node (such as c1) to zone c: 3 of 4 run" in found
+    assert "  Changes after which the 4 waiting Pods get a node (each was tried in one simulated run):" in found
+    assert "    now: add a node (such as c1) to zone c, 2 times: all 4 Pods get a node" in found
+    assert "    now: add a node (such as c1) to zone c: 3 of 4 Pods get a node" in found
     assert [f"  {helps.changes[1].remedy.change}:", "    kubectl label node c1 x=y"] == found[-2:]
     printed = json.loads(as_json(one))
     assert (4, {"change", "where", "runs", "commands"}) == (printed["stuck"], {*printed["remedies"][0]})

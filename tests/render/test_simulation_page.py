@@ -87,7 +87,7 @@ def test_what_waits_and_why_and_what_would_help():
     found = page([*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)], "scale=9")
 
     assert "4 Pods wait: in every run: 0/3 nodes are available:" in found.text
-    assert "Without constraint 0, a waiting Pod would find a node." in found.text
+    assert "If only constraint 0 were removed, a waiting Pod would find a node." in found.text
 
 
 def test_a_skew_beyond_max_skew():

@@ -41,7 +41,7 @@ def many():
 
 def test_the_table_and_what_is_to_be_known_of_it(many):
     assert """\
-1,239 of 1,240 decisions of kube-scheduler v1.37.1 agree with what is computed, in 2 h 5 min.
+1,239 of 1,240 decisions of kube-scheduler v1.37.1 agree with what evenkeel computes, in 2 h 5 min.
 
                    compared  agree  differ  power
 all                   1,240  1,239       1   0.73
@@ -50,13 +50,16 @@ no node was found         3      3       0
 hard constraints      1,201  1,200       1   0.75
 volumes                   3      3       0
 
-power: of the nodes that pass, the average share that would have been called wrong.
+power: how much agreement proves. It is the mean share of the passing nodes that evenkeel would have called wrong.
 34 decisions prove nothing: any node that passes would have agreed.
-2 decisions had more passing nodes than kube-scheduler scores: there, only passing is compared; in 1 of them the node \
-is also the best of a set that may have been scored.
-34 decisions agree only if events of the same moment are taken in another order than the first that was tried.
-Not compared: 1 another scheduler, 2 another replica took over, 1 too many orders.
-Not judged, to use no more than half a CPU: 414; 75% of all were judged.""" == text(many, Observation("v1.37.1", 7_500))
+2 decisions had more passing nodes than kube-scheduler scores. For these, evenkeel compares only whether the chosen \
+node passes. In 1 of them, the node is also the best of a set that kube-scheduler may have scored.
+34 decisions agree, but only if events of the same moment came in another order than evenkeel tried first.
+Not compared: 1 another scheduler, 2 by another replica of kube-scheduler, which took over, 1 with too many possible \
+orders of events.
+414 decisions were skipped, because evenkeel limits itself to half a CPU; 75% of all were judged.""" == text(
+        many, Observation("v1.37.1", 7_500)
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_times_are_told_in_words(seconds, said):
 def test_one_decision_in_a_namespace():
     said = text(counted(Judged(PLACED, AGREES, power=1.0)), Observation("", 5, "shop")).splitlines()[0]
 
-    assert "1 of 1 decision in the namespace shop agrees with what is computed, in 5 s." == said
+    assert "1 of 1 decision in the namespace shop agrees with what evenkeel computes, in 5 s." == said
 
 
 def test_what_differs_is_told_in_lines_that_no_name_breaks():

@@ -645,11 +645,11 @@ class TestMissingConstraints:
 
         assert ["missing-constraints"] == [f.rule for f in findings(none, missing_constraints=every)]
 
-    @pytest.mark.parametrize(("count", "found"), [(0, "0 replicas have"), (1, "1 replica has"), (2, "2 replicas have")])
+    @pytest.mark.parametrize(("count", "found"), [(0, "0 replicas"), (1, "1 replica"), (2, "2 replicas")])
     def test_it_says_how_many_replicas_it_found(self, count, found, every):
         (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
 
-        assert (f"{found} no constraint", "no constraint") == (one.message, one.found)
+        assert (f"{found}, but no constraint", "no constraint") == (one.message, one.found)
 
     @pytest.mark.parametrize("value", ["web", "1", "true", "No", "1e3", "2026-11-23", ""])
     def test_what_it_offers_can_be_pasted(self, value, every):
@@ -879,7 +879,7 @@ def test_an_annotation_that_would_silence_an_enforced_rule_is_said():
     found = findings(made, empty_selector=RULES["empty-selector"].setting(enforced=True))
     (idle,) = [finding for finding in found if finding.rule == "idle-switch"]
 
-    assert "does not silence empty-selector, which the policy enforces" == idle.message
+    assert "cannot switch off empty-selector: the policy enforces it" == idle.message
     assert "remove empty-selector, and fix what the rule finds" == idle.fix
     assert "empty-selector" in [finding.rule for finding in found]
 
@@ -1013,7 +1013,7 @@ class TestUnlabelledNodes:
         obj = pod(constraint(nodeTaintsPolicy="Honor"))
         message, fix = said(obj, *THREE, self.NOWHERE, rule="unlabelled-nodes")
 
-        assert "1 of 3 nodes that it may use lacks this label, and gets none of its Pods" == message
+        assert "1 of 3 nodes that would take the Pod lacks this label, so it gets none" == message
         assert f"label n4 with {ZONE}" == fix
 
     @pytest.mark.parametrize(
@@ -1102,9 +1102,9 @@ class TestPinnedDomain:
     @pytest.mark.parametrize(
         ("fields", "pod_spec", "options", "nodes", "message"),
         [
-            ({}, IN_A, {}, ZONES, "must be Honor, or 5 of 6 Pods wait: b counts as an empty domain"),
-            ({}, IN_AB, {}, THREE, "must be Honor, or 4 of 6 Pods wait: c counts as an empty domain"),
-            ({"minDomains": 2}, IN_A, {}, ZONES, "must be Honor, or 5 of 6 Pods wait: b counts as an empty domain"),
+            ({}, IN_A, {}, ZONES, "5 of 6 Pods wait: b counts, but the nodeSelector excludes it"),
+            ({}, IN_AB, {}, THREE, "4 of 6 Pods wait: c counts, but the node affinity excludes it"),
+            ({"minDomains": 2}, IN_A, {}, ZONES, "5 of 6 Pods wait: b counts, but the nodeSelector excludes it"),
             ({}, IN_A, {}, (), None),
             ({}, IN_A, {}, ZONES[:1], None),
             ({}, IN_A, {"replicas": 1}, ZONES, None),
@@ -1186,7 +1186,7 @@ class TestTooFewDomains:
     def test_a_domain_takes_max_skew_pods(self):
         message, fix = said(stateful(constraint(minDomains=4, maxSkew=2)), *ZONES, rule="too-few-domains")
 
-        assert "2 domains: only 4 of 6 Pods can run until nodes in other domains join" == message
+        assert "2 domains: only 4 of 6 Pods can run; the others wait for nodes in other domains" == message
         assert "lower minDomains to 2, or add nodes in other domains" == fix
 
     @pytest.mark.parametrize(
@@ -1222,7 +1222,8 @@ class TestTooFewDomains:
         message, fix = said(obj, *ZONES, rule="too-few-domains", **off)
 
         assert (
-            f"only {len(allowed)} of 6 Pods can ever run: node affinity allows no other" == message.partition(": ")[2]
+            f"only {len(allowed)} of 6 Pods can ever run: node affinity allows no other domain"
+            == message.partition(": ")[2]
         )
         assert f"lower minDomains to {len(allowed)}, or allow more domains in node affinity" == fix
 
@@ -1231,7 +1232,9 @@ class TestTooFewDomains:
         obj = stateful(constraint(minDomains=4), pod_spec=in_zones(*allowed))
         off = {"pinned_domain": RULES["pinned-domain"].setting(Severity.IGNORE)}
 
-        assert said(obj, *ZONES, rule="too-few-domains", **off)[0].endswith("can run until nodes in other domains join")
+        assert said(obj, *ZONES, rule="too-few-domains", **off)[0].endswith(
+            "; the others wait for nodes in other domains"
+        )
 
     def test_a_domain_whose_nodes_do_not_count_is_none(self):
         honoring = stateful(constraint(minDomains=3, nodeTaintsPolicy="Honor"))
@@ -1246,7 +1249,7 @@ class TestTaintedDomain:
     def test_it_bars_the_others(self):
         message, fix = said(stateful(constraint()), *THREE, rule="tainted-domain")
 
-        assert "must be Honor, or 4 of 6 Pods wait: c is tainted" == message
+        assert "4 of 6 Pods wait: c is tainted, but counts as an empty domain" == message
         assert "set nodeTaintsPolicy: Honor, or tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     @pytest.mark.parametrize(
@@ -1260,14 +1263,14 @@ class TestTaintedDomain:
     def test_a_cordoned_node_closes_its_domain(self, closed):
         message, fix = said(stateful(constraint()), *ZONES, closed, rule="tainted-domain")
 
-        assert "must be Honor, or 4 of 6 Pods wait: c is cordoned" == message
+        assert "4 of 6 Pods wait: c is cordoned, but counts as an empty domain" == message
         assert "set nodeTaintsPolicy: Honor, or uncordon the nodes" == fix
 
     def test_many_domains_are_summed_up(self):
         closed = [node(f"m{i}", ["node-role.kubernetes.io/control-plane:NoSchedule"]) for i in range(3)]
         message, _ = said(stateful(HARD_HOST), *ZONES, *closed, rule="tainted-domain")
 
-        assert "must be Honor, or 4 of 6 Pods wait: m0 and 2 more are tainted" == message
+        assert "4 of 6 Pods wait: m0 and 2 more are tainted, but count as empty domains" == message
 
     @pytest.mark.parametrize(
         ("fields", "options", "nodes"),
@@ -1312,12 +1315,13 @@ class TestTaintedDomain:
     def test_to_honor_taints_is_no_help_where_too_few_domains_are_left(self):
         message, fix = said(stateful(constraint(minDomains=3)), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 Pods wait: c is tainted" == message
+        assert "4 of 6 Pods wait: c is tainted, but counts as an empty domain" == message
         assert "tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     def test_before_1_26_nothing_honors_taints(self):
         assert (
-            "4 of 6 Pods wait: c is tainted" == said(stateful(constraint()), *THREE, rule="tainted-domain", minor=25)[0]
+            "4 of 6 Pods wait: c is tainted, but counts as an empty domain"
+            == said(stateful(constraint()), *THREE, rule="tainted-domain", minor=25)[0]
         )
 
     def test_a_domain_that_counts_for_no_other_constraint_does_not_count(self):
@@ -1346,9 +1350,9 @@ class TestCountsTaintedNodes:
     @pytest.mark.parametrize(
         ("key", "message"),
         [
-            (HOSTNAME, "must be Honor, or tainted nodes count as empty domains"),
-            (ZONE, "must be Honor, or a lost zone counts as an empty domain"),
-            ("topology.kubernetes.io/region", "must be Honor, or a lost region counts as an empty domain"),
+            (HOSTNAME, "should be Honor: without it, tainted nodes count as empty domains"),
+            (ZONE, "should be Honor: without it, a lost zone counts as an empty domain"),
+            ("topology.kubernetes.io/region", "should be Honor: without it, a lost region counts as an empty domain"),
         ],
     )
     def test_it_says_what_will_count_as_empty(self, key, message):
@@ -1708,7 +1712,7 @@ class TestUnschedulable:
     def test_a_zone_with_room_for_few_holds_the_others_back(self):
         (found,) = self.found(stateful(constraint(), replicas=9), room("a"), room("b"), room("c", pods="1"))
 
-        assert "replica 6 of 9 fits no node now: zone c takes only 1 more" in found.message
+        assert "replica 6 of 9 fits no node now: zone c has room for only 1 more, so maxSkew" in found.message
 
     def test_a_zone_that_counts_although_affinity_leaves_it_out_is_named_with_what_does_which(self):
         terms = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["c"]}]}]
@@ -1720,7 +1724,7 @@ class TestUnschedulable:
 
         assert "nodeAffinityPolicy" == found.path[-1]
         assert (
-            "replica 3 of 3 fits no node now: zone c counts, but affinity or nodeSelector excludes it"
+            "replica 3 of 3 fits no node now: zone c counts as a domain, but affinity or nodeSelector excludes it"
         ) in found.message
         assert "set nodeAffinityPolicy: Honor" == found.fix
         assert [] == self.found(stateful(constraint(), replicas=3, pod_spec=left_out), *nodes)

@@ -78,4 +78,4 @@ def test_a_replica_is_not_ready_before_it_has_asked():
 def test_why_it_is_not_known_is_shown(told):
     asks = asking(FORBIDDEN)
 
-    assert f"not known, judging by 1.{LATEST.minor}: /version: 403 forbidden" == asks.check().detail
+    assert f"not known: /version: 403 forbidden; evenkeel uses the rules of 1.{LATEST.minor}" == asks.check().detail

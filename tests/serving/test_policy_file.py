@@ -121,7 +121,9 @@ class TestPolicyFile:
             file.reload()
         skip = "except in namespaces with the label evenkeel.dev/skip: true"
         unknown = f"enforces empty-selector; whether the API server sends what it needs is not known, {skip}"
-        unsent = "empty-selector: enforced, but the API server does not send all that the policy needs; see calls"
+        unsent = (
+            'empty-selector: enforced, but the API server does not send all that the policy needs; see the line "calls"'
+        )
         for missing, said in (
             ((), f"enforces empty-selector, {skip}"),
             (None, unknown),

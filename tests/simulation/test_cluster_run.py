@@ -243,9 +243,7 @@ def test_a_pod_that_is_moved_twice_in_a_step_is_lost_once():
 
 @pytest.mark.parametrize("step", ["scale=3", "rollout"])
 def test_steps_of_one_workload_are_refused(step):
-    with pytest.raises(
-        StepError, match=f"^{step}: is a step of one workload; wanted TYPE/NAME, such as deployment/web"
-    ):
+    with pytest.raises(StepError, match=f"^{step}: needs one workload; write TYPE/NAME, such as deployment/web"):
         cluster_plan(ZONES, step)
 
 

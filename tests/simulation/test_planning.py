@@ -66,13 +66,14 @@ def test_only_pods_that_may_move_are_kept():
         (
             "rollout",
             stateful(updateStrategy={"type": "OnDelete"}),
-            "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete",
+            "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete, so it replaces no Pods "
+            "by itself; simulate drain=NODES or delete=NODES instead",
         ),
         ("rollout", paused(), "rollout: does nothing: Deployment shop/web is paused; kubectl rollout resume"),
         (
             "scale=5",
             deployment(nodeName="a1"),
-            'Deployment shop/web: spec.template.spec.nodeName: found "a1", which binds its Pods without kube-scheduler',
+            'Deployment shop/web: spec.template.spec.nodeName: found "a1"; evenkeel does not simulate Pods that bypass',
         ),
         ("rollout", deployment()[1:], "rollout: does nothing: a ReplicaSet replaces no Pods; wanted a Deployment"),
         ("drain=x", deployment(), 'drain=x: no node is called "x"; the nodes are a1, a2, a3'),
@@ -94,7 +95,7 @@ def test_a_deployment_that_is_paused_is_said_to_be():
     objects = paused()
     notes = planned(objects[0], cluster(*nodes(), *objects), [parse_step("scale=4")]).notes
 
-    assert ("It is paused: no change of its template is rolled out.",) == notes
+    assert ("The workload is paused: no change of its template is rolled out.",) == notes
 
 
 def autoscaler(**spec):
@@ -332,4 +333,4 @@ def test_a_template_that_is_not_known_is_told(revision, said):
     objects = [*nodes(), *updating(on=[("a1", revision), ("b1", "new")])]
     notes = planned(objects[-3], cluster(*objects), [parse_step("scale=3")]).notes
 
-    assert said == tuple(note.partition(":")[0] for note in notes)
+    assert said == tuple(note.partition(",")[0] for note in notes)

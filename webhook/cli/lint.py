@@ -10,7 +10,8 @@ Reads YAML and JSON from files, folders (without what .gitignore excludes), patt
 
 To suppress a rule on a line, write a comment on that line or on the line above:  # evenkeel: ignore[rule-id]
 
-A file .evenkeel.yaml can set the same as the options. It lies at the top of the git repository, or in the folder that you name.
+A file .evenkeel.yaml can set the same as the options. It lies at the top of the git repository, or in the folder that
+you name.
 
 Exit code 0: no finding at or above --fail-on, 1: such findings, 2: bad usage, or a file that cannot be read.
 """

@@ -5,7 +5,7 @@ The results of lint as Markdown, for a comment or for the summary of a step on G
 
     | where | finding | fix |
     | --- | --- | --- |
-    | web.yaml:12 | error: must select Pods, or nothing is spread (empty-selector) | write … |
+    | web.yaml:12 | error: must select Pods: … (empty-selector) | write … |
 """
 
 from __future__ import annotations

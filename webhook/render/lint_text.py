@@ -1,7 +1,7 @@
 """
 The results of lint as text: each line quoted with carets under the field, a summary at the end.
 
-    error: spec.topologySpreadConstraints[0].labelSelector: must select Pods, or nothing is spread (empty-selector)
+    error: spec.topologySpreadConstraints[0].labelSelector: must select Pods: … (empty-selector)
       --> web.yaml:12:7  Pod shop/web
        |
     12 |       labelSelector: {}

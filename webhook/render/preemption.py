@@ -23,7 +23,8 @@ def nomination(explanation: Explanation) -> Iterator[str]:
     own = pod.namespace, pod.name
     assumed = [nominated for nominated in snapshot.nominated if nominated.may_be_assumed]
     if snapshot.nodes.get(pod.nominated_node) is None:
-        yield f"Node {node} is nominated for this Pod, but the cluster does not have it: kube-scheduler tries all others."
+        absent = "but the cluster does not have it: kube-scheduler tries all others"
+        yield f"Node {node} is nominated for this Pod, {absent}."
     elif ending:
         yield f"Node {node} is nominated for this Pod: kube-scheduler has preempted {_some(sorted(ending))} there."
     elif any((nominated.namespace, nominated.name) == own for nominated in assumed):

@@ -119,7 +119,8 @@ def helping_title(helping: Helping) -> str:
     first = "first waiting Pod" if helping.stuck == 1 else f"first {helping.stuck:,} waiting Pods"
     all_pods = "waiting Pod" if helping.stuck == 1 else f"{helping.stuck:,} waiting Pods"
     pods = f"the {first if helping.first else all_pods}"
-    return f"Changes after which {pods} {'gets' if helping.stuck == 1 else 'get'} a node (each was tried in one simulated run)"
+    get = "gets" if helping.stuck == 1 else "get"
+    return f"Changes after which {pods} {get} a node (each was tried in one simulated run)"
 
 
 def helping_lines(helping: Helping) -> Iterator[tuple[str, str]]:

@@ -94,7 +94,8 @@ def add_color_argument(parser: argparse.ArgumentParser) -> None:
         "--color",
         choices=("auto", "always", "never"),
         default="auto",
-        help="when to colour text; auto: only on a terminal, unless FORCE_COLOR or NO_COLOR is set (default: %(default)s)",
+        help="when to colour text; auto: only on a terminal, unless FORCE_COLOR or NO_COLOR is set "
+        "(default: %(default)s)",
     )
 
 

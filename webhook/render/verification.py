@@ -16,7 +16,7 @@ from webhook.verification.tally import PartTally, Tally
 EVERY, PLACED, NO_NODE = "all", "a node was chosen", "no node was found"
 # Reasons that need more words after a number; the form for programs and the metrics keep the short ones.
 UNCOMPARED = {
-    NOT_LISTED: "need objects that evenkeel may not list",
+    NOT_LISTED: "because evenkeel may not list objects that it needs",
     TAKEN_OVER: "by another replica of kube-scheduler, which took over",
     TOO_MANY_ORDERS: "with too many possible orders of events",
 }
@@ -110,8 +110,8 @@ def _remarks(tally: Tally) -> list[str]:
     lines = []
     if tally.placed.chosen:
         lines.append(
-            "power: how much agreement proves. It is the mean share of the passing nodes that evenkeel would have called "
-            "wrong."
+            "power: how much agreement proves. It is the mean share of the passing nodes that evenkeel would have "
+            "called wrong."
         )
     if tally.placed.powerless:
         lines.append(f"{_decisions(tally.placed.powerless)} prove nothing: any node that passes would have agreed.")
@@ -127,9 +127,8 @@ def _remarks(tally: Tally) -> list[str]:
             "order than evenkeel tried first."
         )
     if told := _not_compared(tally):
-        lines.append(
-            f"Not compared: {', '.join(f'{number:,} {UNCOMPARED.get(reason, reason)}' for reason, number in told.items())}."
-        )
+        named = (f"{number:,} {UNCOMPARED.get(reason, reason)}" for reason, number in told.items())
+        lines.append(f"Not compared: {', '.join(named)}.")
     if tally.skipped:
         judged = tally.every.compared + sum(tally.not_compared.values())
         rate = judged / (judged + tally.skipped)

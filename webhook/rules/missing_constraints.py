@@ -84,10 +84,10 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     if alone or max(1, workload.replicas) < subject.number("minReplicas"):
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
-    replicas = f"the workload has {workload.replicas} replica{'' if workload.replicas == 1 else 's'}"
+    replicas = f"{workload.replicas} replica{'' if workload.replicas == 1 else 's'}"
     missing = asked - have if asked or have else {ZONE}
     for key in sorted(missing):
-        message = f"{replicas} and no constraint" + (f" for {key}" if have else "")
+        message = f"{replicas}, but no constraint" + (f" for {key}" if have else "")
         value, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
         yield Cause(workload.path, message, value, wanted, fix=f"add {_offer(subject, key) or wanted}")
 

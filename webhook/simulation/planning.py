@@ -380,7 +380,8 @@ def _unable_to_roll_out(ref: ObjectRef, named: Named) -> str | None:
     if named.paused:
         return f"{ref} is paused; kubectl rollout resume lets it begin"
     if named.update is not None and named.update.on_delete:
-        return f"updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself; simulate drain=NODES or delete=NODES instead"
+        instead = "simulate drain=NODES or delete=NODES instead"
+        return f"updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself; {instead}"
     return None
 
 
