@@ -289,8 +289,8 @@ def test_what_it_refuses_to_render():
         ),
         ({"hostNetwork": True, "replicaCount": 1, "failurePolicy": "Fail"}, "replicaCount: found 1 with hostNetwork"),
         ({"hostNetwork": True, "dnsPolicy": "ClusterFirst"}, "dnsPolicy: found ClusterFirst with hostNetwork"),
-        ({"webhookAnnotations": {INJECT: "a/b"}}, f"webhookAnnotations: found {INJECT}, wanted none"),
-        ({"webhookAnnotations": {KEEP: "keep"}}, f"webhookAnnotations: found {KEEP}, wanted none of Helm's"),
+        ({"webhookAnnotations": {INJECT: "a/b"}}, f"webhookAnnotations: remove {INJECT}, because cert-manager"),
+        ({"webhookAnnotations": {KEEP: "keep"}}, f"webhookAnnotations: remove {KEEP}, because with it"),
         ({"resources": {"claims": []}}, "'claims' not allowed"),
         ({"certificate": {"mode": None}}, "missing property 'mode'"),
         ({"failurePolicy": None}, "missing property 'failurePolicy'"),
@@ -300,8 +300,8 @@ def test_what_it_refuses_to_render():
             {"certificate": {"mode": "own", "existingSecret": "a", "caBundle": CA + KEY}},
             "caBundle: found a private key",
         ),
-        ({"certificate": {"existingSecret": "a"}}, "certificate.existingSecret: found a value in mode self-managed"),
-        ({"certificate": {"issuerRef": {"name": "a"}}}, "certificate.issuerRef: found a value in mode self-managed"),
+        ({"certificate": {"existingSecret": "a"}}, "certificate.existingSecret: mode self-managed does not use it"),
+        ({"certificate": {"issuerRef": {"name": "a"}}}, "certificate.issuerRef: mode self-managed does not use it"),
         ({"certificate": {"mode": "cert-manager", "issuerRef": {"kind": "Issuer"}}}, "properties 'name' required"),
         ({"failurePolicy": "Fail", "replicaCount": 0}, "replicaCount: found 0 with failurePolicy Fail"),
         ({"failurePolicyEnforced": "Fail", "replicaCount": 0}, "replicaCount: found 0 with failurePolicyEnforced Fail"),
@@ -966,9 +966,9 @@ def test_the_webhook_is_the_same_with_policies_beside_it():
             (
                 {"engine": engine, "policy": {"earlyAnswer": True}},
                 "",
-                f"policies: found none with engine {engine} and a policy, wanted what evenkeel manifests "
-                f"--engine {engine} --policy FILE prints: --set-file policies=policies.yaml; "
-                "if it prints nothing, use webhook\n",
+                f"policies: missing with engine {engine} and a policy; write what evenkeel manifests "
+                f"--engine {engine} --policy FILE prints into policies.yaml, and add --set-file "
+                "policies=policies.yaml; if it prints nothing, set engine=webhook\n",
             )
             for engine in ("policy", "both")
         ),

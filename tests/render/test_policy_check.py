@@ -16,7 +16,7 @@ def test_notes_come_first_and_ok_last():
 
 def test_what_differs_is_not_ok():
     assert ["s: profiles: found none", "s: run evenkeel policy export --for kube-scheduler, merge"] == [
-        line[:55] for line in text("p", [], OTHER).splitlines()
+        line[:57] for line in text("p", [], OTHER).splitlines()
     ]
 
 

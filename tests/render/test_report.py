@@ -30,9 +30,9 @@ def test_a_row_for_each_constraint_and_what_is_to_be_known_below_it():
         "How the Pods are spread, the worst first:",
         "",
         "  WORKLOAD              PODS   LARGEST ZONE   CONSTRAINT      SKEW    PODS PER DOMAIN",
-        "  shop/deployment/web   3      67% (a)       zone hard       2 > 1   a 2, b 1, c 0",
+        "  shop/deployment/web   3      67% (a)        zone hard       2 > 1   a 2, b 1, c 0",
         "      topology.kubernetes.io/zone: 1 node without the label",
-        "                                             hostname soft   2 > 1   0 to 2 (a1) in 7 domains",
+        "                                              hostname soft   2 > 1   0 to 2 (a1) in 7 domains",
     ] == found[:6]
     assert [
         "1 workload with 3 Pods on 7 nodes in 3 zones.",
@@ -199,7 +199,7 @@ def test_without_nodes_nothing_is_said_of_what_needs_them():
 
     assert [
         "  WORKLOAD              PODS            LARGEST ZONE   CONSTRAINT   SKEW        PODS PER DOMAIN",
-        "  shop/deployment/web   3 + 1 waiting   not known     zone hard    not known   not known",
+        "  shop/deployment/web   3 + 1 waiting   not known      zone hard    not known   not known",
         "      info: rollout-skew, counts-tainted-nodes",
         "",
         "1 workload with 4 Pods, 1 of them waiting; their nodes and zones are not known.",

@@ -31,7 +31,7 @@ def test_calls_that_the_policy_needs_and_nobody_sends_are_told_once(monkeypatch)
 
     assert [7] == list(map(len, told))
     assert calls.check().ok
-    assert "the policy needs pods.evenkeel.dev, podtemplates.evenkeel.dev" in calls.check().detail
+    assert "the webhook configurations lack pods.evenkeel.dev, podtemplates.evenkeel.dev" in calls.check().detail
     assert b"evenkeel_entries_not_sent 7.0" in service.metrics.text()
 
 

@@ -112,7 +112,7 @@ class Case(NamedTuple):
     body: bytes = b""
 
 
-NO_HTTP = b"found no HTTP request, wanted plain HTTP\n"
+NO_HTTP = b"this port speaks plain HTTP, without TLS; found no HTTP request\n"
 HUGE = b"GET / HTTP/1.1\r\nA: " + b"x" * OPEN.head_bytes
 CASES = [
     Case("a probe", PROBE, b"200 OK", b"ok\n"),
@@ -122,8 +122,18 @@ CASES = [
     Case("TLS", b"\x16\x03\x01\x02\x00", b"400 Bad Request", NO_HTTP),
     Case("HTTP/2", b"PRI * HTTP/2.0\r\n\r\n", b"400 Bad Request", b"Invalid HTTP request line: 'PRI * HTTP/2.0'\n"),
     Case("no version", b"GET /\r\n\r\n", b"400 Bad Request", b"Invalid HTTP request line: 'GET /'\n"),
-    Case("a huge head", HUGE, b"431 Request Header Fields Too Large", b"more than 8192 bytes\n"),
-    Case("one that is whole", HUGE + b"\r\n\r\n", b"431 Request Header Fields Too Large", b"more than 8192 bytes\n"),
+    Case(
+        "a huge head",
+        HUGE,
+        b"431 Request Header Fields Too Large",
+        b"request head or chunk line of more than 8192 bytes\n",
+    ),
+    Case(
+        "one that is whole",
+        HUGE + b"\r\n\r\n",
+        b"431 Request Header Fields Too Large",
+        b"request head or chunk line of more than 8192 bytes\n",
+    ),
     Case("a body", post(b"x" * 50_000), b"413 Request Entity Too Large", b"Content-Length 50000, wanted at most 0\n"),
     Case(
         "a body in chunks",

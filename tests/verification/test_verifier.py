@@ -211,7 +211,10 @@ def test_a_decision_of_which_the_computation_fails_differs_and_stops_nothing(mon
     monkeypatch.setattr(verifier, "judge", judge_others)
     first, second = EventLog(*CLUSTER).place(waiting("a"), "n2").place(waiting("b"), "n2").judged()
 
-    assert (DIFFERS, "nothing, since evenkeel failed: KeyError: 'n1'") == (first.verdict, first.computed)
+    assert (DIFFERS, "evenkeel itself failed: KeyError: 'n1'. This is a defect of evenkeel: report it") == (
+        first.verdict,
+        first.computed,
+    )
     assert ("b", AGREES) == (second.decision.key[1], second.verdict)
 
 
