@@ -64,7 +64,7 @@ def creation(bench: Bench, rounds: int) -> Iterator[str]:
     figures: dict[str, list[Taken]] = {name: [] for name in asked}
     for number, name in by_turns(rounds, [*asked]):
         figures[name].append(bench.create(asked[name], number))
-    yield "| webhook | Pods a second | webhook / none | CPU of all per Pod, µs | webhook / none |"
+    yield "| webhook | Pods a second | rate / none | CPU of all per Pod, µs | CPU / none |"
     yield f"|{' --- |' * 5}"
     base = figures[NOBODY]
     for name, its in figures.items():
