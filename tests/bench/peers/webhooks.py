@@ -32,7 +32,7 @@ from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import granted
 from tests.support.serving import free_ports, until
 
-# The image has only what is locked. With this module, which a tool for releases brings, jsonschema takes 2 s to import.
+# The image has only what is locked. With this module, which a tool for releases brings, jsonschema imports slowly.
 AS_LOCKED = 'import sys; sys.modules["rfc3987_syntax"] = None'
 POLICIES = Path(__file__).parent / "policies"
 # Who leads instead, for ten hours: a peer that leads has work of its own beside its reviews.
