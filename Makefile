@@ -89,6 +89,8 @@ bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster a
 	@$(PYTHON) -m tests.bench.simulation
 	@$(PYTHON) -m tests.bench.lost_zone
 	@$(PYTHON) -m tests.bench.verification
+	@$(PYTHON) -m tests.bench.growth
+	@$(PYTHON) -m tests.generate.documents
 
 bench-peers: controlplane ## measure evenkeel beside Kyverno and Gatekeeper, built once, and KUBE_LINTER, in ROUNDS=5; needs Go
 	@$(PYTHON) -m tests.bench.peers $(if $(ROUNDS),--rounds $(ROUNDS))

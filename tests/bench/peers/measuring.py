@@ -17,7 +17,7 @@ from tests.bench.peers.judged import WANTED, review
 from tests.bench.peers.webhooks import Webhook, anchors, running, verdicts
 from tests.bench.reviews import SERVER_CPU
 from tests.e2e.plane import ControlPlane
-from tests.e2e.webhook import NAMESPACE, granted
+from tests.e2e.webhook import NAMESPACE
 from tests.support.kubernetes_source import MissingError
 from tests.support.serving import certificate, until
 
@@ -53,8 +53,7 @@ class Bench:
         self.creation.policy = webhooks.POLICIES / "evenkeel.yaml"
         self.creation.prepare(BENCH)
         webhooks.apply(self.plane, SERVICE)
-        kubeconfig = granted(self.plane, own, self.creation.policy)
-        self.webhooks = [webhooks.evenkeel(own, self.creation.policy, kubeconfig)]
+        self.webhooks = [webhooks.evenkeel(self.plane, own, self.creation.policy)]
         # They would watch every Pod, and take the time that is measured.
         self.plane.controller_manager.stop()
         self.plane.scheduler.stop()
@@ -81,6 +80,8 @@ class Bench:
         """Start a webhook on one CPU, and have it review."""
         (body := self.folder / "review.json").write_bytes(self.reviewed())
         with running(self.plane, webhook, self.own, SERVER_CPU) as started:
+            (given,) = verdicts(webhook, self.own, [body.read_bytes()])
+            assert given.allowed, f"{webhook} denies what is to be measured: {given}"
             url = f"https://127.0.0.1:{webhook.port}{webhook.path}"
             target = Target(url, self.own / "ca.crt", body, [started.pid])
             sleep(SETTLING)
