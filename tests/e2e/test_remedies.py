@@ -124,9 +124,7 @@ class Cluster:
             self.kubectl("uncordon", found[1])
         elif found := re.fullmatch(r"remove the taint (\S+) from (\w+)", change):
             self.kubectl("taint", "node", found[2], f"{found[1]}-")
-        elif found := re.fullmatch(
-            r"label (\w+) with its zone \((\S+)\), if that is a new zone", change
-        ):
+        elif found := re.fullmatch(r"label (\w+) with its zone \((\S+)\), if that is a new zone", change):
             self.kubectl("label", "node", found[1], f"{found[2]}={NEW}")
         elif found := re.fullmatch(
             r"add an? (?:untainted )?node \(such as \w+\) (?:to zone (\w+)|in a new zone)", change
