@@ -103,7 +103,7 @@ def test_what_may_apply_is_said(case):
 
     assert case.outcome is decision.outcome
     assert [case.severity] * (case.severity is not None) == [finding.severity for finding in found]
-    assert all(finding.message.endswith(case.text or "nothing is spread") for finding in found)
+    assert all(finding.message.endswith(case.text or "the constraint spreads nothing") for finding in found)
     assert (case.unknown or case.text != "") == (decision.unknown_labels_of != "")
     assert bool(found) == any("empty-selector" in warning for warning in (*decision.warnings, *denial(decision)))
 

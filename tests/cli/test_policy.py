@@ -208,8 +208,8 @@ def test_what_is_exported_is_no_different_and_any_other_copy_is_1(run):
     assert (0, True) == (old.code, "\ns: note: apiVersion: kubescheduler.config.k8s.io/v1beta3 is no longer" in old.out)
     for_programs = run("policy check p --against s -o json", p=listed, s=out.replace("maxSkew: 1", "maxSkew: 2"))
     assert (1, 2) == (for_programs.code, len(json.loads(for_programs.out)["against"]["differences"]))
-    begins = [line[:12] for line in other.out.splitlines() if line.startswith(("s: p", "s: m"))]
-    assert (1, ["s: profiles[", "s: profiles[", "s: merge int"]) == (other.code, begins)
+    begins = [line[:12] for line in other.out.splitlines() if line.startswith(("s: p", "s: run"))]
+    assert (1, ["s: profiles[", "s: profiles[", "s: run evenk"]) == (other.code, begins)
 
 
 def test_a_copy_that_kube_scheduler_does_not_read_is_named(run):

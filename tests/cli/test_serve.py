@@ -76,7 +76,7 @@ class Unusable(NamedTuple):
 
 
 UNUSABLE = [
-    Unusable("no certificate", (), "--tls-cert and --tls-key: both are needed, or --tls-secret"),
+    Unusable("no certificate", (), "needs a certificate: give both --tls-cert and --tls-key, or --tls-secret"),
     Unusable("a Secret for no name", ("--tls-secret", "a/b"), "--tls-names: a serving certificate must have a name"),
     Unusable(
         "a Secret for a name that is none",

@@ -219,7 +219,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("", "found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, or steps of the nodes"),
         ("scal=3", 'step: found "scal=3", wanted scale=REPLICAS\n'),
         ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale=REPLICAS'),
-        ("scale=3 -A", "scale=3: is a step of one workload; wanted TYPE/NAME, such as deployment/web, before it"),
+        ("scale=3 -A", "scale=3: needs one workload; write TYPE/NAME, such as deployment/web, before it"),
         ("drain=a1 -n bank", "found no workload with Pods in bank; these namespaces have some: shop\n"),
         (
             "drain=a1 -A -l app",
@@ -238,7 +238,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ),
         (
             f"deployment/web -n shop lose={ZONE}=*",
-            "* takes each domain of the whole cluster in turn; give a value, or no workload",
+            "* works only without a workload; write a value instead of *, or leave out the workload",
         ),
         ("deployment/web scale=4 --keep 3", "-A, -l, --by and --keep are for a whole cluster"),
         ("deployment/web scale=4 --fail-on keep", "-A, -l, --by and --keep are for a whole cluster"),

@@ -92,7 +92,7 @@ def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, no
         ({"minDomains": 3}, "minDomains: only 1 of 6 Pods can ever run: nodeSelector allows 1 domain", 5),
         (
             {"nodeAffinityPolicy": "Ignore"},
-            "nodeAffinityPolicy: 5 of 6 Pods wait: b and 1 more count as empty domains, but the nodeSelector excludes them",
+            "nodeAffinityPolicy: 5 of 6 Pods wait: b and 1 more count, but the nodeSelector excludes them",
             5,
         ),
     ],
@@ -125,7 +125,8 @@ def test_the_replica_from_which_on_no_node_takes_a_pod(plane, namespace):
         )
     made = deployment(namespace, constraint(), spec={**AT_ONCE, "replicas": 9})
     made["spec"]["template"]["spec"]["containers"] = requesting("500m")
-    said = "maxSkew: replica 6 of 9 fits no node now: zone c has room for only 1 more, so maxSkew 1 closes the other domains"
+    room = "zone c has room for only 1 more, so maxSkew 1 closes the other domains"
+    said = f"maxSkew: replica 6 of 9 fits no node now: {room}"
     until(lambda: says(asked(plane, made), namespace, said, "unschedulable"), "the Pods to be known")
     output = plane.apply(made)
 
