@@ -33,6 +33,7 @@ from tests.bench.reviews import LOAD_CPU, NULL, Server, cluster, machine, subjec
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import NAMESPACE, containers, granted, manifests
 from tests.support.build import constraint, pod, service, workload
+from tests.support.processes import with_descendants
 from tests.support.serving import EVENKEEL, Running, serving, until
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 
@@ -82,11 +83,10 @@ class Taken(NamedTuple):
 def cpu(processes: Sequence[int]) -> float:
     """Seconds of CPU that these processes and those they have started took so far."""
     found = 0.0
-    for process in processes:
+    for process in (each for first in processes for each in with_descendants(first)):
         # Behind the name, which may hold anything, user and system time are the 12th and 13th field.
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-        found += (int(fields[11]) + int(fields[12])) / TICKS + cpu([int(child) for child in children])
+        found += (int(fields[11]) + int(fields[12])) / TICKS
     return found
 
 

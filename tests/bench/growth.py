@@ -11,7 +11,6 @@ measures these only, and keeps the figures of the others.
 from __future__ import annotations
 
 import gc
-import gzip
 import json
 import os
 import random
@@ -28,7 +27,7 @@ from typing import NamedTuple
 
 from tests.bench.cluster import ZONES
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by, pod, request, service, workload
-from tests.support.kubernetes_source import NEWEST
+from tests.support.dump_file import write_dump
 from tests.support.review import review
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.cli.main import main as evenkeel
@@ -136,15 +135,6 @@ def cluster(size: Size, shut: str = "", asked: bool = True) -> Iterator[dict]:
         yield running(size, NAME, NAMESPACE, i, taking[i % len(taking)])
 
 
-def dump(file: Path, objects: Iterable[Mapping]) -> Path:
-    """The objects as `evenkeel dump` writes them."""
-    head = {"kind": "ClusterDump", "version": 1, "kubernetesVersion": str(NEWEST)}
-    with gzip.open(file, "wt", compresslevel=1, encoding="utf-8") as lines:
-        for thing in (head, *objects):
-            lines.write(json.dumps(thing) + "\n")
-    return file
-
-
 def filled(objects: Iterable[Mapping]) -> Store:
     """The caches of the webhook."""
     store, kinds = Store(), dict[tuple[str, str], list]()
@@ -241,7 +231,7 @@ def command(*argv: str, shut: str = "", asked: bool = True) -> Prepared:
     """A command on a dump, and of `explain` how long it reads the dump."""
 
     def prepared(size: Size, folder: Path) -> Measured:
-        file = dump(folder / "cluster.jsonl.gz", cluster(size, shut, asked))
+        file = write_dump(folder / "cluster.jsonl.gz", cluster(size, shut, asked))
         words = [word.format(replicas=size.replicas) for word in argv]
 
         def measured(clock: Clock) -> Mapping[str, float]:

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +16,7 @@ from tests.bench.page import fill
 from tests.bench.reviews import machine
 from tests.bench.simulation import RUNS, seconds_of
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by
-from tests.support.kubernetes_source import NEWEST
+from tests.support.dump_file import write_dump
 
 FEW_NODES, FEW_WORKLOADS, REPLICAS, TEAMS = 500, 190, 20, 20
 BOUND_OF_ONE, BOUND_OF_ALL = 10, 60  # seconds on two CPUs
@@ -65,10 +63,8 @@ def workload(i: int) -> Iterator[dict]:
 
 def small_dump(file: Path) -> None:
     """Write a cluster of 190 workloads with 20 replicas each."""
-    objects = [{"kind": "ClusterDump", "version": 1, "kubernetesVersion": str(NEWEST)}]
-    objects += map(small_node, range(FEW_NODES))
-    objects += [obj for i in range(FEW_WORKLOADS) for obj in workload(i)]
-    file.write_bytes(gzip.compress("".join(json.dumps(obj) + "\n" for obj in objects).encode()))
+    pods = (obj for i in range(FEW_WORKLOADS) for obj in workload(i))
+    write_dump(file, (*map(small_node, range(FEW_NODES)), *pods))
 
 
 def row(what: str, bound: int, file: Path, *words: str) -> str:

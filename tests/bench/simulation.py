@@ -9,13 +9,11 @@ Both must place as many: no replica has anything but constraints, room and taint
 
 from __future__ import annotations
 
-import gzip
-import json
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -29,6 +27,7 @@ from tests.bench.reviews import machine
 from tests.oracle.building import program
 from tests.oracle.recording import ask
 from tests.support.build import constraint
+from tests.support.dump_file import write_dump
 from tests.support.kubernetes_source import NEWEST
 from webhook.objects.references import ObjectRef
 from webhook.scheduler.features import LATEST
@@ -122,11 +121,8 @@ def theirs(size: Size, nodes: list[dict], pods: list[dict]) -> tuple[float, int]
 
 def command(size: Size, folder: Path) -> tuple[float, float]:
     """Seconds that `evenkeel simulate` takes from a dump, and those of all CPUs."""
-    file = folder / "cluster.jsonl.gz"
     nodes, pods = size.objects()
-    objects: list[Mapping] = [{"kind": "ClusterDump", "version": 1, "kubernetesVersion": str(NEWEST)}]
-    objects += [*nodes, *pods, deployment(0)]
-    file.write_bytes(gzip.compress("".join(json.dumps(one) + "\n" for one in objects).encode()))
+    file = write_dump(folder / "cluster.jsonl.gz", (*nodes, *pods, deployment(0)))
     words = ("simulate", f"deployment/{NAME}", f"scale={size.replicas}", "-n", NAMESPACE, "--runs", str(RUNS))
     return seconds_of(*words, "--cluster", file)
 

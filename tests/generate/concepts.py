@@ -8,12 +8,14 @@ from itertools import groupby
 from typing import NamedTuple
 
 from tests.generate.commands import output
-from tests.generate.dots import Box, Cell, Dot, Frame, Line, Zone, counting, in_words, sentence, svg
+from tests.generate.dots import Box, Cell, Dot, Frame, Line, Zone, counting, sentence, svg
+from tests.generate.drawing import in_words
 from tests.support import ROOT
 from tests.support.build import service, workload
 from tests.support.placing import HOSTNAME, ZONE, node, running, spread
-from webhook.placement.explanation import ConstraintExplained, Domain, Explanation, explain
+from webhook.placement.explanation import Domain, Explanation, explain
 from webhook.placement.subject import attempt, next_replica
+from webhook.render.explanation import skew_text
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.snapshot import from_objects
@@ -89,15 +91,11 @@ def _zone(thing: Mapping) -> str:
 def sums(placed: Scene) -> Line:
     """The skew in each zone, as `evenkeel explain` writes it."""
     (explained,) = placed.explained.constraints
-    cells = [Cell(_sum(explained, domain), "" if domain.passes else "no") for domain in explained.domains]
+    cells = [
+        Cell(skew_text(domain, explained) if domain.eligible else "not counted", "" if domain.passes else "no")
+        for domain in explained.domains
+    ]
     return Line("skew if placed here", (*cells, *([Cell("no label", "no")] if explained.unlabelled else [])))
-
-
-def _sum(explained: ConstraintExplained, domain: Domain) -> str:
-    if not domain.eligible:
-        return "not counted"
-    text = f"{domain.match_num} + {explained.self_match_num} - {explained.min_match_num} = {domain.skew}"
-    return text if domain.passes else f"{text} > {explained.constraint.max_skew}"
 
 
 def verdicts(placed: Scene) -> Line:

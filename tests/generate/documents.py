@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 
@@ -21,6 +20,7 @@ from tests.generate import (
     waiting,
 )
 from tests.generate.commands import output
+from tests.generate.markdown import table
 from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.planted import kept, planted
@@ -32,7 +32,8 @@ from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
-_TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n)(?P<content>.*?)(<!-- /(?P=name) -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- (?P<name>\w+) -->\n)(?P<content>.*?)(<!-- /(?P=name) -->)", re.DOTALL)
+OF_BENCH = "bench"  # A table that `make bench` writes.
 _TRANSCRIPT = re.compile(r"(<!-- transcript: (?P<name>\w+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _FILE = re.compile(r"(<!-- file: (?P<file>\S+) -->\n```[a-z]*\n).*?(```\n)", re.DOTALL)
 _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<output>.*?)(```\n)", re.DOTALL)
@@ -41,12 +42,12 @@ _BLOCK = re.compile(r"(<!-- output of: (?P<command>.+?) -->\n```[a-z]*\n)(?P<out
 def filled(name: str) -> str:
     """A page with its generated parts as they should be today; what a benchmark wrote stays."""
     text = (ROOT / name).read_text("utf-8")
-    return _TABLE.sub(lambda block: f"{block[1]}{table_of(block)}{block[4]}", fill(text))
+    return TABLE.sub(lambda block: f"{block[1]}{table_of(block)}{block[4]}", fill(text))
 
 
 def table_of(block: re.Match[str]) -> str:
-    """The table of the name that the mark has."""
-    return TABLES[block["name"]]() if block["name"] in TABLES else block["content"]
+    """The table of the name that the mark has; KeyError if there is no such table."""
+    return block["content"] if block["name"] == OF_BENCH else TABLES[block["name"]]()
 
 
 WHOLE = {
@@ -169,11 +170,6 @@ def folders() -> str:
 def purpose(package: str) -> str:
     """The first sentence of a package, which stands in its docstring."""
     return str(import_module(package).__doc__).strip().splitlines()[0]
-
-
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in (head, *rows)]
-    return "\n".join((lines[0], "| " + " | ".join("---" for _ in head) + " |", *lines[1:], ""))
 
 
 TABLES = {

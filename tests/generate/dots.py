@@ -7,20 +7,19 @@ Draws a cluster with its Pods as dots, at one moment or at several: the pictures
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import NamedTuple
 
-from tests.generate.drawing import STYLE
+from tests.generate.drawing import in_words, opened, text_at
 
 LINE, RADIUS, STEP, LETTER = 18, 7, 19, 6.5  # In pixels: of a line, of a dot, between dots, of a letter.
 ALONE, BESIDE = 136, 70  # The width of a node that is alone in its zone, and of one that is not.
 PADDING, GAP = 8, 18  # Around the nodes of a zone, and between frames.
 MORE_STYLE = """
-.card { fill: #fff } .dot { fill: #0969da } .new { fill: #8250df } .letter { fill: #fff; font-weight: 600 }
+.dot { fill: #0969da } .new { fill: #8250df } .letter { fill: #fff; font-weight: 600 }
 .wait { fill: none; stroke: #bc4c00; stroke-width: 2; stroke-dasharray: 3 2 } .says { fill: #bc4c00; font-weight: 600 }
 .left { fill: none; stroke: #57606a; stroke-width: 1.5; stroke-dasharray: 3 2 }
 @media (prefers-color-scheme: dark) {
-.card { fill: #0d1117 } .dot { fill: #4493f8 } .new { fill: #ab7df8 } .letter { fill: #0d1117 }
+.dot { fill: #4493f8 } .new { fill: #ab7df8 } .letter { fill: #0d1117 }
 .wait { stroke: #f0883e } .says { fill: #f0883e } .left { stroke: #8b949e }
 }
 """
@@ -97,10 +96,6 @@ def counting(zone: Zone) -> int:
     return sum(dot.style != "left" for node in zone.nodes for dot in node.dots)
 
 
-def in_words(number: int) -> str:
-    return f"{number} Pod{'' if number == 1 else 's'}"
-
-
 def _by_zone(frame: Frame, line: Line) -> list[tuple[Cell, ...]]:
     """The cells of a line that are below each zone."""
     cells = iter(line.cells)
@@ -121,13 +116,7 @@ def svg(frames: Sequence[Frame]) -> str:
         tops.append(height)
         height += _tall(frame) + GAP
     height -= GAP // 2
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-        ' role="img">',
-        f"<title>{escape(sentence(frames))}</title>",
-        f"<style>{STYLE}{MORE_STYLE}</style>",
-        f'<rect class="card" width="{width}" height="{height}" rx="8"/>',
-    ]
+    parts = [*opened(width, height, sentence(frames), MORE_STYLE)]
     for top, frame in zip(tops, frames, strict=True):
         parts += [f'<g transform="translate({left} {top})">', *_frame(frame, left), "</g>"]
     return "\n".join((*parts, "</svg>", ""))
@@ -163,7 +152,7 @@ def _tall(frame: Frame) -> int:
 
 def _frame(frame: Frame, left: int) -> Iterator[str]:
     tall, x = _node_height(frame), 0
-    yield _text(8 - left, 16, frame.caption, "bold", anchor="start")
+    yield text_at(8 - left, 16, frame.caption, "bold", anchor="start")
     starts = []
     for zone in frame.zones:
         starts.append(x)
@@ -172,18 +161,20 @@ def _frame(frame: Frame, left: int) -> Iterator[str]:
     yield from _waiting(frame, left, 26 + (24 + tall) // 2)
     for number, line in enumerate(frame.lines):
         y = 26 + 24 + tall + PADDING + LINE * number + 14
-        yield _text(-8, y, line.title, "small", anchor="end")
+        yield text_at(-8, y, line.title, "small", anchor="end")
         for zone, start, cells in zip(frame.zones, starts, _by_zone(frame, line), strict=True):
             share = (_width(zone) - 4 - 2 * PADDING) // len(cells)
             for at, cell in enumerate(cells):
-                yield _text(start + 2 + PADDING + share * at + share // 2, y, cell.text, f"small {cell.style}".strip())
+                yield text_at(
+                    start + 2 + PADDING + share * at + share // 2, y, cell.text, f"small {cell.style}".strip()
+                )
 
 
 def _zone(zone: Zone, x: int, tall: int) -> Iterator[str]:
     width = _width(zone)
     if zone.name:
         yield f'<rect class="zone" x="{x + 2}" y="26" width="{width - 4}" height="{tall + 24 + PADDING // 2}" rx="6"/>'
-    yield _text(x + width // 2, 42, _title(zone), "bold" if zone.name else "small")
+    yield text_at(x + width // 2, 42, _title(zone), "bold" if zone.name else "small")
     for at, node in enumerate(zone.nodes):
         yield from _node(zone, node, x + 2 + PADDING + _node_width(zone) * at, tall)
 
@@ -191,22 +182,22 @@ def _zone(zone: Zone, x: int, tall: int) -> Iterator[str]:
 def _node(zone: Zone, node: Box, x: int, tall: int) -> Iterator[str]:
     width = _node_width(zone)
     yield f'<rect class="node" x="{x + 2}" y="48" width="{width - 4}" height="{tall - 4}" rx="4"/>'
-    yield _text(x + width // 2, 62, node.name, "small")
+    yield text_at(x + width // 2, 62, node.name, "small")
     for number, row in enumerate(_rows(zone, node)):
         y = 78 + STEP * number
         first = x + 16 if row[0].note else x + width // 2 - STEP * (len(row) - 1) // 2
         for at, dot in enumerate(row):
             yield from _dot(dot, first + STEP * at, y)
     if node.note:
-        yield _text(x + width // 2, 48 + tall - 10, node.note, "small")
+        yield text_at(x + width // 2, 48 + tall - 10, node.note, "small")
 
 
 def _dot(dot: Dot, x: int, y: int) -> Iterator[str]:
     yield f'<circle class="{dot.style}" cx="{x}" cy="{y}" r="{RADIUS}"/>'
     if dot.letter:
-        yield _text(x, y + 4, dot.letter, "small" if dot.style == "left" else "small letter")
+        yield text_at(x, y + 4, dot.letter, "small" if dot.style == "left" else "small letter")
     if dot.note:
-        yield _text(x + RADIUS + 5, y + 4, dot.note, "small", anchor="start")
+        yield text_at(x + RADIUS + 5, y + 4, dot.note, "small", anchor="start")
 
 
 def _waiting(frame: Frame, left: int, middle: int) -> Iterator[str]:
@@ -215,9 +206,4 @@ def _waiting(frame: Frame, left: int, middle: int) -> Iterator[str]:
     for at in range(frame.waiting):
         yield f'<circle class="wait" cx="{first + STEP * at}" cy="{middle}" r="{RADIUS}"/>'
     if frame.says:
-        yield _text(center, middle + 24, frame.says, "small says")
-
-
-def _text(x: int, y: int, text: str, style: str = "", anchor: str = "middle") -> str:
-    kind = f' class="{style}"' if style else ""
-    return f'<text{kind} x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+        yield text_at(center, middle + 24, frame.says, "small says")

@@ -25,6 +25,10 @@ text { fill: #e6edf3 } .yes { fill: #3fb950 } .no { fill: #ff8d85 }
 .pod { fill: #10233f; stroke: #4493f8 }
 }
 """
+CARD_STYLE = """
+.card { fill: #fff }
+@media (prefers-color-scheme: dark) { .card { fill: #0d1117 } }
+"""
 
 
 class Cell(NamedTuple):
@@ -105,8 +109,7 @@ def _sum(at: int, columns: int, domain: Mapping, constraint: Mapping) -> Cell:
     if not domain["eligible"]:
         return Cell(at, columns, "not counted")
     if not constraint["hard"]:
-        number = domain["matchNum"]
-        return Cell(at, columns, f"{number} Pod{'' if number == 1 else 's'}")
+        return Cell(at, columns, in_words(domain["matchNum"]))
     if domain["passes"]:
         return Cell(at, columns, text)
     return Cell(at, columns, f"{text} > {constraint['maxSkew']}", "no")
@@ -143,16 +146,16 @@ def _zones(nodes: Sequence[Node], tall: int) -> Iterator[str]:
         if zone is not None:
             left, width = COLUMN * at, COLUMN * columns
             yield f'<rect class="zone" x="{left + 2}" y="4" width="{width - 4}" height="{tall + 36}" rx="6"/>'
-            yield _text(left + width // 2, 20, zone if zone.startswith("zone") else f"zone {zone}", "bold")
+            yield text_at(left + width // 2, 20, zone if zone.startswith("zone") else f"zone {zone}", "bold")
         else:
-            yield _text(COLUMN * at + COLUMN * columns // 2, 20, "no zone", "small")
+            yield text_at(COLUMN * at + COLUMN * columns // 2, 20, "no zone", "small")
         at += columns
 
 
 def _node(at: int, node: Node, tall: int) -> Iterator[str]:
     left, top = COLUMN * at, 28
     yield f'<rect class="node" x="{left + 8}" y="{top}" width="{COLUMN - 16}" height="{tall + 4}" rx="4"/>'
-    yield _text(left + COLUMN // 2, top + 16, node.name)
+    yield text_at(left + COLUMN // 2, top + 16, node.name)
     for line, chips in enumerate(_chips(node)):
         wide = CHIP if len(chips) > 1 or len(chips[0][0]) < 5 else COLUMN - 18
         first = left + COLUMN // 2 - (wide * len(chips)) // 2
@@ -160,9 +163,9 @@ def _node(at: int, node: Node, tall: int) -> Iterator[str]:
             x, y = first + wide * number, top + 24 + LINE * line
             kind = "pod" if counts else "gone"
             yield f'<rect class="{kind}" x="{x + 2}" y="{y}" width="{wide - 4}" height="16" rx="3"/>'
-            yield _text(x + wide // 2, y + 12, text, "small")
+            yield text_at(x + wide // 2, y + 12, text, "small")
     for line, note in enumerate(reversed(node.notes)):
-        yield _text(left + COLUMN // 2, top + tall - 4 - LINE * line, note, "small")
+        yield text_at(left + COLUMN // 2, top + tall - 4 - LINE * line, note, "small")
 
 
 def _chips(node: Node) -> list[list[tuple[str, bool]]]:
@@ -175,9 +178,22 @@ def _row(row: Row, y: int) -> Iterator[str]:
     yield f'<text class="small" x="-8" y="{y}" text-anchor="end">{escape(row.title)}</text>'
     for cell in row.cells:
         middle = COLUMN * cell.first + COLUMN * cell.columns // 2
-        yield _text(middle, y, cell.text, f"small {cell.style}".strip())
+        yield text_at(middle, y, cell.text, f"small {cell.style}".strip())
 
 
-def _text(x: int, y: int, text: str, style: str = "") -> str:
+def in_words(number: int) -> str:
+    return f"{number} Pod{'' if number == 1 else 's'}"
+
+
+def opened(width: int, height: int, title: str, style: str) -> Iterator[str]:
+    """The beginning of an SVG on a card of its own, with what it shows for who cannot see it."""
+    size = f'width="{width}" height="{height}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" role="img">'
+    yield f"<title>{escape(title)}</title>"
+    yield f"<style>{STYLE}{CARD_STYLE}{style}</style>"
+    yield f'<rect class="card" width="{width}" height="{height}" rx="8"/>'
+
+
+def text_at(x: int, y: int, text: str, style: str = "", anchor: str = "middle") -> str:
     kind = f' class="{style}"' if style else ""
-    return f'<text{kind} x="{x}" y="{y}" text-anchor="middle">{escape(text)}</text>'
+    return f'<text{kind} x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
 from math import floor, log2
 from typing import NamedTuple
 
 from tests.bench.growth import FACTORS, MEASURES, RESULTS, Size
-from tests.generate.drawing import STYLE
+from tests.generate.drawing import opened
+from tests.generate.markdown import table
 
 FOLDER = "growth"  # Below docs.
 ENDS = ("at first", f"at {FACTORS[-1]}×")
@@ -20,12 +20,12 @@ ROLLOUT = "In a simulated rollout the Deployment's controller counts all its Pod
 REASONS = {("explain", "replicas"): ROLLOUT, ("simulate", "replicas"): ROLLOUT}
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM, LETTERS = 560, 300, 44, 14, 150, 40, 15  # In pixels.
 MORE_STYLE = """
-.card { fill: #fff } .grid { stroke: #d0d7de } .linear { stroke: #8c959f; stroke-dasharray: 4 4; fill: none }
+.grid { stroke: #d0d7de } .linear { stroke: #8c959f; stroke-dasharray: 4 4; fill: none }
 .line { fill: none; stroke-width: 2 } .c0 { stroke: #0969da } .c1 { stroke: #bc4c00 } .c2 { stroke: #1a7f37 }
 .c3 { stroke: #8250df } .c4 { stroke: #bf3989 } circle { stroke-width: 1 }
 .f0 { fill: #0969da } .f1 { fill: #bc4c00 } .f2 { fill: #1a7f37 } .f3 { fill: #8250df } .f4 { fill: #bf3989 }
 @media (prefers-color-scheme: dark) {
-.card { fill: #0d1117 } .grid { stroke: #30363d } .linear { stroke: #8b949e }
+.grid { stroke: #30363d } .linear { stroke: #8b949e }
 .c0 { stroke: #4493f8 } .c1 { stroke: #f0883e } .c2 { stroke: #3fb950 } .c3 { stroke: #ab7df8 } .c4 { stroke: #f778ba }
 .f0 { fill: #4493f8 } .f1 { fill: #f0883e } .f2 { fill: #3fb950 } .f3 { fill: #ab7df8 } .f4 { fill: #f778ba }
 }
@@ -78,18 +78,15 @@ def block(name: str) -> str:
         *(f"{factor}×" for factor in FACTORS[1:]),
         *(f"{one}, {part.unit}" for one in ENDS),
     )
-    lines = [f"![{told(name)}]({FOLDER}/{part.file}.svg)", "", row(head), row("---" for _ in head)]
+    rows = []
     for measure, its in measured(name).items():
         first, figures = getattr(Size(), measure), its["figures"]
         grown = (f"{ratio:.1f}" for ratio in ratios(its)[1:])
         ends = (f"{figure:,g}" for figure in (figures[0], figures[-1]))
-        lines.append(row((shown(measure), f"{first:,}, {FACTORS[-1] * first:,}", *grown, *ends)))
+        rows.append((shown(measure), f"{first:,}, {FACTORS[-1] * first:,}", *grown, *ends))
     faster = [f"{shown(measure)}. {REASONS[name, measure]}" for measure, its in measured(name).items() if worse(its)]
-    return "\n".join((*lines, "", f"Faster than linear: {' '.join(faster) or 'nothing.'}", ""))
-
-
-def row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    shows = f"![{told(name)}]({FOLDER}/{part.file}.svg)"
+    return "\n".join((shows, "", table(head, rows), f"Faster than linear: {' '.join(faster) or 'nothing.'}", ""))
 
 
 def shown(measure: str) -> str:
@@ -110,11 +107,7 @@ def picture(name: str) -> str:
         max(FACTORS[-1], *map(max, its.values())),
     )
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}"'
-        ' role="img">',
-        f"<title>{escape(told(name))}</title>",
-        f"<style>{STYLE}{MORE_STYLE}</style>",
-        f'<rect class="card" width="{WIDTH}" height="{HEIGHT}" rx="8"/>',
+        *opened(WIDTH, HEIGHT, told(name), MORE_STYLE),
         *_axes(scale),
         f'<path class="linear" d="{_path(FACTORS, scale)}"/>',
         *_lines(its, scale),

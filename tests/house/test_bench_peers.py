@@ -15,6 +15,7 @@ from tests.bench.peers.measuring import asking
 from tests.bench.peers.webhooks import POLICIES
 from tests.support.build import FEATURES, snapshot
 from tests.support.kubernetes_source import MissingError
+from tests.support.processes import pss_megabytes, with_descendants
 from tests.support.review import review as decide
 from webhook.admission.request import VALIDATE
 from webhook.policy.parsing import parse_policy
@@ -37,8 +38,8 @@ def test_all_have_a_turn_in_each_round_in_changing_order():
 
 
 def test_memory_is_that_of_a_process_and_its_children():
-    assert os.getpid() in figures.tree(os.getppid())
-    assert 1 < figures.megabytes(os.getpid()) < 10_000
+    assert os.getpid() in with_descendants(os.getppid())
+    assert 1 < pss_megabytes(os.getpid()) < 10_000
 
 
 def test_a_verdict_names_the_rules_of_the_message():

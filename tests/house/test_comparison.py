@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from tests.house.cited_tests import cited_tests, is_test
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs" / "comparison.md").read_text("utf-8")
 TABLES = ("When an object is applied", "In CI", "When Pods are placed, and later")
-TEST = re.compile(r"`(\w+/test_\w+\.py)::(\w+)`")
 
 
 def rows(title: str) -> list[list[str]]:
@@ -33,12 +33,11 @@ def test_every_row_has_its_grounds():
 @pytest.mark.parametrize("need", GROUNDS)
 def test_what_evenkeel_is_said_to_do_is_tested(need):
     tested, _ = GROUNDS[need]
-    named = TEST.findall(tested)
+    named = cited_tests(tested)
 
     assert named or NEEDS[need][-1] == "no"
     for file, test in named:
-        text = (ROOT / "tests" / file).read_text("utf-8")
-        assert re.search(rf"^ *def {test}\(", text, re.MULTILINE), f"{file}::{test}"
+        assert is_test(file, test), f"{file}::{test}"
 
 
 @pytest.mark.parametrize("need", GROUNDS)

@@ -12,8 +12,9 @@ import pytest
 
 from tests.generate import concepts, versions
 from tests.generate.commands import output
-from tests.generate.documents import GENERATED, PAGES, fill
+from tests.generate.documents import GENERATED, PAGES, TABLE, fill, table_of
 from tests.generate.scenarios import DRAWINGS
+from tests.house.cited_tests import cited_tests, is_test
 from tests.support import ROOT
 from tests.support.commands import commands
 from tests.support.decisions import recorded, wrong
@@ -76,6 +77,14 @@ def test_a_block_is_filled_with_what_the_command_prints():
 
     with pytest.raises(SystemExit):
         fill(text)
+
+
+def test_a_mark_that_names_no_table_is_an_error():
+    """Or a table whose mark is misspelt would keep what it has."""
+    mark = TABLE.search("<!-- rigths -->\n| old |\n<!-- /rigths -->")
+
+    with pytest.raises(KeyError):
+        table_of(mark)
 
 
 def test_catalogue_rules_and_policy_schema_name_the_same_rules():
@@ -313,13 +322,11 @@ def listed_tests():
 
 
 def test_what_is_said_to_be_tested_is():
-    named = re.findall(r"`(\w+/test_\w+\.py)::(\w+)`", SECURITY)
+    named = cited_tests(SECURITY)
 
     assert named
     for file, test in named:
-        assert re.search(rf"^ *def {test}\(", (ROOT / "tests" / file).read_text("utf-8"), re.MULTILINE), (
-            f"{file}::{test}"
-        )
+        assert is_test(file, test), f"{file}::{test}"
 
 
 def test_each_row_that_is_said_to_be_tested_is_in_the_list_of_tests():
@@ -333,4 +340,4 @@ def test_each_row_that_is_said_to_be_tested_is_in_the_list_of_tests():
 
 
 def test_each_row_in_the_list_of_tests_has_one():
-    assert [] == [label for label, tests in listed_tests() if not re.search(r"`\w+/test_\w+\.py::\w+`", tests)]
+    assert [] == [label for label, tests in listed_tests() if not cited_tests(tests)]

@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import random
-import re
 import socket
 import ssl
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from certs.authority import Authority
+from tests.support.processes import pss_megabytes
 
 PATIENCE = 30
 LOOPBACK = "127.0.0.1"
@@ -84,9 +84,8 @@ class Running:
 
     def pss_megabytes(self):
         """The memory of all processes together; what several share is counted once."""
-        pids = (self.process.pid, self.worker())
-        rolled = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in pids]
-        return sum(int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)[1]) for text in rolled) / 1024
+        self.worker()  # Which may still be starting.
+        return pss_megabytes(self.process.pid)
 
     def lines(self, message):
         """The log lines with this message; a line that is no JSON is an error, unless it is still being written."""

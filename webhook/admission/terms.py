@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from webhook.objects.labels import Labels
 from webhook.objects.names import NAMESPACE_NAME
@@ -26,6 +26,10 @@ class Terms:
     features: Features
     labels: Mapping[str, Labels] = field(default_factory=dict)
     foresees: bool = False
+
+    def on(self, day: str) -> Terms:
+        """Return the terms of a day, in UTC; of all days if it is empty."""
+        return replace(self, policy=self.policy.on(day)) if day else self
 
     def namespace_labels(self, namespace: str) -> Labels | None:
         """Return the labels of a namespace; None where they are not known."""

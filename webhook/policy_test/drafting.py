@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.admission.terms import Terms
@@ -218,7 +217,7 @@ def _placed(obj: Raw, namespace: Labels) -> Raw:
 def _case(shown: ShownCase, obj: Raw, terms: Terms) -> dict[str, object]:
     """Return a case that expects what happens: of a Pod, the defaults that it gets; of others, what rules find."""
     day = shown.day
-    case = case_of(obj, obj, replace(terms, policy=terms.policy.on(day)) if day else terms)
+    case = case_of(obj, obj, terms.on(day))
     answer = as_mapping(case["expect"])
     expect = {"outcome": answer["outcome"], "rules": answer["rules"]}
     user = {"user": case["user"]} if "user" in case else {}

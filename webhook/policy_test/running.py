@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -63,8 +62,7 @@ def run_file(file: str) -> FileResults:
         return unusable(file, cases, error)
 
     def result(case: Case, where: str) -> CaseResult:
-        day = case.today or test.today
-        of_day = replace(terms, policy=terms.policy.on(day)) if day else terms
+        of_day = terms.on(case.today or test.today)
         return judge(case.name, case.expect, _applied(case, where, of_day, folder, read))
 
     return each_result(file, cases, result)

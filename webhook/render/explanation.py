@@ -430,11 +430,15 @@ def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Ite
 
 
 def _row(domain: Domain, explained: ConstraintExplained, explanation: Explanation) -> tuple[str, ...]:
-    constraint, minimum = explained.constraint, explained.min_match_num
-    skew = f"{domain.match_num} + {explained.self_match_num} - {minimum} = {domain.skew}"
-    over = f" > {constraint.max_skew}" if constraint.hard and not domain.passes else ""
     outcome = _outcome(domain, explained, explanation)
-    return str(domain.match_num), f"{skew}{over}", str(domain.nodes.bit_count()), outcome
+    return str(domain.match_num), skew_text(domain, explained), str(domain.nodes.bit_count()), outcome
+
+
+def skew_text(domain: Domain, explained: ConstraintExplained) -> str:
+    """Return the sum of the skew in a domain, and that it is more than maxSkew where that refuses the Pod."""
+    constraint, minimum = explained.constraint, explained.min_match_num
+    over = f" > {constraint.max_skew}" if constraint.hard and not domain.passes else ""
+    return f"{domain.match_num} + {explained.self_match_num} - {minimum} = {domain.skew}{over}"
 
 
 def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explanation) -> str:

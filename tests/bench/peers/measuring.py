@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 
 from tests.bench.creation import CONSTRAINTS, Creation, Taken, Target, Way, configurations, created, take, undisturbed
 from tests.bench.peers import webhooks
-from tests.bench.peers.figures import megabytes
 from tests.bench.peers.judged import WANTED, review
 from tests.bench.peers.webhooks import Webhook, anchors, running, verdicts
 from tests.bench.reviews import SERVER_CPU
 from tests.e2e.plane import ControlPlane
 from tests.e2e.webhook import NAMESPACE
 from tests.support.kubernetes_source import MissingError
+from tests.support.processes import pss_megabytes
 from tests.support.serving import certificate, until
 
 SETTLING = 2.0
@@ -85,10 +85,10 @@ class Bench:
             url = f"https://127.0.0.1:{webhook.port}{webhook.path}"
             target = Target(url, self.own / "ca.crt", body, [started.pid])
             sleep(SETTLING)
-            rest = megabytes(started.pid)
+            rest = pss_megabytes(started.pid)
             take(target, WAY)  # It warms up.
             taken = undisturbed(target, WAY, lambda: None)
-            return Figures(started.seconds, rest, megabytes(started.pid), taken)
+            return Figures(started.seconds, rest, pss_megabytes(started.pid), taken)
 
     def create(self, webhook: Webhook | None, number: int) -> Taken:
         """Create Pods through the API server, which asks this webhook, or none."""
