@@ -85,8 +85,8 @@ def test_a_key_that_stands_in_both_lists_is_refused_with_the_template(plane, run
     output = plane.apply(deployment(namespace, TWICE))
 
     line = (
-        f"Deployment {namespace}/web: spec.template.spec.topologySpreadConstraints[0].matchLabelKeys[0]: must name a "
-        'key only once, here or in labelSelector, or the API server rejects the Pod; found "app"; '
+        f"Deployment {namespace}/web: spec.template.spec.topologySpreadConstraints[0].matchLabelKeys[0]: this key "
+        'is also in labelSelector, so the API server rejects the Pod; found "app"; '
         "remove the key from matchLabelKeys or from labelSelector (invalid-constraint)"
     )
     assert (1, "", denial(line)) == output
