@@ -165,7 +165,7 @@ def test_every_change_of_engine_leaves_somebody_who_denies(plane, cluster):
 
     with watched(plane):
         before = cluster.state()
-        assert f"engine: there is no ValidatingAdmissionPolicy {NAME}: {FIRST}" in cluster.refusal("policy")
+        assert f"because there is no ValidatingAdmissionPolicy {NAME} yet; {FIRST}" in cluster.refusal("policy")
         assert before == cluster.state()
 
         cluster.change_to("both", probed=False)
@@ -182,7 +182,7 @@ def test_every_change_of_engine_leaves_somebody_who_denies(plane, cluster):
         )
 
         before = cluster.state()
-        assert f"engine: there is no ValidatingWebhookConfiguration {NAME}: {FIRST}" in cluster.refusal("webhook")
+        assert f"because there is no ValidatingWebhookConfiguration {NAME} yet; {FIRST}" in cluster.refusal("webhook")
         assert before == cluster.state()
         assert f"refused: there is no ValidatingWebhookConfiguration {NAME}: {FIRST}\n" == cluster.refused_rollback(1)
 
