@@ -16,7 +16,7 @@ from tests.e2e.sessions import NAMESPACE, SESSIONS, cluster
 from tests.support.kubernetes_source import MissingError
 from tests.support.serving import Running
 
-STARTING = "starting a control plane and evenkeel, in seconds"
+STARTING = "starting a control plane and evenkeel, in less than a minute"
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ PADDING, GAP = 8, 18  # Around the nodes of a zone, and between frames.
 MORE_STYLE = """
 .dot { fill: #0969da } .new { fill: #8250df } .letter { fill: #fff; font-weight: 600 }
 .wait { fill: none; stroke: #bc4c00; stroke-width: 2; stroke-dasharray: 3 2 } .says { fill: #bc4c00; font-weight: 600 }
-.left { fill: none; stroke: #57606a; stroke-width: 1.5; stroke-dasharray: 3 2 }
+.left { fill: none; stroke: #57606a; stroke-width: 1.5 }
 @media (prefers-color-scheme: dark) {
 .dot { fill: #4493f8 } .new { fill: #ab7df8 } .letter { fill: #0d1117 }
 .wait { stroke: #f0883e } .says { fill: #f0883e } .left { stroke: #8b949e }

@@ -156,6 +156,14 @@ def test_a_link_leads_somewhere(name):
         assert not anchor or anchor in anchors(page), f"{target}#{anchor}"
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_a_table_begins_with_its_line_of_dashes(name):
+    """Rows that were joined into a paragraph are no table."""
+    lines = (ROOT / name).read_text("utf-8").splitlines()
+
+    assert [] == [line for line in lines if "| ---" in line and not line.lstrip().startswith("| ---")]
+
+
 def test_every_page_is_in_the_list_of_pages():
     index = ROOT / "docs" / "README.md"
     listed = {target for target, _ in LINK.findall(index.read_text("utf-8"))}

@@ -7,7 +7,7 @@ Explain where a Pod can run, what refuses it on the other nodes, and which chang
 
 evenkeel counts, filters and scores as kube-scheduler does. It has tried each change that it names.
 --cluster FILE reads the cluster from a file of evenkeel dump.
-Exit code 0: some node passes, 1: none does, 2: bad input, 3: some node passes, but not all is judged.
+Exit code 0: each Pod has a node that passes, 1: a Pod has none, 2: bad input, 3: as 0, but not all is judged.
 """
 
 from __future__ import annotations
