@@ -38,7 +38,10 @@ def lost(**fields):
             {"overrides": [{"name": "a", "podSelector": {}, "rules": {"unlabelled-nodes": "warning"}}]},
             "override a: rules.unlabelled-nodes: the API server cannot check it: ",
         ),
-        ({"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]}, "override a: until: CEL has no"),
+        (
+            {"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]},
+            "override a: until: CEL cannot know",
+        ),
         ({"workloads": [FLEET]}, "workloads: example.com/Fleet: its objects have several Pod templates"),
         ({"defaulting": LIST}, "defaulting: only a webhook can give Pods constraints"),
         (

@@ -287,7 +287,7 @@ def _kind(
 def _place_errors(where: str, places: _Places) -> Iterator[str]:
     """Yield what is wrong with paths of which one leads to a Pod template or to constraints."""
     if places.labels is not None and places.template is not None:
-        yield f"{where}.labels: goes only with constraints, and a Pod template has its own labels; remove it"
+        yield f"{where}.labels: goes only with constraints; a Pod template has its own labels, so remove this"
     anchor = places.template or places.constraints or ()
     for name, path in (("labels", places.labels), ("replicas", places.replicas)):
         lists = _lists(path or ())
