@@ -97,7 +97,7 @@ def test_where_none_waits_in_one_namespace_it_says_first_where_some_wait(pending
         == (pending("-n quiet -l app=db").out.splitlines()[0])
     )
     assert [
-        "No Pod waits for lack of a node in namespace quiet; 2 wait in shop: add -n shop, or add -A",
+        "No Pod waits for lack of a node in namespace quiet; 2 wait in shop: add -n shop, or -A",
         "1 more waits: SchedulingGated.",
     ] == [line for line in pending("-n quiet", [*in_shop, gated]).out.splitlines() if line]
     assert {"shop": 2, "other": 1} == json.loads(pending("-n quiet -o json").out)["elsewhere"]

@@ -151,7 +151,7 @@ def test_policy_check_stops_at_what_not_even_both_can_do(run):
 
     assert (2, True) == (
         stopped.code,
-        stopped.err.startswith("evenkeel: p: override a: podSelector: only a controller"),
+        stopped.err.startswith("evenkeel: p: override a: podSelector: CEL cannot see the label"),
     )
     assert stopped == run("policy check p --engine both")
 

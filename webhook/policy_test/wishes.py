@@ -127,11 +127,11 @@ def wishes_of(args: argparse.Namespace) -> Wishes:
             fix = f"add {'one' if others[1:] else 'it'}, or leave {option} out"
             raise UsageError(f"{option}: found no {' or '.join(others)}; {fix}")
     if args.enforcement != WARN:
-        found = f"found --enforcement {args.enforcement}, wanted {WARN}"
+        fault = f"found --enforcement {args.enforcement}, wanted {WARN}"
         if "--deny-from" in given:
-            raise UsageError(f"--deny-from: {found}; leave --deny-from out")
+            raise UsageError(f"--deny-from: {fault}; leave --deny-from out")
         if "--contact" in given and "--exempt" not in given:
-            raise UsageError(f"--contact: {found}, or --exempt; add one, or leave --contact out")
+            raise UsageError(f"--contact: {fault}, or --exempt; add one, or leave --contact out")
     selected, exempt = _labels("--namespace-selector", args.namespace_selector), _labels("--exempt", args.exempt)
     _check_exempt(selected, exempt)
     return Wishes(

@@ -77,8 +77,8 @@ def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
     most = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
     there = [f"{number:,} {'waits' if number == 1 else 'wait'} in {name}" for name, number in most]
     shown = ", ".join(there[:MOST_NAMES]) + ", …" * (len(there) > MOST_NAMES)
-    add = f"add -n {most[0][0]}" if len(most) == 1 else "name one of these with -n"
-    return f"{here} in namespace {around.namespace}; {shown}: {add}, or add -A"
+    how = f"add -n {most[0][0]}, or -A" if len(most) == 1 else "name one of these with -n, or add -A"
+    return f"{here} in namespace {around.namespace}; {shown}: {how}"
 
 
 def _group(group: Group, together: bool) -> Iterator[TextLine]:
