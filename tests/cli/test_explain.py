@@ -427,7 +427,7 @@ CLASSED = pod(name="new", spec={"containers": [{"name": "c"}], "priorityClassNam
 
 def test_a_new_pod_has_what_kube_apiserver_adds(run):
     """Where it has the node selector of its RuntimeClass, no node is for it."""
-    added = "  Added as kube-apiserver would: 100m cpu requested (LimitRange shop/limits), priority 1000"
+    added = "  Added as kube-apiserver would: a request of 100m cpu (LimitRange shop/limits), priority 1000"
     found = explain(run, "-f new", listed(*NODES, *CLASSES), new=CLASSED)
     sandboxed = CLASSED | {"spec": {**CLASSED["spec"], "runtimeClassName": "sandboxed"}}
 
@@ -523,7 +523,7 @@ def test_a_template_in_a_file_is_changed_there_and_by_no_command(run):
     assert "kubectl patch" not in explain(run, "-f new", in_cluster, new=deployment_file).out
 
 
-BY_HAND = "for the next Pod: no rollout starts, so delete the Pods to replace"
+BY_HAND = "for the next Pod: no rollout starts, so delete the old Pods to have them replaced"
 
 
 def test_the_pod_that_an_ordered_stateful_set_waits_for_is_deleted_after_the_change(run):

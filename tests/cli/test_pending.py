@@ -52,7 +52,7 @@ def test_what_kube_scheduler_refused_is_listed_and_what_else_waits_is_counted(pe
     assert "1 more waits: SchedulingGated." in out
     assert "1 more waits: not tried yet." in out
     assert "1 more waits: placed by the scheduler volcano." in out
-    assert "2 of 2 agree with kube-scheduler's own message." == out.splitlines()[-1]
+    assert "For 2 of 2 Pods, evenkeel computes kube-scheduler's own message." == out.splitlines()[-1]
 
 
 def pods(found):
@@ -89,7 +89,7 @@ def test_where_none_waits_in_one_namespace_it_says_first_where_some_wait(pending
         pending("", in_shop).out.splitlines()
     )
     assert (
-        "No Pod waits in namespace quiet; 2 wait in shop, 1 waits in other: add -n and one of these, or -A"
+        "No Pod waits in namespace quiet; 2 wait in shop, 1 waits in other: name one of these with -n, or add -A"
         == (pending("-n quiet").out.splitlines()[0])
     )
     assert (
@@ -97,7 +97,7 @@ def test_where_none_waits_in_one_namespace_it_says_first_where_some_wait(pending
         == (pending("-n quiet -l app=db").out.splitlines()[0])
     )
     assert [
-        "0 Pods could not be placed in namespace quiet; 2 wait in shop: add -n shop, or -A",
+        "No Pod waits for lack of a node in namespace quiet; 2 wait in shop: add -n shop, or -A",
         "1 more waits: SchedulingGated.",
     ] == [line for line in pending("-n quiet", [*in_shop, gated]).out.splitlines() if line]
     assert {"shop": 2, "other": 1} == json.loads(pending("-n quiet -o json").out)["elsewhere"]
@@ -143,9 +143,10 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pen
     cluster = [node("n1", taints=[INFRA]), waiting("web-1", message=of_1_33)]
     assumed = clusters.ASSUMED.format("1.37")
 
-    assert [assumed, "0 of 1 agree with kube-scheduler's own message."] == (
-        pending("-n shop", cluster=cluster).out.splitlines()[-2:]
-    )
+    assert [
+        assumed,
+        "For 0 of 1 Pod, evenkeel computes kube-scheduler's own message; evenkeel explain shows both for each Pod.",
+    ] == (pending("-n shop", cluster=cluster).out.splitlines()[-2:])
     assert assumed in json.loads(pending("-n shop -o json", cluster=cluster).out)["notes"]
     assert assumed not in pending("-n shop --kubernetes-version 1.33", cluster=cluster)[1]
     assert assumed not in pending("-n shop")[1]

@@ -38,8 +38,8 @@ INSISTS = "p: note: defaulting.defaultConstraints[0].topologyKey: {}: {}"
         (
             None,
             [LABELLED, BARE],
-            f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that can run there and elsewhere get no "
-            "built-in defaults, which would keep them off these nodes; label the nodes",
+            f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that fit on these nodes and on others get no "
+            "built-in defaults, because the defaults would keep them off these nodes; label the nodes",
         ),
         (
             None,
@@ -151,7 +151,7 @@ def test_policy_check_stops_at_what_not_even_both_can_do(run):
 
     assert (2, True) == (
         stopped.code,
-        stopped.err.startswith("evenkeel: p: override a: podSelector: only a controller"),
+        stopped.err.startswith("evenkeel: p: override a: podSelector: CEL cannot see the label"),
     )
     assert stopped == run("policy check p --engine both")
 

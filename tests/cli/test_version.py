@@ -49,7 +49,7 @@ def test_a_cluster_that_refuses_is_told_with_what_to_do(run, reached, monkeypatc
     monkeypatch.setattr(Client, "version", refused)
 
     assert run("version").out.endswith(
-        "cluster: not reached: Unauthorized; log in again, until kubectl auth whoami answers\n"
+        "cluster: not reached: Unauthorized; log in again, and check with kubectl auth whoami\n"
     )
 
 

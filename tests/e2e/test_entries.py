@@ -33,7 +33,9 @@ def test_a_rule_that_is_enforced_and_sent_nothing_is_said_not_to_hold(plane, nam
         until(lambda: running.metric("evenkeel_policy_generation") == 2, "the new policy")
 
         assert 7 == running.metric("evenkeel_entries_not_sent")
-        assert says(running, ENFORCED.format(file)) and says(running, "[+] calls: the webhook configurations lack pods.evenkeel.dev, ")
+        assert says(running, ENFORCED.format(file)) and says(
+            running, "[+] calls: the webhook configurations lack pods.evenkeel.dev, "
+        )
         assert (0, "deployment.apps/web created\n", "") == plane.apply(deployment(namespace))
 
         url = f"https://127.0.0.1:{running.port}"

@@ -188,7 +188,8 @@ def test_what_the_api_server_adds_is_no_difference_and_what_somebody_adds_is_one
         patch = json.dumps({"spec": {field: narrowed}})
         patched = cluster.kubectl("patch", f"{kind}/evenkeel", "--type", "merge", "-p", patch)
         assert 0 == patched.code, patched.stderr
-        line = f"{kind} evenkeel: spec.{field}.objectSelector was added by another client, and kubectl apply keeps it; "
+        at = f"{kind} evenkeel: spec.{field}.objectSelector"
+        line = f"{at} was added by another client, and kubectl apply keeps it; remove it: "
         for _ in range(2):
             assert [line] == [each[: len(line)] for each in not_in_force(export, read_installed(client), "print")]
             cluster.apply(*admission_policies(export))
@@ -198,7 +199,8 @@ def test_what_the_api_server_adds_is_no_difference_and_what_somebody_adds_is_one
     cluster.kubectl("patch", f"{CEL_POLICY}/evenkeel", "--type", "json", "-p", json.dumps(names))
     (line,) = not_in_force(export, read_installed(client), "print")
     assert line.endswith(
-        "resourceRules[0].resourceNames differs from what evenkeel prints for the policy; print | kubectl apply -f -"
+        "resourceRules[0].resourceNames differs from what evenkeel prints for the policy; "
+        "apply it again: print | kubectl apply -f -"
     )
     cluster.apply(*admission_policies(export))
     assert [] == [*not_in_force(export, read_installed(client), "print")]

@@ -39,7 +39,7 @@ def file(path: str) -> str:
 def case() -> str:
     """The case of the test that shows that the exemption has ended."""
     cases = run("warn")[1][f"{FOLDER}/warn/{TEST_FILE}"].split("\n\n")
-    text = next(each for each in cases if "no more" in each)
+    text = next(each for each in cases if "no longer" in each)
     return f"```yaml\n{text}\n```\n"
 
 

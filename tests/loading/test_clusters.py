@@ -67,7 +67,7 @@ def test_where_no_pod_may_be_listed_none_is_said_to_wait(cluster):
 def test_where_nothing_may_be_listed_there_is_nothing_to_report(cluster):
     cluster(missing={"pods": "is forbidden", "nodes": "is forbidden", "deployments": "is forbidden"})
 
-    with pytest.raises(UsageError, match=r"^you may list nothing in the cluster; name a namespace"):
+    with pytest.raises(UsageError, match=r"^you are not allowed to list anything in the cluster; name a namespace"):
         read(needs_nodes=False)
 
 
@@ -269,7 +269,8 @@ def test_a_file_of_kubectl_without_nodes_is_no_whole_cluster(cluster):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"), [("live", ()), ("dump.gz", ("images, which an older evenkeel did not dump",))]
+    ("source", "said"),
+    [("live", ()), ("dump.gz", ("images (not in this dump of an older evenkeel; dump again with this one)",))],
 )
 def test_only_of_a_dump_an_absent_image_is_said_to_be_left_out(cluster, source, said):
     """A live Pod that has none was made so."""
@@ -309,7 +310,7 @@ def test_a_dump_with_claims_that_have_no_names_has_nothing_of_volumes(cluster):
     cluster(node("n1"), of_old, version="v1.37.1", time="2026-01-31T10:00:00Z")
     found = clusters.read(Source("dump.gz"), None, lambda _: False).snapshot
 
-    assert ("volumes, which an older evenkeel did not dump",) == found.unread
+    assert ("volumes (not in this dump of an older evenkeel; dump again with this one)",) == found.unread
     assert STORAGE_RESOURCES == found.storage.unread
 
 
@@ -362,15 +363,15 @@ HERE = (
         (
             "Deployment shop/far",
             "Deployment shop/far: not found in the cluster; "
-            "Deployment/far is in the namespaces bank, store: add -n and one",
+            "Deployment/far is in the namespaces bank, store: name one of them with -n",
         ),
         ("Pod shop/web-1", "Pod shop/web-1: not found in the cluster; did you mean pod/web-0?"),
         ("Deployment shop/api", "Deployment shop/api: not found in the cluster; the names there are web"),
-        ("StatefulSet shop/db", "StatefulSet shop/db: not found in the cluster; -n names another namespace"),
+        ("StatefulSet shop/db", "StatefulSet shop/db: not found in the cluster; to look in another namespace: -n NAME"),
         ("Pod shpo/y", "namespace shpo: not in the cluster; did you mean shop?"),
         ("Pod shpo/x", "namespace shpo: not in the cluster; Pod/x is in namespace bank: add -n bank"),
         ("Pod zzz/y", "namespace zzz: not in the cluster; the names there are bank, shop"),
-        ("Pod store/y", "Pod store/y: not found in the cluster; -n names another namespace"),
+        ("Pod store/y", "Pod store/y: not found in the cluster; to look in another namespace: -n NAME"),
     ],
 )
 def test_what_is_not_found_is_looked_for_elsewhere(cluster, ref, hint):
@@ -381,4 +382,4 @@ def test_what_is_not_found_is_looked_for_elsewhere(cluster, ref, hint):
 
 def test_a_namespace_is_not_said_to_be_missing_where_none_is_known(cluster):
     cluster(node("n1"), pod(name="web-0"))
-    assert "Pod shpo/y: not found in the cluster; -n names another namespace" == said("Pod shpo/y")
+    assert "Pod shpo/y: not found in the cluster; to look in another namespace: -n NAME" == said("Pod shpo/y")

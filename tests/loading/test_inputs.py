@@ -198,7 +198,7 @@ def test_a_cluster_that_cannot_be_found_is_said_in_one_line(run, tmp_path, monke
 
 @pytest.mark.parametrize(
     ("status", "fix"),
-    [(401, "log in again, until kubectl auth whoami answers"), (403, "ask for the ClusterRole evenkeel-viewer")],
+    [(401, "log in again, and check with kubectl auth whoami"), (403, "ask for the ClusterRole evenkeel-viewer")],
 )
 def test_what_to_do_about_a_request_that_is_refused(run, tmp_path, monkeypatch, status, fix):
     api = ApiServer()

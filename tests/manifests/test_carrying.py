@@ -38,7 +38,10 @@ def lost(**fields):
             {"overrides": [{"name": "a", "podSelector": {}, "rules": {"unlabelled-nodes": "warning"}}]},
             "override a: rules.unlabelled-nodes: the API server cannot check it: ",
         ),
-        ({"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]}, "override a: until: CEL has no"),
+        (
+            {"overrides": [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]},
+            "override a: until: CEL cannot know",
+        ),
         ({"workloads": [FLEET]}, "workloads: example.com/Fleet: its objects have several Pod templates"),
         ({"defaulting": LIST}, "defaulting: only a webhook can give Pods constraints"),
         (
@@ -74,7 +77,7 @@ def test_a_condition_that_cel_cannot_judge_is_told():
 
     (line,) = unanswerable(Export(policy(**unknown), LATEST, beside_webhook=True))
     assert (
-        "override a: podSelector: only a controller sets the label pod-template-hash on Pods, and the workload lacks it"
+        "override a: podSelector: CEL cannot see the label pod-template-hash, which a controller adds to Pods later"
     ) == line
 
 
@@ -112,7 +115,7 @@ def test_beside_a_webhook_what_denies_by_it_alone_is_told():
         "workloads: example.com/Fleet: its objects have several Pod templates",
     ]
     again = "after 2030-01-31, print the policies again"
-    assert f"override a: left to the webhook, because CEL has no clock; {again}" in lines
+    assert f"override a: left to the webhook, because CEL cannot know the date; {again}" in lines
 
 
 @pytest.mark.parametrize(
@@ -127,7 +130,7 @@ def test_policies_that_an_earlier_file_needed_are_told_with_the_command_that_del
     names = f"{' '.join(needless)} --ignore-not-found"
 
     assert noted(**fields)[-1] == (
-        f"not needed: {', '.join(needless)}; if the cluster still has them, they go on judging; to delete them: "
+        f"not needed: {', '.join(needless)}; if the cluster still has them, they still judge; to delete them: "
         f"kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy {names}"
     )
 
@@ -147,7 +150,7 @@ def test_an_override_that_comes_after_one_that_has_ended_keeps_its_name():
         for name, year in (("old", 2020), ("new", 2030))
     ]
 
-    assert ("override new: until: CEL has no clock",) == not_carried(
+    assert ("override new: until: CEL cannot know the date",) == not_carried(
         Export(policy(overrides=overrides).on("2026-01-01"), LATEST)
     )
 

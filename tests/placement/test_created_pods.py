@@ -131,7 +131,7 @@ def test_a_container_is_given_what_a_limit_range_says(case):
     found = completed(holding(case.resources), limit_range("limits", "shop", *case.limits))
 
     assert case.expected == found.raw["spec"]["containers"][0]["resources"]
-    assert (f"{case.said} requested (LimitRange shop/limits)",) * bool(case.said) == found.added
+    assert (f"a request of {case.said} (LimitRange shop/limits)",) * bool(case.said) == found.added
 
 
 def test_limit_ranges_of_the_namespace_one_after_the_other():
@@ -142,8 +142,9 @@ def test_limit_ranges_of_the_namespace_one_after_the_other():
     assert [{"cpu": "1", "x": "3"}, {"cpu": "1", "x": "1"}] == [
         one["resources"]["requests"] for one in found.raw["spec"]["containers"]
     ]
-    by = "requested by each container without a request"
-    assert (f"1 cpu {by} (LimitRange shop/a)", f"3 x {by} (LimitRange shop/b)") == found.added
+    each = "for each container without one"
+    added = f"a request of 1 cpu {each} (LimitRange shop/a)", f"a request of 3 x {each} (LimitRange shop/b)"
+    assert added == found.added
 
 
 @pytest.mark.parametrize(("minor", "cpu"), [(36, "4"), (37, None)])

@@ -152,11 +152,11 @@ def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(m
     ("named", "words"),
     [
         (("volumes",), "volumes are not judged"),
-        (("the choice of victims",), "the choice of victims is not judged"),
+        (("the choice of Pods to preempt",), "the choice of Pods to preempt is not judged"),
         (("the plugin X",), "the plugin X is not judged"),
         (
-            ("volumes", "extenders", "the choice of victims"),
-            "volumes, extenders and the choice of victims are not judged",
+            ("volumes", "extenders", "the choice of Pods to preempt"),
+            "volumes, extenders and the choice of Pods to preempt are not judged",
         ),
     ],
 )

@@ -265,7 +265,7 @@ def test_a_node_gets_the_zone_in_which_it_is_and_no_invented_one():
     there = [node("a1", "a"), running("a1", **OWNED), node("b1", "b", taints=[INFRA]), node("x1")]
 
     assert {"x1"} == found(attempted(*there, constraints=[spread()]))[
-        NOW, f"label x1 with its zone ({ZONE}), if that is b or a new zone"
+        NOW, f"label x1 with its zone ({ZONE}), only if its zone is b or a new zone"
     ]
 
 

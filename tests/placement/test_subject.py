@@ -290,7 +290,7 @@ CLASSES = (
 )
 CLASSED = {"containers": [{"name": "c"}], "priorityClassName": "high", "runtimeClassName": "sandboxed"}
 ADDED = (
-    "Added as kube-apiserver would: 100m cpu requested (LimitRange shop/limits), priority 1000 (PriorityClass high),"
+    "Added as kube-apiserver would: a request of 100m cpu (LimitRange shop/limits), priority 1000 (PriorityClass high),"
     " overhead and nodeSelector of RuntimeClass sandboxed."
 )
 

@@ -153,7 +153,7 @@ def test_places_are_not_named_by_a_key_that_no_node_has():
 
 def test_a_driver_whose_volumes_are_too_small():
     tracked = csi_driver(storageCapacity=True), capacity("c", "50Gi", "a", maximumVolumeSize="8Gi")
-    said = "volumes of 10Gi of class fast, which makes 8Gi at most, in zone a"
+    said = "volumes of 10Gi (class fast creates volumes of at most 8Gi) in zone a"
 
     assert {said: {"a1"}} == changes(
         node("a1", "a"), storage_class(), *tracked, claim("data", size="10Gi"), **using("data")

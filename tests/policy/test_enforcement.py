@@ -9,13 +9,13 @@ from tests.support.build import policy
 ENFORCED = {"severity": "error", "enforced": True}
 RULES = {"empty-selector": ENFORCED}
 LOOSER = {"empty-selector": "warning"}
-FAILURE = "empty-selector: enforced, but while the webhook does not answer every object passes"
+FAILURE = "empty-selector: enforced, but by default every object passes while the webhook does not answer; to deny"
 SKIP = "empty-selector: enforced, but not in a namespace with the label evenkeel.dev/skip"
 BY_NAMESPACE = {"namespaceSelector": {"matchLabels": {"tier": "prod"}}}
 BY_LABELS = {"name": "a", "podSelector": {"matchLabels": {"tier": "lax"}}}
 BY_SCHEDULER = {"name": "b", "schedulerName": "other"}
 MISSING = "rules.missing-constraints.minReplicas: the 2 replicas are counted when an object is applied"
-UNSEEN = "a ReplicaSet or Job whose Pods are denied gets no Pods, and the person who applied it"
+UNSEEN = "if its Pods are denied, a Deployment or Job gets none, and whoever applied it sees no error"
 
 CASES = {
     "no rule is enforced": ({"rules": LOOSER}, []),
@@ -25,7 +25,10 @@ CASES = {
     ),
     "nothing denies": (
         {"rules": RULES, "enforcement": "Warn"},
-        ["enforcement: Warn denies nothing, although these are marked enforced: empty-selector"],
+        [
+            "enforcement: Warn denies nothing, although these are marked enforced: empty-selector; "
+            "write enforcement: Deny"
+        ],
     ),
     "Pods of controllers": ({"ownedObjects": "Deny"}, ["ownedObjects: Deny: " + UNSEEN]),
     "Pods of controllers in an override": (

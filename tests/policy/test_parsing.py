@@ -197,7 +197,7 @@ REFUSED = [
     refused(
         "a built-in kind, described anew",
         "workloads: [{apiVersion: apps/v1, kind: Deployment, resource: deployments, podTemplate: spec.template}]",
-        "workloads[0]: apps/v1 Deployment is built in, so a policy cannot describe it",
+        "workloads[0]: apps/v1 Deployment is built in, so a policy cannot describe it; remove this item",
     ),
     refused(
         "a kind of the core group, such as Secrets, of which nobody is to be given the right to read them",

@@ -66,7 +66,7 @@ CASES = [
     Case(
         "everything first",
         (by_namespace(), by_namespace(TEAM)),
-        ("overrides[0].namespaceSelector: {} matches every namespace; no later override applies: put it last", PART),
+        ("overrides[0].namespaceSelector: {} matches every namespace, so no later override applies; put it last", PART),
     ),
     Case(
         "everything last",

@@ -110,7 +110,7 @@ def test_who_is_exempt_is_only_warned_until_the_day_and_others_are_not_concerned
     found, cases = outcomes(test), {case["name"]: case for case in test["cases"]}
 
     # What only warns is in no answer where enforcement is Audit.
-    last, after = "team=payments is exempt until 2027-06-30", "team=payments is exempt no more on 2027-07-01"
+    last, after = "team=payments is exempt until 2027-06-30", "team=payments is no longer exempt on 2027-07-01"
     assert ("allowed" if enforcement == "Audit" else "warned", [MISSING]) == found[last]
     assert (OUTCOME[enforcement], [MISSING]) == found[after]
     assert ["2027-06-30", "2027-07-01"] == [cases[name]["today"] for name in (last, after)]

@@ -19,6 +19,7 @@ from webhook.policy_test.installed import CEL_RESOURCES, difference, not_in_forc
 
 CEL_POLICY = "ValidatingAdmissionPolicy"
 STRICT, LAX = "Deny", "Warn"
+PRINT = "print | kubectl apply -f -"
 
 
 @cache
@@ -68,7 +69,7 @@ def test_what_the_api_server_adds_is_no_difference():
     ],
 )
 def test_where_a_policy_is_another_it_is_said_with_what_to_do(kind, path, value, at):
-    line = f"{kind} evenkeel: {at} differs from what evenkeel prints for the policy; print | kubectl apply -f -"
+    line = f"{kind} evenkeel: {at} differs from what evenkeel prints for the policy; apply it again: {PRINT}"
     assert [line] == said(STRICT, changed(kind, path, value))
 
 
@@ -115,7 +116,7 @@ def changed(kind, path, value):
 )
 def test_what_somebody_has_added_is_said_and_that_kubectl_apply_keeps_it(kind, path, value, at):
     line = (
-        f"{kind} evenkeel: {at} was added by another client, and kubectl apply keeps it; kubectl edit "
+        f"{kind} evenkeel: {at} was added by another client, and kubectl apply keeps it; remove it: kubectl edit "
         f"{kind.lower()} evenkeel"
     )
     assert [line] == said(STRICT, changed(kind, path, value))
@@ -131,11 +132,11 @@ def test_in_which_namespaces_a_binding_holds_is_the_clusters_own_affair():
 def test_what_is_not_there_is_said_and_what_is_there_without_need():
     """kubectl apply deletes nothing."""
     lacking = said(STRICT, {})
-    assert f"found no {CEL_POLICY} evenkeel in the cluster; print | kubectl apply -f -" == lacking[0]
+    assert f"found no {CEL_POLICY} evenkeel in the cluster; apply it: {PRINT}" == lacking[0]
     assert 4 == len(lacking)
     strict_there = installed(STRICT) | installed(LAX)
     assert [
-        f"{CEL_BINDING} evenkeel: is in the cluster, but the policy does not need it; "
+        f"{CEL_BINDING} evenkeel: is in the cluster, but the policy does not need it; remove it: "
         "kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy evenkeel --ignore-not-found"
     ] == said(LAX, strict_there)
 

@@ -108,7 +108,7 @@ def test_what_cannot_be_asked_is_skipped_and_not_sent(run, api):
         (
             401,
             "Unauthorized",
-            f"--cluster live: {DEPLOYMENTS}: 401 Unauthorized; log in again, until kubectl auth whoami",
+            f"--cluster live: {DEPLOYMENTS}: 401 Unauthorized; log in again, and check with kubectl auth whoami",
         ),
         (429, "", '{"message": ""}'),
     ],
@@ -139,7 +139,7 @@ def test_a_policy_that_is_not_in_force_is_told_with_the_command(run, api, fields
 
     counted = "t\n  error case 0\n1 case in 1 file, 1 could not be judged\n"
     assert (2, counted, []) == (code, out, api.posted)
-    assert f"; evenkeel manifests --engine policy {command} | kubectl apply -f -\n" in err
+    assert f": evenkeel manifests --engine policy {command} | kubectl apply -f -\n" in err
     assert all(line.startswith("evenkeel: t: policy: ") for line in err.splitlines())
 
 
@@ -151,7 +151,7 @@ def test_the_policies_are_those_of_the_clusters_version_and_of_the_day(run, api)
     assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]})).code
     lasting = POLICY | {"overrides": [ended | {"until": "9999-12-31"}]}
     code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=lasting))
-    no_clock = "override a: until: CEL has no clock; leave it out, or use --engine webhook"
+    no_clock = "override a: until: CEL cannot know the date; leave it out, or use --engine webhook"
     assert (2, f"evenkeel: t: policy: {no_clock}\n") == (code, err)
     api.git_version = "v1.35.0"
     code, _, err = run(f"{LIVE} t", t=a_test(case()))
@@ -164,10 +164,8 @@ def test_a_day_on_which_the_policy_is_another_than_today_is_refused(run, api):
     code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [override]}, today="2001-01-31"))
 
     assert (2, []) == (code, api.posted)
-    assert err.startswith(
-        "evenkeel: t: today: found 2001-01-31, when these overrides had not ended: a; the policies in "
-    )
-    assert err.endswith(": leave it out\n")
+    assert err.startswith("evenkeel: t: today: found 2001-01-31, but the cluster has the policies of ")
+    assert err.endswith(", when these overrides have ended: a; leave today out\n")
     for same in ("2001-02-01", "2030-01-01"):
         ended = POLICY | {"overrides": [override]}
         assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=ended, today=same)).code
@@ -178,8 +176,9 @@ def test_a_case_of_a_day_on_which_the_policy_is_another_than_today_is_skipped(ru
     ran = run(f"{LIVE} t", t=a_test(case(today="2001-01-31"), case(today="2001-02-01"), policy=ended))
 
     assert (0, "", 1) == (ran.code, ran.err, len(api.posted))
-    skipped = "  skip  case 0: today: found 2001-01-31, when these overrides had not ended: a; the policies in the "
-    assert ran.out.splitlines()[1].startswith(f"{skipped}cluster are those of ")
+    skipped = "  skip  case 0: today: found 2001-01-31, but the cluster has the policies of "
+    assert ran.out.splitlines()[1].startswith(skipped)
+    assert ran.out.splitlines()[1].endswith(", when these overrides have ended: a; leave today out")
     assert "2 cases in 1 file, 1 passed, 1 skipped" == ran.out.splitlines()[-1]
 
 

@@ -66,7 +66,7 @@ def test_rules_that_may_be_made_errors_are_all_that_need_no_more_than_that():
 
 
 JUDGES_NOT = "wanted namespaces in which evenkeel judges; give other labels"
-ALL_OR_NONE = "all of these namespaces would be exempt, or none; give labels that only some have"
+ALL_OR_NONE = "this exempts all of these namespaces, or none; give labels that only some of them have"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,10 @@ ALL_OR_NONE = "all of these namespaces would be exempt, or none; give labels tha
             "--deny-from 2027-01-15 --enforcement Deny",
             "--deny-from: found --enforcement Deny, wanted Warn; leave --deny-from out",
         ),
-        ("--contact x --enforcement Audit", "--contact: found --enforcement Audit, wanted Warn; leave --contact out"),
+        (
+            "--contact x --enforcement Audit",
+            "--contact: found --enforcement Audit, wanted Warn, or --exempt; add one, or leave --contact out",
+        ),
         ("--require /", f'--require: found "/", wanted a topology key such as {ZONE}'),
         ("--require zone,rack", f'--require: found "zone,rack", wanted a topology key such as {ZONE}'),
         (
@@ -105,8 +108,8 @@ ALL_OR_NONE = "all of these namespaces would be exempt, or none; give labels tha
         ),
         (
             f"{EXEMPT} --namespace-selector team=search",
-            "--exempt: found team=payments with --namespace-selector team=search: no namespace has all these labels; "
-            "give labels that go together",
+            "--exempt: found team=payments with --namespace-selector team=search: no namespace can have "
+            "all of these labels; give labels that fit together",
         ),
         (
             f"{EXEMPT} --namespace-selector team=payments,env=production",

@@ -70,7 +70,8 @@ CASES = [
         partial(applied, BAD, rules="{rules: {missing-constraints: {severity: error, enforced: true}}}"),
         (
             DENIED.format("workloads") + "Deployment shop/web: spec.template.spec.",
-            "  note: judged as if a person sent it; with evenkeel manifests --failure-policy-enforced Fail, the entry "
+            "  note: judged as if a person sent it, and not a controller",
+            "  note: with evenkeel manifests --failure-policy-enforced Fail, the entry "
             "enforced.workloads.evenkeel.dev in ValidatingWebhookConfiguration evenkeel denies it",
         ),
     ),

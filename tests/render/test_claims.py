@@ -71,7 +71,8 @@ def test_for_lack_of_what_volumes_are_not_judged():
     gaps = [VolumeGap("volumes", frozenset({"b", "a"})), VolumeGap("volumes")]
 
     assert [
-        "volumes: a and b cannot be listed, or are not in the file (a file of evenkeel dump says if there are none)"
+        "volumes: a and b cannot be listed, or are not in the file; "
+        "if the cluster has none, use a file of evenkeel dump, which says so"
     ] == list(gap_remarks(gaps))
 
 

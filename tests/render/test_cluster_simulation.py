@@ -219,7 +219,7 @@ def test_each_domain_in_turn_the_worst_first_and_what_it_lacks():
         "    a           4      2         0     0             1",
         "      lacks room for 2 Pods and 200m of cpu and 128Mi of memory",
         "    out: workloads that lose all their Pods at once, or get none of the lost Pods back",
-        "    lacks: the room that the waiting Pods need, the most in any run",
+        "    lacks: the room that is missing for the waiting Pods; each amount is the most of any run",
     ] == printed[printed.index("  each domain in turn, the worst first") + 2 :][:8]
     assert printed[-4:] == [
         "  2 workloads do not keep 50 % of their Pods on their nodes:",
@@ -237,11 +237,11 @@ def test_many_domains_have_only_the_last_table():
     assert 7 == MOST_IN_FULL + 1
     assert not any(line.startswith("  lose=") for line in printed)
     assert 7 == sum(line.startswith("    a") and "   1      0         0     0" in line for line in printed)
-    assert "  Every workload keeps 50 % of its Pods on their nodes." == printed[-1]
+    assert "  Every workload keeps at least 50 % of its Pods on their nodes." == printed[-1]
 
 
 def test_a_number_of_pods_is_kept_or_not():
-    assert "  Every workload keeps 1 Pod on their nodes." == lines(FULL, f"lose={ZONE}=a", keep=1)[-1]
+    assert "  Every workload keeps at least 1 Pod on their nodes." == lines(FULL, f"lose={ZONE}=a", keep=1)[-1]
     assert "  1 workload does not keep 2 Pods on their nodes:" in lines(FULL, f"lose={ZONE}=a", keep=2)
     assert not any("keep" in line for line in lines(FULL, f"lose={ZONE}=a"))
 

@@ -92,7 +92,7 @@ def test_many_domains_have_only_the_tables():
     assert many > MOST_IN_FULL
     assert [] == found.all("rect")
     assert "and 1 more, none of them worse" in found.text
-    assert found.text.endswith("Every workload keeps 50 % of its Pods on their nodes")
+    assert found.text.endswith("Every workload keeps at least 50 % of its Pods on their nodes")
 
 
 def test_of_many_workloads_the_worst():

@@ -280,7 +280,7 @@ def test_a_pod_on_a_node_that_is_gone():
     ("owner", "price"),
     [
         ("Deployment/web", "for the next Pod; the rollout that it starts was not simulated"),
-        ("ReplicaSet/web", "for the next Pod: no rollout starts, so delete the Pods to replace"),
+        ("ReplicaSet/web", "for the next Pod: no rollout starts, so delete the old Pods to have them replaced"),
         ("Job/web", "delete it and create it again: its template cannot be changed"),
         ("CronJob/web", "for the Pods of its next Job: its current Pods do not change"),
     ],
@@ -303,7 +303,7 @@ LIMIT = f"the limit of {MOST_PLACEMENTS:,} simulated placements was reached"
         (Rollout(20, 20, 0.0, Range(3, 3, 3), 7), "its rollout never finishes: 3 Pods wait"),
         (
             Rollout(20, 20, 0.75, Range(0, 0, 2), 7),
-            "n1; its rollout never finishes in 25 % of 20 runs: 0 to 2 Pods wait",
+            "n1; its rollout does not finish in 25 % of 20 runs: 0 to 2 Pods wait",
         ),
         (Rollout(5, 20, 1.0, Range(0, 0, 0), 7), f"n1; all 7 Pods run in the end (in 5 runs: {LIMIT})"),
         (Rollout(5, 20, 0.0, Range(3, 3, 3), 7), f"its rollout never finishes: 3 Pods wait (in 5 runs: {LIMIT})"),
@@ -454,7 +454,7 @@ def test_that_other_pods_may_take_the_place_is_said_of_one_pod_too():
     runs = [Runs(1, 1), Runs(0, 1)]
     found = lines(proposing(explained(node("n1", cpu="0"), remedies=changes), runs=runs)._replace(stuck=1))
 
-    wanted = ["a   -> n1", "b   -> n1; it then runs if kube-scheduler takes it first"]
+    wanted = ["a   -> n1", "b   -> n1; it then runs if kube-scheduler tries it before other Pods"]
     assert wanted == [line for line in found if "->" in line]
 
 

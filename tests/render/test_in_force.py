@@ -40,7 +40,11 @@ CASES = [
     Case("defaults", "defaulting     List"),
     Case("each default", '               - {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", …'),
     Case("the scheduler's defaults", "defaulting     System", OVERRIDDEN, {"team": "batch"}),
-    Case("defaults that are in doubt", "defaulting     in doubt: none", OVERRIDDEN),
+    Case(
+        "defaults that are in doubt",
+        "defaulting     none, because it is not certain which override applies",
+        OVERRIDDEN,
+    ),
     Case("a rule", "  empty-selector           error"),
     Case("a rule that is in doubt", "  empty-selector           error, in doubt", RULES_TOO),
     Case(

@@ -41,7 +41,7 @@ def test_as_text():
         "  no change was tried; to try changes: evenkeel explain pod/e -n shop",
         "1 more waits: SchedulingGated.",
         "1.37 is assumed.",
-        "4 of 5 agree with kube-scheduler's own message.",
+        "For 4 of 5 Pods, evenkeel computes kube-scheduler's own message; evenkeel explain shows both for each Pod.",
     ] == [line for line in text(listed(), {"SchedulingGated": 1}, around).splitlines() if line]
 
 
@@ -69,7 +69,7 @@ def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
     ("runs", "stuck", "said"),
     [
         ((1, 1), 1, "it then runs"),
-        ((0, 1), 1, "it then runs if kube-scheduler takes it first"),
+        ((0, 1), 1, "it then runs if kube-scheduler tries it before other Pods"),
         ((2, 2), 2, "both waiting Pods then run"),
         ((1, 2), 2, "1 to 2 of 2 waiting Pods then run"),
         ((3, 3), 4, "3 of 4 waiting Pods then run"),

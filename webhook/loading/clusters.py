@@ -42,6 +42,7 @@ from webhook.scheduler.storage_objects import STORAGE_KINDS, STORAGE_RESOURCES
 from webhook.scheduler.validation import in_one_line
 
 ASSUMED = "The file does not name its Kubernetes version. Assuming {}. If that is wrong, set --kubernetes-version."
+NOT_DUMPED = "not in this dump of an older evenkeel; dump again with this one"
 MOST_NAMED, MOST_COMPARED = 5, 5_000  # Names in a message; and those that a mistyped one is compared with.
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
@@ -232,7 +233,7 @@ def _read(
     except SnapshotError as error:
         raise UsageError(f"{where}{error}") from error
     if unread:
-        snapshot = replace(snapshot, unread=(f"{' and '.join(sorted(unread))}, which an older evenkeel did not dump",))
+        snapshot = replace(snapshot, unread=(f"{' and '.join(sorted(unread))} ({NOT_DUMPED})",))
     if VOLUMES in unread:  # Such a dump has no claims, either.
         snapshot = replace(snapshot, storage=replace(snapshot.storage or NO_STORAGE, unread=STORAGE_RESOURCES))
     which = f"1.{features.minor}{', the version of the newest kubelet' if kubelet else ''}"
@@ -282,11 +283,11 @@ def not_found(ref: ObjectRef, known: Known) -> str:
     if len(elsewhere) == 1:
         hint = f"{ref.kind}/{ref.name} is in namespace {named}: add -n {named}"
     elif elsewhere:
-        hint = f"{ref.kind}/{ref.name} is in the namespaces {named}: add -n and one"
+        hint = f"{ref.kind}/{ref.name} is in the namespaces {named}: name one of them with -n"
     elif close := get_close_matches(looked_for, there[:MOST_COMPARED], 1):
         hint = f"did you mean {prefix}{close[0]}?"
     else:
-        hint = f"the names there are {named}" if there else "-n names another namespace"
+        hint = f"the names there are {named}" if there else "to look in another namespace: -n NAME"
     return f"{fault}; {hint}"
 
 

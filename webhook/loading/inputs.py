@@ -52,10 +52,10 @@ class Source(NamedTuple):
 
 NO_CLUSTER = Source()
 ASK = "name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
-NOTHING_LISTED = f"you may list nothing in the cluster; {ASK}"
+NOTHING_LISTED = f"you are not allowed to list anything in the cluster; {ASK}"
 VERSION_OPTION, NAMESPACE_LABELS = "--kubernetes-version", "--namespace-labels"
 LOGIN_ADVICE: Mapping[int, str] = {
-    HTTPStatus.UNAUTHORIZED: "; log in again, until kubectl auth whoami answers",
+    HTTPStatus.UNAUTHORIZED: "; log in again, and check with kubectl auth whoami",
     HTTPStatus.FORBIDDEN: "; ask for the ClusterRole evenkeel-viewer",
 }
 

@@ -56,7 +56,7 @@ class Export:
         """
         Return the parts in which an action comes of what a rule finds in a new object.
 
-        Beside a webhook, none of the overrides that end: CEL has no clock.
+        Beside a webhook, none of the overrides that end: CEL cannot know the date.
         """
         ending = PartNumbers(number for number, override in enumerate(self.policy.overrides, 1) if override.until)
         parts = self.parts_where(lambda part: action_of(part, rule) == action)

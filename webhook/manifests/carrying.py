@@ -36,7 +36,7 @@ def unanswerable(export: Export) -> Iterator[str]:
     added = {key for kind in export.kinds for key in kind.addable}
     for where, override in zip(_places(export)[1:], export.policy.overrides, strict=True):
         if keys := sorted(added & (override.pod_selector.keys if override.pod_selector else set())):
-            yield f"{where}podSelector: only a controller sets the label {keys[0]} on Pods, and the workload lacks it"
+            yield f"{where}podSelector: CEL cannot see the label {keys[0]}, which a controller adds to Pods later"
 
 
 def _of_rules(export: Export) -> Iterator[str]:
@@ -55,7 +55,7 @@ def _places(export: Export) -> list[str]:
 def _of_overrides(export: Export) -> Iterator[str]:
     for where, override in zip(_places(export)[1:], export.policy.overrides, strict=True):
         if override.until:
-            yield f"{where}until: CEL has no clock"
+            yield f"{where}until: CEL cannot know the date"
 
 
 def _of_kinds(export: Export) -> Iterator[str]:
@@ -80,7 +80,10 @@ def notes(export: Export, policies: Sequence[Manifest]) -> Iterator[str]:
     """Yield what the policies do otherwise than the webhook, what is not judged first, and which are not needed."""
     yield from _left_to_webhook(export) if export.beside_webhook else _unjudged(export)
     if refuses_large(export):
-        yield "onError: an object that is too large to judge is refused with 403, and not with 500"
+        yield (
+            "onError: if an object is too large to judge, the API server refuses it with 403, "
+            "and the webhook would refuse it with 500"
+        )
     if policies:
         yield f"messages differ from the webhook's: {'; '.join(_of_messages(export))}"
     else:
@@ -88,21 +91,21 @@ def notes(export: Export, policies: Sequence[Manifest]) -> Iterator[str]:
     written = {ObjectRef.of(manifest).name for manifest in policies}
     if needless := [name for name in POLICY_NAMES.values() if name not in written]:
         yield (
-            f"not needed: {', '.join(needless)}; if the cluster still has them, they go on judging; "
+            f"not needed: {', '.join(needless)}; if the cluster still has them, they still judge; "
             f"to delete them: {deletion(needless)}"
         )
 
 
 def _unjudged(export: Export) -> Iterator[str]:
     if left := [rule for rule in RULES if rule not in CHECKS and _is_on(export, rule)]:
-        yield f"not checked: {', '.join(left)}: their findings pass unseen; evenkeel rules ID says why"
+        yield f"not checked: {', '.join(left)}: nobody sees their findings; for the reason, see evenkeel rules ID"
     if _is_on(export, INVALID_CONSTRAINT):
         yield f"not checked: {_TYPES_LEFT}"
     if export.policy.defaults:
         yield f"Pods get no default constraints: {_WHY_NO_DEFAULTS}"
     if any(part.owned_objects != DENY for part in export.parts):
         yield (
-            "objects that a controller owns: their findings go to no audit log, unless a rule is enforced; "
+            "objects that a controller owns: no audit log has their findings, unless the rule is enforced; "
             f"an object with more than {MOST_ITEMS_READ} ownerReferences counts as owned"
         )
 
@@ -121,7 +124,7 @@ def _left_to_webhook(export: Export) -> Iterator[str]:
     for override in export.policy.overrides:
         if override.until:
             again = f"after {override.until}, print the policies again"
-            yield f"override {override.name}: left to the webhook, because CEL has no clock; {again}"
+            yield f"override {override.name}: left to the webhook, because CEL cannot know the date; {again}"
 
 
 def _of_messages(export: Export) -> Iterator[str]:
@@ -129,7 +132,7 @@ def _of_messages(export: Export) -> Iterator[str]:
     if _is_on(export, MALFORMED_KEY):
         yield f"the fix of {MALFORMED_KEY} does not suggest the key that was probably meant"
     if _is_on(export, MISSING):
-        yield f"the fix of {MISSING} offers a constraint only if no other rule can ever report it"
+        yield f"the fix of {MISSING} offers a constraint only if no other rule could object to that constraint"
     if any(setting.notice for part in export.parts for setting in part.settings.values()):
         yield "notice is not shown"
     yield "a message with a line break is replaced by the title of the rule"

@@ -276,8 +276,8 @@ def _limit_ranger(spec: Raw, namespace: str, creation: PodCreation) -> _Admitted
         given = {name: amount for old, new in pairs for name, amount in new.items() if name not in old}
         if given:
             amounts = _listed([f"{amount} {name}" for name, amount in sorted(given.items())])
-            by = " by each container without a request" if len(before) > 1 else ""
-            added.append(f"{amounts} requested{by} (LimitRange {namespace}/{limit_range.name})")
+            each = " for each container without one" if len(before) > 1 else ""
+            added.append(f"a request of {amounts}{each} (LimitRange {namespace}/{limit_range.name})")
     return _Admitted(spec, added)
 
 

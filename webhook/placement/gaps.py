@@ -23,7 +23,7 @@ from webhook.scheduler.volumes import VOLUME_KINDS
 RESOURCE_CLAIMS, GROUP = "dynamic resources", "its scheduling group"
 LABELS_OF_NAMESPACES = "labels of namespaces"
 DEVICES, NOMINATED = "devices of DeviceClasses", "nominated Pods"
-DISRUPTION_BUDGETS, CHOICE = "PodDisruptionBudgets", "the choice of victims"
+DISRUPTION_BUDGETS, CHOICE = "PodDisruptionBudgets", "the choice of Pods to preempt"
 SINGLE = (GROUP, CHOICE, FREE_STORAGE)
 
 

@@ -442,7 +442,7 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
         words = f"label {node.name} with its {what} ({key})"
         if helping:
             named = [f"a new {what}" if value == NEW_NODE else value for value in helping]
-            only = "" if len(helping) == len(values) else f", if that is {' or '.join(named)}"
+            only = "" if len(helping) == len(values) else f", only if its {what} is {' or '.join(named)}"
             yield Variant(f"{words}{only}", labelled[helping[0]])
 
 

@@ -139,7 +139,7 @@ def _storage_text(cycle: Cycle, claim: Claim, which: NodeSet) -> str:
         and which & NodeTerm(each.nodes.requirements, ()).matching(cycle.snapshot.nodes)
     ]
     if largest:
-        return f"volumes of {size} of class {claim.class_name}, which makes {size_text(max(largest))} at most,"
+        return f"volumes of {size} (class {claim.class_name} creates volumes of at most {size_text(max(largest))})"
     return f"{size} of free storage of class {claim.class_name}"
 
 

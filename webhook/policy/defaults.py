@@ -149,8 +149,8 @@ def _effect(defaulting: Defaulting, constraint: Mapping[str, object], everywhere
         return "Pods get the built-in defaults without this constraint"
     if defaulting.built_in:
         return (
-            "Pods that can run there and elsewhere get no built-in defaults, which would keep them off these "
-            "nodes; label the nodes"
+            "Pods that fit on these nodes and on others get no built-in defaults, because the defaults would keep "
+            "them off these nodes; label the nodes"
         )
     if everywhere:
         return f"{'no Pod with it can be placed' if hard else 'Pods with it are not spread'}; use another key"

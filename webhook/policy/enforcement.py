@@ -11,8 +11,8 @@ from webhook.policy.policy import DENY, Policy, is_enforced
 
 MIN_REPLICAS = "minReplicas"  # The parameter of rules that spare workloads with fewer replicas.
 UNSEEN = (
-    "ownedObjects: Deny: a ReplicaSet or Job whose Pods are denied gets no Pods, and the person who applied it, or its "
-    "Deployment, sees no error; kubectl describe rs, or kubectl get events, shows each denial"
+    "ownedObjects: Deny: if its Pods are denied, a Deployment or Job gets none, and whoever applied it sees no error; "
+    "to see each denial: kubectl get events"
 )
 
 
@@ -28,10 +28,9 @@ def notes_on(policy: Policy) -> Iterator[str]:
     if not rules:
         return
     yield (
-        f"{rules}: enforced, but while the webhook does not answer every object passes, unless "
-        "ValidatingAdmissionPolicies "
-        "deny (engine policy or both), or the webhook configurations have failurePolicy Fail: evenkeel manifests "
-        "--failure-policy-enforced Fail, or failurePolicyEnforced in the chart"
+        f"{rules}: enforced, but by default every object passes while the webhook does not answer; to deny also then: "
+        "engine policy or both, evenkeel manifests --failure-policy-enforced Fail, or failurePolicyEnforced: Fail in "
+        "the chart"
     )
     yield (
         f"{rules}: enforced, but not in a namespace with the label {SKIP_LABEL}: true; "
@@ -67,7 +66,8 @@ def _denying_nothing(policy: Policy) -> Iterator[str]:
     marked = [rule for rule, setting in policy.settings.items() if setting.enforced]
     if marked and policy.enforcement != DENY:
         yield (
-            f"enforcement: {policy.enforcement} denies nothing, although these are marked enforced: {', '.join(marked)}"
+            f"enforcement: {policy.enforcement} denies nothing, although these are marked enforced: "
+            f"{', '.join(marked)}; write enforcement: {DENY}"
         )
     for i, override in enumerate(policy.overrides):
         own = [rule for rule, setting in override.settings.items() if setting.enforced and rule not in marked]

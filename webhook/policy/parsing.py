@@ -287,7 +287,7 @@ def _kind(
 def _place_errors(where: str, places: _Places) -> Iterator[str]:
     """Yield what is wrong with paths of which one leads to a Pod template or to constraints."""
     if places.labels is not None and places.template is not None:
-        yield f"{where}.labels: goes only with constraints; a Pod template has its own labels"
+        yield f"{where}.labels: goes only with constraints; a Pod template has its own labels, so remove this"
     anchor = places.template or places.constraints or ()
     for name, path in (("labels", places.labels), ("replicas", places.replicas)):
         lists = _lists(path or ())
@@ -299,11 +299,11 @@ def _repeated(where: str, raw: Mapping[str, object], described: Sequence[Mapping
     """Yield an error for each place that is described twice, or of a kind that is built in."""
     api_version, kind = raw["apiVersion"], raw["kind"]
     if any((api_version, kind) == (known.api_version, known.kind) for known in KINDS if known.built_in):
-        yield f"{where}: {api_version} {kind} is built in, so a policy cannot describe it"
+        yield f"{where}: {api_version} {kind} is built in, so a policy cannot describe it; remove this item"
     same = [other for other in described if (other["apiVersion"], other["kind"]) == (api_version, kind)]
     for name in ("podTemplate", "constraints"):
         if name in raw and [other.get(name) for other in same].count(raw[name]) > 1:
-            yield f"{where}.{name}: is given more than once for {api_version} {kind}"
+            yield f"{where}.{name}: is given more than once for {api_version} {kind}; keep one"
 
 
 def _path(raw: Mapping[str, object], name: str) -> FieldPath | None:

@@ -21,8 +21,12 @@ def notes_on(policy: Policy) -> Iterator[str]:
             yield f"overrides[{i}]: never applies: {_covered(overrides[earlier], override, earlier)}"
         elif override.scheduler_name is None and len(empty) == len(override.selectors):
             last = i == len(overrides) - 1
-            fix = "move its settings to the top of the policy" if last else "no later override applies: put it last"
-            yield f"overrides[{i}].{empty[0]}: {{}} matches every {WHAT[empty[0]]}; {fix}, or give it labels"
+            fix = (
+                "; move its settings to the top of the policy"
+                if last
+                else ", so no later override applies; put it last"
+            )
+            yield f"overrides[{i}].{empty[0]}: {{}} matches every {WHAT[empty[0]]}{fix}, or give it labels"
         else:
             for name in empty:
                 yield f"overrides[{i}].{name}: {{}} matches every {WHAT[name]}; delete it, or give it labels"

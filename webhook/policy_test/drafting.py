@@ -180,7 +180,9 @@ def _shown_cases(wishes: Wishes) -> Iterator[ShownCase]:
     if wishes.exempt:
         exempt = f"{selecting(wishes.exempt)} is exempt"
         yield breaches[0]._replace(name=f"{exempt} until {wishes.until}", place=EXEMPT, day=wishes.until)
-        yield breaches[0]._replace(name=f"{exempt} no more on {wishes.after}", place=EXEMPT, day=wishes.after)
+        yield breaches[0]._replace(
+            name=f"{selecting(wishes.exempt)} is no longer exempt on {wishes.after}", place=EXEMPT, day=wishes.after
+        )
     given = "no constraints" if wishes.defaults == () else "the default constraints"
     metadata = {"generateName": "web-6d4cf56db6-", "labels": {"app": "web"}, "ownerReferences": [POD_OWNER]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}

@@ -53,20 +53,21 @@ def not_in_force(export: Export, installed: Mapping[Names, Raw], command: str) -
     for (kind, name), manifest in written.items():
         there = installed.get((kind, name))
         if there is None:
-            yield f"found no {kind} {name} in the cluster; {apply}"
+            yield f"found no {kind} {name} in the cluster; apply it: {apply}"
             continue
         spec = _compared(kind, manifest)
         if path := difference(spec, _compared(kind, there), ()):
             at = f"{kind} {name}: {path_text(('spec', *path))}"
             if value_at(spec, path) is None and not any(isinstance(part, int) for part in path):  # Lists are replaced.
                 yield (
-                    f"{at} was added by another client, and kubectl apply keeps it; kubectl edit {kind.lower()} {name}"
+                    f"{at} was added by another client, and kubectl apply keeps it; remove it: kubectl edit "
+                    f"{kind.lower()} {name}"
                 )
             else:
-                yield f"{at} differs from what evenkeel prints for the policy; {apply}"
+                yield f"{at} differs from what evenkeel prints for the policy; apply it again: {apply}"
     for kind, name in sorted(installed.keys() - written.keys()):
         if kind == CEL_BINDING:
-            yield f"{kind} {name}: is in the cluster, but the policy does not need it; {deletion([name])}"
+            yield f"{kind} {name}: is in the cluster, but the policy does not need it; remove it: {deletion([name])}"
 
 
 def _compared(kind: str, manifest: Raw) -> Raw:

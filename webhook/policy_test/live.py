@@ -42,7 +42,7 @@ from webhook.policy_test.told import compare, incomparable, read_told
 from webhook.render.policy_test import FileResults
 
 UPDATE_SKIPPED = "an update needs its old object in the cluster, and this test writes nothing there"
-CLUSTER_UNUSED = "the live cluster replaces the cluster that the test names"
+CLUSTER_UNUSED = "the live cluster is used in place of the cluster that the test names"
 
 
 class TestedCluster(NamedTuple):
@@ -93,7 +93,7 @@ def _policies(test: PolicyTest, folder: str, cluster: TestedCluster) -> tuple[Po
         given = policy_of_test(test.policy, folder, features)
     export = to_export(POLICY, "policy", given, features, SYSTEM_NAMESPACES, instead=WEBHOOK)
     if ended := _other_policy(test.today, given):
-        raise UsageError(f"{ended}: leave it out")
+        raise UsageError(ended)
     command = f"evenkeel manifests {ENGINE} {POLICY}"
     if test.policy is not None:
         written = os.path.join(folder, test.policy) if isinstance(test.policy, str) else "FILE"
@@ -108,8 +108,8 @@ def _other_policy(day: str, policy: Policy) -> str:
     """Return why the policies in the cluster, which are those of today, are not those of `day`; "" if they are."""
     today = inputs.today()
     ended = [each.name for each in policy.overrides if day and day <= each.until < today]
-    said = f"today: found {day}, when these overrides had not ended: {', '.join(ended)}"
-    return f"{said}; the policies in the cluster are those of {today}" if ended else ""
+    said = f"today: found {day}, but the cluster has the policies of {today}, when these overrides have ended: "
+    return f"{said}{', '.join(ended)}; leave today out" if ended else ""
 
 
 def _result(case: Case, obj: Raw, export: Export, client: Client, ended: str) -> CaseResult:

@@ -80,12 +80,12 @@ def add_wish_arguments(parser: argparse.ArgumentParser) -> None:
         "--min-replicas",
         metavar="N",
         type=int,
-        help=f"--require is for workloads with N replicas or more (default: {USUAL_REPLICAS})",
+        help=f"--require applies to workloads with N replicas or more (default: {USUAL_REPLICAS})",
     )
     parser.add_argument(
         "--when-unsatisfiable",
         choices=ACTIONS,
-        help="what constraints must say: those for the keys of --require, or all without it",
+        help="what the constraints for the keys of --require must have; without --require, all constraints",
     )
     parser.add_argument(
         "--deny",
@@ -112,9 +112,11 @@ def add_wish_arguments(parser: argparse.ArgumentParser) -> None:
         "--enforcement", choices=ENFORCEMENTS, default=WARN, help="what errors do (default: %(default)s)"
     )
     parser.add_argument(
-        "--deny-from", metavar="DAY", help="with Warn: the day from which errors deny, for the warnings"
+        "--deny-from",
+        metavar="DAY",
+        help="the day from which errors deny, as the warnings say it; only with --enforcement Warn",
     )
-    parser.add_argument("--contact", metavar="TEXT", help="whom to ask, for the warnings, such as platform@example.com")
+    parser.add_argument("--contact", metavar="TEXT", help="whom the warnings say to ask, such as platform@example.com")
 
 
 def wishes_of(args: argparse.Namespace) -> Wishes:
@@ -124,10 +126,12 @@ def wishes_of(args: argparse.Namespace) -> Wishes:
         if option in given and given.isdisjoint(others):
             fix = f"add {'one' if others[1:] else 'it'}, or leave {option} out"
             raise UsageError(f"{option}: found no {' or '.join(others)}; {fix}")
-    warns = args.enforcement == WARN
-    for option, fits in (("--deny-from", warns), ("--contact", warns or "--exempt" in given)):
-        if option in given and not fits:
-            raise UsageError(f"{option}: found --enforcement {args.enforcement}, wanted {WARN}; leave {option} out")
+    if args.enforcement != WARN:
+        fault = f"found --enforcement {args.enforcement}, wanted {WARN}"
+        if "--deny-from" in given:
+            raise UsageError(f"--deny-from: {fault}; leave --deny-from out")
+        if "--contact" in given and "--exempt" not in given:
+            raise UsageError(f"--contact: {fault}, or --exempt; add one, or leave --contact out")
     selected, exempt = _labels("--namespace-selector", args.namespace_selector), _labels("--exempt", args.exempt)
     _check_exempt(selected, exempt)
     return Wishes(
@@ -185,9 +189,11 @@ def _check_exempt(selected: Labels, exempt: Labels) -> None:
     """Raise UsageError if no namespace that is selected can be exempt, or all are."""
     both = f"--exempt: found {selecting(exempt)} with --namespace-selector {selecting(selected)}"
     if any(exempt.get(key, value) != value for key, value in selected.items()):
-        raise UsageError(f"{both}: no namespace has all these labels; give labels that go together")
+        raise UsageError(f"{both}: no namespace can have all of these labels; give labels that fit together")
     if exempt and (NAMESPACE_NAME in selected or exempt.items() <= selected.items()):
-        raise UsageError(f"{both}: all of these namespaces would be exempt, or none; give labels that only some have")
+        raise UsageError(
+            f"{both}: this exempts all of these namespaces, or none; give labels that only some of them have"
+        )
 
 
 def _day(option: str, text: str | None) -> str:

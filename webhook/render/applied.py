@@ -91,9 +91,10 @@ def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
     if applied.denied_by != VALIDATE or applied.kind is None:
         return
     if entry := enforced_entry_name(policy, applied.kind, mentions_constraints(applied.stored)):
+        yield "note: judged as if a person sent it, and not a controller"
         yield (
-            f"note: judged as if a person sent it; with evenkeel manifests --failure-policy-enforced Fail, the entry "
-            f"{entry} in ValidatingWebhookConfiguration {NAME} denies it"
+            f"note: with evenkeel manifests --failure-policy-enforced Fail, the entry {entry} in "
+            f"ValidatingWebhookConfiguration {NAME} denies it"
         )
 
 

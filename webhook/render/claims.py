@@ -50,7 +50,9 @@ def state(reach: ClaimReach) -> str:
         return "belongs to another Pod"
     nowhere = " and ".join(f"{key}={value}" for key, value in reach.wanted.items())
     if nowhere:
-        where = f"for nodes with {nowhere}, which no node has"
+        where = (
+            f"for nodes with {nowhere}, but no node has {'this label' if len(reach.wanted) == 1 else 'these labels'}"
+        )
         return (
             f"bound to {claim.volume_name}, {where}" if claim.bound else f"waits for its Pod; will be created {where}"
         )
@@ -96,7 +98,9 @@ def notes_on_pins(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _unread(resources: Iterable[str]) -> str:
-    hint = "cannot be listed, or are not in the file (a file of evenkeel dump says if there are none)"
+    hint = (
+        "cannot be listed, or are not in the file; if the cluster has none, use a file of evenkeel dump, which says so"
+    )
     return f"{' and '.join(sorted(resources))} {hint}"
 
 
@@ -105,7 +109,8 @@ def claim_remarks(claims: Sequence[ClaimReach]) -> Iterator[str]:
     for reach in claims:
         if reach.free or reach.takes_capacity:
             what = "these volumes" if reach.free else "this storage"
-            yield f"kube-scheduler may just have given {what} to another Pod: the API does not show that at once"
+            late = "the API does not show that at once; ask again in a minute"
+            yield f"kube-scheduler may just have given {what} to another Pod: {late}"
             return
 
 

@@ -158,7 +158,7 @@ def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
         yield f"and {len(more):,} more, none of them worse"
     yield f"out: {OUT}"
     if any(any(of.room) for of in simulated.domains[:MOST_LOSSES]):
-        yield "lacks: the room that the waiting Pods need, the most in any run"
+        yield "lacks: the room that is missing for the waiting Pods; each amount is the most of any run"
 
 
 def _domain_remarks(of: DomainResult) -> Iterator[str]:
@@ -183,7 +183,7 @@ def kept_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
     if isinstance(simulated.keep, int):
         keep = number_of(simulated.keep, "Pod")
     if not worst:
-        yield Styled(Look.GOOD, f"Every workload keeps {keep.replace('their', 'its')} on their nodes.")
+        yield Styled(Look.GOOD, f"Every workload keeps at least {keep.replace('their', 'its')} on their nodes.")
         return
     few = f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep} on their nodes:"
     yield Styled(Look.ERROR, few)
@@ -261,7 +261,9 @@ def total_words(lost: Range, back: Range, more: Range, missing: Range) -> Iterat
 def _whole(step: ClusterStep) -> str:
     """Return how many workloads lose Pods and get all of them back."""
     uneven = sum(of.uneven for of in step.whole)
-    skew = f"; the skew of {uneven:,} is then larger than maxSkew" if uneven else ""
+    skew = (
+        f"; of these, {uneven:,} then {'has' if uneven == 1 else 'have'} a skew larger than maxSkew" if uneven else ""
+    )
     lost = f"{ends_text(step.lost_by_whole)} Pods"
     return f"{number_of(len(step.whole), 'workload')} lose {lost} and get all of them back{skew}."
 

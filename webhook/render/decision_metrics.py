@@ -49,8 +49,8 @@ class DecisionMetrics(Collector):
         )
         yield SummaryMetricFamily(
             "evenkeel_decisions_power",
-            "Power of the decisions that chose a node: the share of the passing nodes that evenkeel would have called "
-            "wrong.",
+            "How strict the comparison of decisions that chose a node was: the share of the passing nodes that would "
+            "have counted as wrong. More is stricter.",
             tally.every.chosen,
             tally.every.power,
         )

@@ -635,7 +635,7 @@ def run_then(runs: Runs, stuck: int) -> str:
     """Return how many of the Pods that wait run in the end."""
     least, most = runs
     if stuck == 1:
-        return "it then runs" if least else "it then runs if kube-scheduler takes it first"
+        return "it then runs" if least else "it then runs if kube-scheduler tries it before other Pods"
     if least == stuck:
         return f"{'both' if stuck == 2 else f'all {stuck:,}'} waiting Pods then run"
     number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
@@ -655,7 +655,8 @@ def _rolled_out(rollout: Rollout) -> str:
     waiting = rollout.pending
     wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
     share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
-    return f"its rollout never finishes{share}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
+    ends = "does not finish" if share else "never finishes"
+    return f"its rollout {ends}{share}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"
 
 
 def _template(explained: Explained, rollout: str) -> str:
@@ -684,7 +685,7 @@ _ROLLOUT_SIMULATED = "which replaces its Pods: the rollout was simulated"
 _NOT_SIMULATED = "for the next Pod; the rollout that it starts was not simulated"
 _NOT_TRIED = "for the next Pod; evenkeel explain simulates the rollout that it starts"
 _PRICES = {
-    IF_DELETED: "for the next Pod: no rollout starts, so delete the Pods to replace",
+    IF_DELETED: "for the next Pod: no rollout starts, so delete the old Pods to have them replaced",
     IF_RESUMED: "it is paused: no rollout starts",
     OF_NEXT_JOB: "for the Pods of its next Job: its current Pods do not change",
     UNCHANGEABLE: "delete it and create it again: its template cannot be changed",

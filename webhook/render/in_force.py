@@ -10,6 +10,8 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.policy.policy import InForce, Policy
 
+NO_DEFAULTING = "none, because it is not certain which override applies"
+
 
 def text(policy: Policy, in_force: InForce) -> str:
     return "\n".join(_lines(policy, in_force))
@@ -26,7 +28,7 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
     yield f"earlyAnswer    {str(policy.early_answer).lower()}"
     yield f"onError        {policy.on_error}"
     yield f"watchPods      {str(policy.watch_pods).lower()}"
-    yield f"defaulting     {in_force.defaulting.type if in_force.defaulting is not None else 'in doubt: none'}"
+    yield f"defaulting     {in_force.defaulting.type if in_force.defaulting is not None else NO_DEFAULTING}"
     constraints = in_force.defaulting.constraints if in_force.defaulting is not None else ()
     yield from (f"               - {json.dumps(constraint)}" for constraint in constraints)
     yield "rules"

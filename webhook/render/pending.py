@@ -65,18 +65,20 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
         yield from around.assumed
     if listed.compared:
         look = Look.FAINT if listed.agree == listed.compared else Look.WARNING
-        yield Styled(look, f"{listed.agree} of {listed.compared} agree with kube-scheduler's own message.")
+        of = f"{listed.compared} Pod{'' if listed.compared == 1 else 's'}"
+        more = "" if listed.agree == listed.compared else "; evenkeel explain shows both for each Pod"
+        yield Styled(look, f"For {listed.agree} of {of}, evenkeel computes kube-scheduler's own message{more}.")
 
 
 def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
     """Return in which namespaces Pods wait, if none does where they were looked for, or only for `others`' reasons."""
     pods = "Pod with these labels" if around.labelled else "Pod"
-    here = f"0 {pods.replace('Pod', 'Pods')} could not be placed" if others else f"No {pods} waits"
+    here = f"No {pods} waits{' for lack of a node' if others else ''}"
     most = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
     there = [f"{number:,} {'waits' if number == 1 else 'wait'} in {name}" for name, number in most]
     shown = ", ".join(there[:MOST_NAMES]) + ", …" * (len(there) > MOST_NAMES)
-    add = f"-n {most[0][0]}" if len(most) == 1 else "-n and one of these"
-    return f"{here} in namespace {around.namespace}; {shown}: add {add}, or -A"
+    how = f"add -n {most[0][0]}, or -A" if len(most) == 1 else "name one of these with -n, or add -A"
+    return f"{here} in namespace {around.namespace}; {shown}: {how}"
 
 
 def _group(group: Group, together: bool) -> Iterator[TextLine]:
