@@ -247,8 +247,9 @@ def command(*argv: str, shut: str = "", asked: bool = True) -> Prepared:
 
             clusters.read = timed
             begin = clock()
-            evenkeel([*words, "--cluster", str(file)])
+            code = evenkeel([*words, "--cluster", str(file)])
             taken, clusters.read = clock() - begin, read
+            assert code in (0, 1), f"{argv[0]} failed"
             of_part = {"report": taken, "explain": taken - reading, "simulate": taken - reading}
             return {argv[0]: of_part[argv[0]]} | ({"reading": reading} if argv[0] == "explain" else {})
 
@@ -265,8 +266,10 @@ def lint(size: Size, folder: Path) -> Measured:
 
     def measured(clock: Clock) -> Mapping[str, float]:
         begin = clock()
-        evenkeel(["lint", str(folder)])
-        return {"lint": clock() - begin}
+        code = evenkeel(["lint", str(folder)])
+        taken = clock() - begin
+        assert code in (0, 1), "lint failed"
+        return {"lint": taken}
 
     return measured
 

@@ -748,7 +748,7 @@ def test_what_was_there_before_is_accepted_wherever_its_line_or_its_file_moved(s
 
     assert (0, [], [], 3) == (known.code, known.found, json.loads(known.out)["problems"], before(known))
     assert (0, True) == (code, out.startswith("no findings in 3 files"))
-    assert "note: 3 findings accepted from before the change\n" in err
+    assert "note: 3 findings not counted: they were there before the change\n" in err
 
 
 def before(result):

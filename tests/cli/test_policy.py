@@ -280,11 +280,11 @@ OVERRIDES = POLICY | {
         ("--namespace-labels team=web --scheduler-name gpu", ["override       gpu"]),
         ("--namespace-labels team=web --namespace infra", ["override       infra"]),
         ("--namespace-labels team=web --namespace-labels default:team=batch", ["override       batch"]),
-        ("--namespace-labels shop:team=batch", ["override       none matches", "               not certain: …"]),
+        ("--namespace-labels shop:team=batch", ["override       not certain", "               another may apply: …"]),
         ("--namespace shop --cluster c", ["override       batch"]),
         ("--namespace shop --cluster c --namespace-labels team=web", ["override       none matches"]),
-        ("--namespace bank --cluster c", ["override       none matches", "               not certain: …"]),
-        ("", ["override       none matches", "               not certain: …"]),
+        ("--namespace bank --cluster c", ["override       not certain", "               another may apply: …"]),
+        ("", ["override       not certain", "               another may apply: …"]),
         ("", ["  excessive-max-skew       error    enforced topologyKeys=[] maxSkew=5"]),
     ],
 )
@@ -348,7 +348,20 @@ def test_policy_init_writes_neither_file_if_an_option_is_wrong(run, tmp_path):
 
 @pytest.mark.parametrize(("folder", "error"), [("file", "File exists"), ("file/below", "Not a directory")])
 def test_policy_init_says_why_it_cannot_write(run, folder, error):
-    assert Run(2, "", f"evenkeel: {folder}/policy.yaml: {error}\n") == run(f"{INIT} --dir {folder}", file="")
+    assert Run(2, "", f"evenkeel: {folder}: {error}; give another --dir\n") == run(f"{INIT} --dir {folder}", file="")
+
+
+def test_policy_init_replaces_both_files_or_none_and_what_a_link_leads_to(run, tmp_path):
+    (tmp_path / "taken" / "policy.evenkeel-test.yaml").mkdir(parents=True)
+    taken = "taken/policy.evenkeel-test.yaml: is a folder; give another --dir"
+    assert Run(2, "", f"evenkeel: {taken}\n") == run(f"{INIT} --dir taken --force")
+    assert 1 == len([*(tmp_path / "taken").iterdir()])
+
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "real.yaml").write_text("")
+    (tmp_path / "linked" / "policy.yaml").symlink_to(tmp_path / "real.yaml")
+    assert 0 == run(f"{INIT} --dir linked --force").code
+    assert (tmp_path / "linked" / "policy.yaml").is_symlink() and (tmp_path / "real.yaml").read_text()
 
 
 def test_policy_init_offers_only_rules_that_may_deny(run):

@@ -67,7 +67,7 @@ def test_a_key_that_no_node_carries(plane, namespace):
 @pytest.mark.parametrize(
     ("key", "nodes", "what", "left"),
     [
-        (ZONE, ("c1", "c2", "c3"), "c is tainted, but counts as an empty domain", 4),
+        (ZONE, ("c1", "c2", "c3"), "c is tainted, but counts as empty", 4),
         (HOSTNAME, ("c1", "c2", "c3"), "", 0),
     ],
     ids=["a zone", "nodes of which enough are left"],
@@ -92,7 +92,7 @@ def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, no
         ({"minDomains": 3}, "minDomains: only 1 of 6 Pods can ever run: nodeSelector allows 1 domain", 5),
         (
             {"nodeAffinityPolicy": "Ignore"},
-            "nodeAffinityPolicy: 5 of 6 Pods wait: b and 1 more count, but the nodeSelector excludes them",
+            "nodeAffinityPolicy: 5 of 6 new Pods would wait: b and 1 more count, but the nodeSelector excludes them",
             5,
         ),
     ],
@@ -126,7 +126,7 @@ def test_the_replica_from_which_on_no_node_takes_a_pod(plane, namespace):
     made = deployment(namespace, constraint(), spec={**AT_ONCE, "replicas": 9})
     made["spec"]["template"]["spec"]["containers"] = requesting("500m")
     room = "zone c has room for only 1 more, so maxSkew 1 closes the other domains"
-    said = f"maxSkew: replica 6 of 9 fits no node now: {room}"
+    said = f"maxSkew: at most 5 of 9 replicas fit now: {room}"
     until(lambda: says(asked(plane, made), namespace, said, "unschedulable"), "the Pods to be known")
     output = plane.apply(made)
 

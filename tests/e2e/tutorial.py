@@ -60,16 +60,18 @@ class Shell:
         )
 
     def run(self, command: str) -> str:
-        """Return what a command prints to both streams, in its order."""
+        """Return what a command prints to both streams, in its order.  Only lint may exit with 1."""
         assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(f"{{ {command}\n}} < /dev/null\nprintf '\\n%s\\n' '{END}'\n")
+        self.process.stdin.write(f"{{ {command}\n}} < /dev/null\nprintf '\\n%s %s\\n' '{END}' $?\n")
         self.process.stdin.flush()
         lines = []
         for line in self.process.stdout:
-            if line.rstrip("\n") == END:
-                break
+            if line.startswith(END):
+                code = line.removeprefix(END).strip()
+                assert code == "0" or (code == "1" and command.startswith("evenkeel lint")), f"{code}: {command}"
+                return "".join(lines).removesuffix("\n")
             lines.append(line)
-        return "".join(lines).removesuffix("\n")
+        raise AssertionError(f"the shell ended: {command}")
 
     def close(self) -> None:
         self.process.communicate(timeout=PATIENCE)

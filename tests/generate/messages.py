@@ -33,7 +33,7 @@ _PROSE = re.compile(rf"{_PLAIN}\s+(?:{_PLAIN}|{_FILLED})|{_FILLED}\s+{_PLAIN}")
 _IN_PROGRAM = re.compile(r"\\[sSdwW]|\(\?|text/plain|%Y")  # a regular expression, a type of content, a form of a date
 _CODE = re.compile(r"&&|\|\||==|\.\?|\w\(|\]\.|\[\?| \? | \+ | in \[|variables\.|object\.")  # in CEL
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
-_YAML = re.compile(r"\s*(?:- )?\w+:( .*)?\n\s*\S")
+_YAML = re.compile(r"\s*(?:- )?[a-z]\w*:( .*)?\n\s*(?:- )?[a-z]\w*:")
 _MARKUP = re.compile(r"<[^>]*>|\{%.*?%\}")
 _ATTRIBUTE = re.compile(r"(?:aria-label|placeholder|title|label)=\"([^\"]*)\"")
 _IN_QUOTES = re.compile(r'"((?:[^"\\]|\\.)*)"|`([^`]*)`')

@@ -16,4 +16,5 @@ def cited_tests(text: str) -> list[tuple[str, str]]:
 
 def is_test(file: str, name: str) -> bool:
     """Return whether the file has a test of this name."""
-    return re.search(rf"^ *def {name}\(", (ROOT / "tests" / file).read_text("utf-8"), re.MULTILINE) is not None
+    text = (ROOT / "tests" / file).read_text("utf-8")
+    return name.startswith("test_") and re.search(rf"^ *def {name}\(", text, re.MULTILINE) is not None

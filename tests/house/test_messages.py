@@ -15,6 +15,7 @@ SHOWN = {
     "f\"{'one node' if alone else 'no node'}\"": "one node",
     'part = " of its Pods"': " of its Pods",
     'parser.add_argument("-q", help="print no notes")': "print no notes",
+    'usage = "usage: {}\\n\\nJudge, explain and simulate."': "usage: {}\n\nJudge, explain and simulate.",
 }
 NOT_SHOWN = [
     'def check():\n    """Return whether it is so."""',

@@ -142,7 +142,7 @@ def test_limit_ranges_of_the_namespace_one_after_the_other():
     assert [{"cpu": "1", "x": "3"}, {"cpu": "1", "x": "1"}] == [
         one["resources"]["requests"] for one in found.raw["spec"]["containers"]
     ]
-    each = "for each container without one"
+    each = "for each container that does not request it"
     added = f"a request of 1 cpu {each} (LimitRange shop/a)", f"a request of 3 x {each} (LimitRange shop/b)"
     assert added == found.added
 

@@ -99,7 +99,7 @@ def test_each_case_breaks_what_its_name_says(tmp_path):
     for rule in DENIABLE:
         outcome, rules = found[f"{rule} is an error"]
         assert "would-be-denied" == outcome and rule in rules
-    assert ("allowed", []) == found["a workload with 2 needs none"]
+    assert ("allowed", []) == found["2 replicas need no constraint"]
     assert ("allowed", []) == found["a workload with all that is required is allowed"]
 
 
@@ -114,7 +114,7 @@ def test_who_is_exempt_is_only_warned_until_the_day_and_others_are_not_concerned
     assert ("allowed" if enforcement == "Audit" else "warned", [MISSING]) == found[last]
     assert (OUTCOME[enforcement], [MISSING]) == found[after]
     assert ["2027-06-30", "2027-07-01"] == [cases[name]["today"] for name in (last, after)]
-    assert ("allowed", []) == found["nothing is required outside env=production"]
+    assert ("allowed", []) == found["this is not required outside env=production"]
     namespaces = {obj["metadata"]["name"]: obj["metadata"]["labels"] for obj in test["cluster"][:-1]}
     assert {"selected": PRODUCTION, "exempt": PRODUCTION | PAYMENTS, "outside": {}} == {
         name: {key: value for key, value in labels.items() if key != NAMESPACE_NAME}
@@ -138,14 +138,8 @@ def test_rules_hold_everywhere_or_in_an_override():
 
     assert {"": {MISSING: setting}} == rules_of(ZONES)
     assert {"": None, "env=production": {MISSING: setting}} == rules_of(ZONES._replace(selected=PRODUCTION))
-    exempt = setting | {"severity": "warning", "notice": {"from": "2027-07-01"}}
-    found = {
-        name: {rule: value | {"notice": {"from": str(value["notice"]["from"])}} for rule, value in rules.items()}
-        if "team" in name
-        else rules
-        for name, rules in rules_of(ZONES._replace(**EXEMPT)).items()
-    }
-    assert {"": {MISSING: setting}, "team=payments": {MISSING: exempt}} == found
+    exempt = setting | {"severity": "warning"}
+    assert {"": {MISSING: setting}, "team=payments": {MISSING: exempt}} == rules_of(ZONES._replace(**EXEMPT))
     assert {"": None} == rules_of(NOTHING)
     assert {"": {"hard-constraint": {"severity": "error"}}} == rules_of(NOTHING._replace(action=SOFT))
 
@@ -168,6 +162,22 @@ def test_a_warning_says_from_when_it_denies_and_whom_to_ask(selected):
         assert "will be denied from 2027-01-15; ask #plätform 😀" == of_others[rule].notice
     later = parse_policy(text_of(ZONES._replace(**EXEMPT, **said | {"deny_from": "2028-01-15"})))
     assert "will be denied from 2028-01-15; ask #plätform 😀" == later.overrides[0].settings[MISSING].notice
+
+
+@pytest.mark.parametrize(
+    ("wishes", "notice"),
+    [
+        ({"enforcement": "Deny"}, "will be denied from 2027-07-01"),
+        ({"enforcement": "Deny", "contact": "#a"}, "will be denied from 2027-07-01; ask #a"),
+        ({"deny_from": "2027-01-15"}, "will be denied from 2027-07-01"),
+        ({}, ""),
+        ({"enforcement": "Audit"}, ""),
+    ],
+)
+def test_who_is_exempt_is_told_a_day_only_if_the_policy_denies_then(wishes, notice):
+    override = parse_policy(text_of(ZONES._replace(**EXEMPT, **wishes))).overrides[0]
+
+    assert notice == override.settings[MISSING].notice
 
 
 def test_nothing_is_said_of_a_day_where_errors_deny():
@@ -202,8 +212,14 @@ def test_a_pod_gets_the_default_constraints_that_are_wanted(tmp_path, defaults, 
 )
 def test_default_constraints_that_no_pod_would_get_are_refused(wishes):
     """evenkeel gives a Pod no constraints with which the policy would deny it."""
-    with pytest.raises(UsageError, match=r"^--default-constraints: .*; give other topology keys, or none$"):
+    with pytest.raises(UsageError) as raised:
         drafts(wishes)
+
+    other = "other topology keys, or none" if wishes.topology_keys else "none"
+    assert str(raised.value).endswith(
+        f"; add --default-constraints with {other}" if wishes.defaults is None else f"; give {other}"
+    )
+    assert wishes.defaults is None or str(raised.value).startswith("--default-constraints: these ")
     assert drafts(wishes._replace(defaults=()))
 
 
@@ -237,7 +253,7 @@ overrides:
 """
     )
     assert files[TEST_FILE].startswith(
-        "# What policy.yaml is to do. Written by evenkeel policy init; evenkeel policy test runs it.\n"
+        "# What is expected of policy.yaml. Written by evenkeel policy init; evenkeel policy test runs it.\n"
         "kind: PolicyTest\npolicy: policy.yaml\ncluster:\n- apiVersion: v1\n  kind: Namespace\n"
     )
     assert "      selector:\n        matchLabels: {app: web}\n" in files[TEST_FILE]

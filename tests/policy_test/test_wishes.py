@@ -87,7 +87,7 @@ ALL_OR_NONE = "this exempts all of these namespaces, or none; give labels that o
         ),
         (
             "--contact x --enforcement Audit",
-            "--contact: found --enforcement Audit, wanted Warn, or --exempt; add one, or leave --contact out",
+            "--contact: found --enforcement Audit, under which nothing warns; leave --contact out",
         ),
         ("--require /", f'--require: found "/", wanted a topology key such as {ZONE}'),
         ("--require zone,rack", f'--require: found "zone,rack", wanted a topology key such as {ZONE}'),

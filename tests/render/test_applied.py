@@ -71,8 +71,8 @@ CASES = [
         (
             DENIED.format("workloads") + "Deployment shop/web: spec.template.spec.",
             "  note: judged as if a person sent it, and not a controller",
-            "  note: with evenkeel manifests --failure-policy-enforced Fail, the entry "
-            "enforced.workloads.evenkeel.dev in ValidatingWebhookConfiguration evenkeel denies it",
+            "  note: after evenkeel manifests --failure-policy-enforced Fail, the error names the entry "
+            "enforced.workloads.evenkeel.dev in ValidatingWebhookConfiguration evenkeel",
         ),
     ),
     Case(
@@ -122,7 +122,7 @@ CASES = [
     Case(
         "of no known kind",
         partial(applied, THING),
-        ("thing.e.com/x created", "  not judged: the policy's workloads do not say where e.com/v1 Thing has its"),
+        ("thing.e.com/x created", "  not judged: e.com/v1 Thing is not under workloads in the policy"),
     ),
 ]
 

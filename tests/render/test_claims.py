@@ -34,7 +34,7 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
         ((claim("data"),), "not bound, of class fast, which does not exist", "0 of 3 nodes"),
         (
             (claim("data"), storage_class(mode="Immediate")),
-            "not bound: class fast binds it before its Pod is placed",
+            "not bound yet: class fast does not wait for the Pod; see the events of the claim",
             "0 of 3 nodes",
         ),
         ((claim("data"), storage_class()), "waits for its Pod; class fast creates its volume there", "any node"),

@@ -154,7 +154,7 @@ def test_a_domain_whose_drain_is_held_is_the_worst():
     table = printed[printed.index("  each domain in turn, the worst first") + 2 :]
 
     assert ["b", "a", "a", "c"] == [line.split()[0] for line in table[:4]]
-    assert "      a drain does not finish: the numbers are the Pods that it moves before it stops" == table[1]
+    assert "      a drain does not finish: the numbers count only the Pods that it can move" == table[1]
     assert [1.0, 0.0, 0.0] == [
         of["held"] for of in json.loads(as_json(simulated(objects, f"drain={ZONE}=*")))["domains"]
     ]

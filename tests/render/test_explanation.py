@@ -85,7 +85,7 @@ def test_another_reason_than_that_no_node_passes():
         subject=_with(of_pod(pod(), {}), ScheduledCondition("SchedulerError", "broken"))
     )
 
-    assert "Its reason is SchedulerError, not that no node passes." in lines(one)
+    assert "kube-scheduler gives the reason SchedulerError, which does not mean that no node passes." in lines(one)
 
 
 def test_what_is_new_and_what_is_there():
@@ -327,7 +327,7 @@ def test_constraints_of_the_policy_are_changed_in_the_policy_or_replaced():
     remedy = Remedy("maxSkew: 2 on constraint 0", IN_TEMPLATE, ("n1",), attempted())
     found = lines(explained(remedies=[remedy])._replace(source=POLICY))
 
-    assert "in the template, whose own constraints replace those of the policy; or in the policy" in found
+    assert "in the template (its constraints replace those of the policy), or in the policy" in found
 
 
 TWO_ZONES = [node("a1", "a"), node("b1", "b")]
@@ -463,7 +463,7 @@ def test_a_rollout_that_goes_on_once_pods_that_wait_are_deleted():
     rollout = Rollout(20, 20, 0.0, Range(1, 1, 1), 3, replaced=1.0)
     found = lines(proposing(explained(node("n1", cpu="0"), remedies=[change]), rollout=[rollout]))
 
-    assert "a   -> n1; all 3 Pods run in the end, after the Pods that wait now are deleted" in found
+    assert "a   -> n1; all 3 Pods run in the end, if you delete the Pods that wait now" in found
 
 
 def test_a_change_whose_rollout_never_ends_has_no_command_in_the_text():

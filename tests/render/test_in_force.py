@@ -30,7 +30,11 @@ CASES = [
     Case("no override", "override       none matches", labels={}),
     Case("an override", "override       batch", OVERRIDDEN, {"team": "batch"}),
     Case("one for others", "override       none matches", OVERRIDDEN, {"team": "web"}),
-    Case("one that may match", "               not certain: the labels of the namespace are not known; …", OVERRIDDEN),
+    Case(
+        "one that may match",
+        "               another may apply: the labels of the namespace are not known; …",
+        OVERRIDDEN,
+    ),
     Case("the enforcement", "enforcement    Warn", "{enforcement: Warn}"),
     Case("owned objects", "ownedObjects   Deny", "{ownedObjects: Deny}"),
     Case("early answers", "earlyAnswer    true", "{earlyAnswer: true}"),

@@ -122,7 +122,7 @@ def test_what_is_never_sent_to_the_webhook_is_noted():
         ({"repaired": 1}, "1 finding repaired"),
         ({"suppressed": 2}, "2 findings suppressed by comments or annotations"),
         ({"accepted": 2}, "2 findings accepted by the baseline"),
-        ({"before": 2}, "2 findings accepted from before the change"),
+        ({"before": 2}, "2 findings not counted: they were there before the change"),
     ],
     ids=str,
 )
@@ -155,7 +155,7 @@ PLACES = [
     (JudgedPlaces(1, 1), ["judged 1 of 1 place with constraints in full"]),
     (
         JudgedPlaces(449, 113, 164),
-        ["judged 113 of 449 places with constraints in full, 164 without the labels of their Pods"],
+        ["judged 113 of 449 places with constraints in full, and 164 without the labels of their Pods"],
     ),
 ]
 

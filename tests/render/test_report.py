@@ -97,7 +97,7 @@ def test_default_constraints(old, said):
 
 def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():
     objects = [*ZONES, *deployment(), service(), *pods("a1", "a1", "b1")]
-    said = "1 workload exceeds maxSkew, but only of the default constraints of {}, if that policy is in force."
+    said = "Of these, 1 workload exceeds only maxSkew of default constraints, if {} is in force."
 
     assert said.format("new.yaml") in lines(*objects, of=policy(DEFAULTS))
     assert said.format("old.yaml") in lines(*objects, titles=COMPARED, compare=policy(DEFAULTS))
@@ -142,7 +142,9 @@ def test_the_numbers_by_namespace():
     assert ["0", "1", "100% (a)", "team=web"] == re.split("   +", by_namespace[1])[-4:]
     assert ("a", 1) == (one["summary"]["largestZone"], one["summary"]["largestZoneShare"])
     assert "not known" in text(report(*ZONES, *deployment()), NEW, Shown(by="namespace")), "whose it is"
-    denied = "0 workloads, or their Pods, would be denied at the next update; 1 workload if created again."
+    denied = (
+        "At the next update, 0 workloads or their Pods would be denied. If created again, 1 workload would be denied."
+    )
     assert denied in by_namespace
     assert "DENIED" not in text(found, Titles(), Shown(by="namespace")), "for nobody asked a policy"
     assert ("shop", {"team": "web"}) == (one["namespace"], one["contacts"])

@@ -216,7 +216,7 @@ def test_a_long_name_stands_above_its_bar_and_is_not_cut():
 def test_a_pod_that_waits_and_passes_is_told_so():
     found = shown(node("a1", "a"), made_by("", "alone"))
 
-    assert "1 Pod A node would take the Pod now. shop/pod/alone" in found.text
+    assert "1 Pod A node passes now. shop/pod/alone" in found.text
     assert "Nodes that pass: a1." in found.text
 
 

@@ -1013,7 +1013,7 @@ class TestUnlabelledNodes:
         obj = pod(constraint(nodeTaintsPolicy="Honor"))
         message, fix = said(obj, *THREE, self.NOWHERE, rule="unlabelled-nodes")
 
-        assert "1 of 3 nodes that would take the Pod lacks this label, so it gets none" == message
+        assert "1 of 3 nodes that would take the Pod lacks this label, so no such Pod runs on it" == message
         assert f"label n4 with {ZONE}" == fix
 
     @pytest.mark.parametrize(
@@ -1102,9 +1102,15 @@ class TestPinnedDomain:
     @pytest.mark.parametrize(
         ("fields", "pod_spec", "options", "nodes", "message"),
         [
-            ({}, IN_A, {}, ZONES, "5 of 6 Pods wait: b counts, but the nodeSelector excludes it"),
-            ({}, IN_AB, {}, THREE, "4 of 6 Pods wait: c counts, but the node affinity excludes it"),
-            ({"minDomains": 2}, IN_A, {}, ZONES, "5 of 6 Pods wait: b counts, but the nodeSelector excludes it"),
+            ({}, IN_A, {}, ZONES, "5 of 6 new Pods would wait: b counts, but the nodeSelector excludes it"),
+            ({}, IN_AB, {}, THREE, "4 of 6 new Pods would wait: c counts, but the node affinity excludes it"),
+            (
+                {"minDomains": 2},
+                IN_A,
+                {},
+                ZONES,
+                "5 of 6 new Pods would wait: b counts, but the nodeSelector excludes it",
+            ),
             ({}, IN_A, {}, (), None),
             ({}, IN_A, {}, ZONES[:1], None),
             ({}, IN_A, {"replicas": 1}, ZONES, None),
@@ -1249,7 +1255,7 @@ class TestTaintedDomain:
     def test_it_bars_the_others(self):
         message, fix = said(stateful(constraint()), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 Pods wait: c is tainted, but counts as an empty domain" == message
+        assert "4 of 6 new Pods would wait: c is tainted, but counts as empty" == message
         assert "set nodeTaintsPolicy: Honor, or tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     @pytest.mark.parametrize(
@@ -1263,14 +1269,14 @@ class TestTaintedDomain:
     def test_a_cordoned_node_closes_its_domain(self, closed):
         message, fix = said(stateful(constraint()), *ZONES, closed, rule="tainted-domain")
 
-        assert "4 of 6 Pods wait: c is cordoned, but counts as an empty domain" == message
+        assert "4 of 6 new Pods would wait: c is cordoned, but counts as empty" == message
         assert "set nodeTaintsPolicy: Honor, or uncordon the nodes" == fix
 
     def test_many_domains_are_summed_up(self):
         closed = [node(f"m{i}", ["node-role.kubernetes.io/control-plane:NoSchedule"]) for i in range(3)]
         message, _ = said(stateful(HARD_HOST), *ZONES, *closed, rule="tainted-domain")
 
-        assert "4 of 6 Pods wait: m0 and 2 more are tainted, but count as empty domains" == message
+        assert "4 of 6 new Pods would wait: m0 and 2 more are tainted, but count as empty" == message
 
     @pytest.mark.parametrize(
         ("fields", "options", "nodes"),
@@ -1315,12 +1321,12 @@ class TestTaintedDomain:
     def test_to_honor_taints_is_no_help_where_too_few_domains_are_left(self):
         message, fix = said(stateful(constraint(minDomains=3)), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 Pods wait: c is tainted, but counts as an empty domain" == message
+        assert "4 of 6 new Pods would wait: c is tainted, but counts as empty" == message
         assert "tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     def test_before_1_26_nothing_honors_taints(self):
         assert (
-            "4 of 6 Pods wait: c is tainted, but counts as an empty domain"
+            "4 of 6 new Pods would wait: c is tainted, but counts as empty"
             == said(stateful(constraint()), *THREE, rule="tainted-domain", minor=25)[0]
         )
 
@@ -1492,7 +1498,10 @@ class TestSkewNeverBinds:
         beside = Neighbours.of(parse_workloads(workload("Deployment", name="other")))
         message, fix = said(obj, rule="skew-never-binds", others=Neighbours())
 
-        assert ("never refuses a node: the constraint counts at most 1 Pod", "remove the constraint") == (message, fix)
+        assert ("the skew never refuses a node: the constraint counts at most 1 Pod", "remove the constraint") == (
+            message,
+            fix,
+        )
         assert [self.FOUND] == shown(obj, others=Neighbours())
         assert [TestCountsTaintedNodes.FOUND] == shown(obj) == shown(obj | {"metadata": obj["metadata"] | {"uid": "u"}})
         assert not [f for f in shown(obj, others=beside) if "skew-never-binds" in f]
@@ -1507,7 +1516,7 @@ class TestSkewNeverBinds:
     def test_the_numbers_are_named(self):
         message, fix = said(stateful(constraint(maxSkew=6)), rule="skew-never-binds")
 
-        assert "never refuses a node: the constraint counts at most 6 Pods" == message
+        assert "the skew never refuses a node: the constraint counts at most 6 Pods" == message
         assert "lower maxSkew below 6, or remove the constraint" == fix
 
 
@@ -1712,7 +1721,7 @@ class TestUnschedulable:
     def test_a_zone_with_room_for_few_holds_the_others_back(self):
         (found,) = self.found(stateful(constraint(), replicas=9), room("a"), room("b"), room("c", pods="1"))
 
-        assert "replica 6 of 9 fits no node now: zone c has room for only 1 more, so maxSkew" in found.message
+        assert "at most 5 of 9 replicas fit now: zone c has room for only 1 more, so maxSkew" in found.message
 
     def test_a_zone_that_counts_although_affinity_leaves_it_out_is_named_with_what_does_which(self):
         terms = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["c"]}]}]
@@ -1724,7 +1733,7 @@ class TestUnschedulable:
 
         assert "nodeAffinityPolicy" == found.path[-1]
         assert (
-            "replica 3 of 3 fits no node now: zone c counts as a domain, but affinity or nodeSelector excludes it"
+            "at most 2 of 3 replicas fit now: zone c counts as a domain, but affinity or nodeSelector excludes it"
         ) in found.message
         assert "set nodeAffinityPolicy: Honor" == found.fix
         assert [] == self.found(stateful(constraint(), replicas=3, pod_spec=left_out), *nodes)
@@ -1738,12 +1747,12 @@ class TestUnschedulable:
 
         assert [] == self.found(stateful(constraint(), replicas=5), *nodes, pods=there)
         (found,) = self.found(stateful(constraint(), replicas=6), *nodes, pods=there)
-        assert "replica 6 of 6" in found.message
+        assert "at most 5 of 6" in found.message
 
     def test_no_room_at_all(self):
         (found,) = self.found(stateful(constraint(), replicas=3), room("a", pods="1"))
 
-        assert "replica 1 of 3 fits no node now" in found.message
+        assert "none of 3 replicas fits now" in found.message
 
     @pytest.mark.parametrize(
         ("fields", "nodes", "pod_spec", "above", "field"),
@@ -1789,7 +1798,7 @@ class TestUnschedulable:
         obj = stateful(constraint(minDomains=3), pod_spec=IN_A, annotations={"evenkeel.dev/ignore": "pinned-domain"})
         (found,) = self.found(obj, room("a"))
 
-        assert "replica 2 of 6 fits no node now: fewer domains than minDomains" == found.message
+        assert "at most 1 of 6 replicas fit now: fewer domains than minDomains" == found.message
         assert Severity.WARNING is found.severity
 
     def test_without_what_nodes_have_only_the_spread_is_judged(self):

@@ -81,7 +81,7 @@ def test_no_room_is_not_blamed_where_no_node_matches_the_node_selector():
     ]
     (one,) = found(stateful(honoring(), pod_spec={"nodeSelector": {"pool": "x"}}), *there, rule="unschedulable")
 
-    assert "replica 1 of 6 fits no node now: no node matches its nodeSelector or node affinity" == one.message
+    assert "none of 6 replicas fits now: no node matches its nodeSelector or node affinity" == one.message
 
 
 def test_the_fix_of_a_pinned_domain_ends_in_no_circle():
@@ -130,7 +130,7 @@ def test_a_replica_that_may_preempt_is_not_said_to_fit_nowhere():
     placeholder = [full[0], running("n1", priority=-10)]
     default = priority_class("usual", 1000, globalDefault=True)
 
-    assert ["replica 1 of 2 fits no node now: no room"] == unschedulable(*full)
+    assert ["none of 2 replicas fits now: no room"] == unschedulable(*full)
     assert [] == unschedulable(*placeholder)
     assert [] == unschedulable(*full, pod_spec={"priorityClassName": "high"})
     assert [] == unschedulable(*full, default)
@@ -148,7 +148,7 @@ def test_pods_of_others_bar_nodes_by_anti_affinity_that_surely_selects_the_repli
     roomy = {**node("n1"), "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "9"}}}
 
     assert [
-        "replica 1 of 2 fits no node now: anti-affinity or host ports of Pods exclude 1 node, and no other has room"
+        "none of 2 replicas fits now: anti-affinity or host ports of Pods exclude 1 node, and no other has room"
     ] == (unschedulable(roomy, of_label))
     assert [] == unschedulable(roomy, of_revision)
 

@@ -120,7 +120,7 @@ class TestPolicyFile:
         for _ in range(2):
             file.reload()
         skip = "except in namespaces with the label evenkeel.dev/skip: true"
-        unknown = f"enforces empty-selector; whether the API server sends what it needs is not known, {skip}"
+        unknown = f"enforces empty-selector, {skip}; whether the API server sends what it needs is not known"
         unsent = (
             'empty-selector: enforced, but the API server does not send all that the policy needs; see the line "calls"'
         )

@@ -96,5 +96,5 @@ def test_enforced_rules_that_do_not_hold_while_no_replica_answers_are_told():
     calls.look()
 
     assert calls.check().ok
-    assert "; while no replica answers, enforced rules are not applied to pods.evenkeel.dev, " in calls.check().detail
+    assert "; while no replica answers, the webhook entries pods.evenkeel.dev, " in calls.check().detail
     assert "--failure-policy-enforced Fail" in calls.check().detail

@@ -235,7 +235,10 @@ def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
     assert [(7, "old"), (0, "new")] == [
         (one.pod.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
     ]
-    assert ("The old template of the StatefulSet is not known: applying the file replaces its Pods.",) == found.notes
+    assert (
+        "The old template of the StatefulSet is not known, so the simulation assumes that the file changes it, and "
+        "replaces its Pods.",
+    ) == found.notes
 
 
 def spec_of(kind, **spec):

@@ -1,9 +1,9 @@
 """
 Print what the webhook answers when you apply an object.
 
-The object goes through /mutate and then /validate, as kube-apiserver sends it. A cluster is not needed, but helps.
-The object counts as sent by a person, not by a controller. If the file holds an AdmissionReview, evenkeel answers its
-request as it is.
+The object goes through /mutate and then /validate, as kube-apiserver sends it. No cluster is needed; --cluster gives
+one, or a dump of one. The object counts as sent by a person: what a built-in controller creates may only be audited.
+If the file holds an AdmissionReview, evenkeel answers its request as it is.
 Exit code 0: allowed, 1: denied, 2: bad input.
 """
 

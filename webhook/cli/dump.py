@@ -6,7 +6,7 @@ Write a cluster to a file that other commands read with --cluster, and that you 
 
 The file holds only the fields that evenkeel reads. It has no environment variables, arguments or annotations.
 Of containers it has the images, requests and ports.
-With -n, the file still has all nodes and all namespaces. With --cluster FILE, it comes from a file that kubectl wrote.
+With -n, the file still has all nodes and all namespaces. --cluster FILE reduces a file that kubectl wrote.
 A kind that you may not list is left out, and named on stderr. The policy says which custom resources are read.
 Exit code 0: written, 2: bad input, or nothing can be read.
 """

@@ -123,7 +123,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         action="append",
         default=[],
-        help="exclude files by a .gitignore pattern; repeatable",
+        help="exclude files in folders by a .gitignore pattern; files that you name are judged anyway; repeatable",
     )
     parser.add_argument(
         "--include-system",

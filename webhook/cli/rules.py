@@ -2,7 +2,7 @@
 Print the catalogue of rules, or one rule's page.
 
 The catalogue has a line for each rule: its ID, its default severity, whether CEL can express it, and what it finds.
-A ValidatingAdmissionPolicy can check a rule that CEL can express without evenkeel.
+If CEL can express a rule, a ValidatingAdmissionPolicy can check it, and evenkeel need not run.
 The page of a rule says what it finds, why that matters and how to fix it, with a bad and a good example.
 Exit code 0: printed, 2: no rule has that ID.
 """

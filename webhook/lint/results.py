@@ -70,8 +70,7 @@ class Problem(NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What identifies the problem although lines move; baselines have it, so that other words make another "
-        "problem."""
+        """What identifies the problem although lines move; baselines have it, so other words are another problem."""
         return f"{PROBLEM}\n{self.message}"
 
 

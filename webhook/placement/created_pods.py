@@ -276,7 +276,7 @@ def _limit_ranger(spec: Raw, namespace: str, creation: PodCreation) -> _Admitted
         given = {name: amount for old, new in pairs for name, amount in new.items() if name not in old}
         if given:
             amounts = _listed([f"{amount} {name}" for name, amount in sorted(given.items())])
-            each = " for each container without one" if len(before) > 1 else ""
+            each = " for each container that does not request it" if len(before) > 1 else ""
             added.append(f"a request of {amounts}{each} (LimitRange {namespace}/{limit_range.name})")
     return _Admitted(spec, added)
 

@@ -19,7 +19,7 @@ from webhook.objects.fields import Raw, as_list, as_mapping
 from webhook.objects.labels import Labels
 from webhook.objects.names import NAMESPACE_NAME, TEMPLATE_HASH, ZONE
 from webhook.policy.parsing import parse_policy
-from webhook.policy.policy import WARN, Policy
+from webhook.policy.policy import AUDIT, DENY, WARN, Policy
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 from webhook.policy_test.running import SUFFIX
 from webhook.policy_test.wishes import REQUIRED_BY, Wishes
@@ -36,10 +36,7 @@ from webhook.scheduler.snapshot import from_objects
 POLICY_FILE, TEST_FILE = "policy.yaml", f"policy{SUFFIX}"
 SELECTED, EXEMPT, OUTSIDE = "selected", "exempt", "outside"  # The namespaces of a test.
 POD_OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-6d4cf56db6", "controller": True}
-UNFIT = (
-    "--default-constraints: the default constraints break what is required, so Pods would get none of them; "
-    "give other topology keys, or none"
-)
+UNFIT = "default constraints break what is required, so Pods would get none of them"
 
 
 def drafts(wishes: Wishes) -> dict[str, str]:
@@ -64,6 +61,14 @@ def _notice_of_errors(wishes: Wishes) -> Iterator[str]:
     """Yield what warnings say of errors; that of the policy is not about errors of an override."""
     if wishes.enforcement == WARN and (wishes.deny_from or wishes.contact):
         yield f"notice: {_notice(wishes.deny_from, wishes.contact)}"
+
+
+def _notice_of_exempt(wishes: Wishes) -> Iterator[str]:
+    """Yield what warnings say where the rules are only warnings: a day only if the policy denies on it."""
+    denies = wishes.enforcement == DENY or wishes.deny_from
+    day = max(wishes.after, wishes.deny_from) if denies else ""
+    if wishes.enforcement != AUDIT and (day or wishes.contact):
+        yield f"notice: {_notice(day, wishes.contact)}"
 
 
 def _notice(day: str, contact: str) -> str:
@@ -95,8 +100,7 @@ def _overrides(wishes: Wishes) -> Iterator[str]:
     if wishes.exempt:
         yield from _override(wishes.exempt, {**wishes.selected, **wishes.exempt})
         yield f"  until: {wishes.until}  # the last day, in UTC. Until then its rules only warn."
-        notice = _notice(max(wishes.after, wishes.deny_from), wishes.contact)
-        yield from (f"  {line}" for line in _settings(wishes, Severity.WARNING, f"notice: {notice}"))
+        yield from (f"  {line}" for line in _settings(wishes, Severity.WARNING, *_notice_of_exempt(wishes)))
     if wishes.selected:
         yield from _override(wishes.selected, wishes.selected)
         yield from (f"  {line}" for line in (*_notice_of_errors(wishes), *_settings(wishes, Severity.ERROR)))
@@ -149,9 +153,21 @@ def test_text(wishes: Wishes, policy: Policy) -> str:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
     cluster.append(_placed(service, places[SELECTED]))
     terms = Terms(policy, from_objects(cluster, LATEST), LATEST)
+    _check_defaults(wishes, _placed(_bare_pod(), places[SELECTED]), terms)
     cases = [_case(each, _placed(each.obj, places[each.place]), terms) for each in _shown_cases(wishes)]
-    comment = f"What {POLICY_FILE} is to do. Written by evenkeel policy init; evenkeel policy test runs it."
+    comment = f"What is expected of {POLICY_FILE}. Written by evenkeel policy init; evenkeel policy test runs it."
     return as_file(comment, {"policy": POLICY_FILE, "cluster": cluster}, cases, leaves_in_line=True)
+
+
+def _check_defaults(wishes: Wishes, bare_pod: Raw, terms: Terms) -> None:
+    """Raise UsageError if a Pod without constraints does not get the defaults, because rules would deny them."""
+    answer = as_mapping(case_of(bare_pod, bare_pod, terms)["expect"])
+    if bool(as_list(answer["defaults"])) == terms.policy.defaults:
+        return
+    other = "other topology keys, or none" if wishes.topology_keys else "none"
+    if wishes.defaults is None:
+        raise UsageError(f"the built-in {UNFIT}; add --default-constraints with {other}")
+    raise UsageError(f"--default-constraints: these {UNFIT}; give {other}")
 
 
 def _namespaces(wishes: Wishes) -> dict[str, Labels]:
@@ -171,12 +187,14 @@ def _shown_cases(wishes: Wishes) -> Iterator[ShownCase]:
     breaches = [*_breaches(wishes)]
     yield from breaches
     if keys and number > 1:
-        yield ShownCase(f"a workload with {number - 1} needs none", _deployment(number - 1, (), action))
+        fewer = f"{number - 1} replica{' needs' if number == 2 else 's need'} no constraint"
+        yield ShownCase(fewer, _deployment(number - 1, (), action))
     if keys or wishes.action:
         whole = _deployment(number, keys or (ZONE,), action)
         yield ShownCase("a workload with all that is required is allowed", whole)
     if wishes.selected:
-        yield breaches[0]._replace(name=f"nothing is required outside {selecting(wishes.selected)}", place=OUTSIDE)
+        outside = f"this is not required outside {selecting(wishes.selected)}"
+        yield breaches[0]._replace(name=outside, place=OUTSIDE)
     if wishes.exempt:
         exempt = f"{selecting(wishes.exempt)} is exempt"
         yield breaches[0]._replace(name=f"{exempt} until {wishes.until}", place=EXEMPT, day=wishes.until)
@@ -184,9 +202,7 @@ def _shown_cases(wishes: Wishes) -> Iterator[ShownCase]:
             name=f"{selecting(wishes.exempt)} is no longer exempt on {wishes.after}", place=EXEMPT, day=wishes.after
         )
     given = "no constraints" if wishes.defaults == () else "the default constraints"
-    metadata = {"generateName": "web-6d4cf56db6-", "labels": {"app": "web"}, "ownerReferences": [POD_OWNER]}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
-    yield ShownCase(f"a Pod without constraints gets {given}", pod)
+    yield ShownCase(f"a Pod without constraints gets {given}", _bare_pod())
 
 
 def _breaches(wishes: Wishes) -> Iterator[ShownCase]:
@@ -212,6 +228,11 @@ def _deployment(replicas: int, keys: Sequence[str], action: str) -> Raw:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
 
 
+def _bare_pod() -> Raw:
+    metadata = {"generateName": "web-6d4cf56db6-", "labels": {"app": "web"}, "ownerReferences": [POD_OWNER]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
+
+
 def _placed(obj: Raw, namespace: Labels) -> Raw:
     return {**obj, "metadata": {**as_mapping(obj["metadata"]), "namespace": namespace[NAMESPACE_NAME]}}
 
@@ -226,7 +247,5 @@ def _case(shown: ShownCase, obj: Raw, terms: Terms) -> dict[str, object]:
     if user:
         fields = ("maxSkew", "topologyKey", "whenUnsatisfiable")
         defaults = [{field: as_mapping(given)[field] for field in fields} for given in as_list(answer["defaults"])]
-        if bool(defaults) != terms.policy.defaults:
-            raise UsageError(UNFIT)
         expect = {"outcome": answer["outcome"], "defaults": defaults}
     return {"name": shown.name, **({"today": day} if day else {}), "object": obj, **user, "expect": expect}

@@ -35,7 +35,9 @@ _DENIED_BY = f"ValidatingAdmissionPolicy '{POLICY_NAMES[DENY]}' with binding '{P
 DEFAULTS_LEFT = "defaults are not compared: policies give Pods no constraints"
 DEFAULTED_LEFT = "outcome defaulted is not compared, nor what defaults would have changed: policies give no constraints"
 WARNINGS_LEFT = "warnings are not compared: the API server puts the name of the policy before them"
-WOULD_BE = "would-be-denied counts as warned, or as allowed with enforcement Audit: policies do not distinguish them"
+WOULD_BE = (
+    "would-be-denied is compared as warned, or as allowed with enforcement Audit: policies do not tell them apart"
+)
 FIRST_ONLY = "of several rules that deny, only the first is named"
 AUDITED = "a rule may be missing if only the audit log has its finding"
 SAID_ALREADY = "a rule may be missing if the API server itself warns"

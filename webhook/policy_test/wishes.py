@@ -15,7 +15,7 @@ from webhook.objects.likeness import likely_meant
 from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL, SYSTEM_NAMESPACES, ZONE
 from webhook.objects.reading import brief
 from webhook.objects.times import days_at
-from webhook.policy.policy import WARN
+from webhook.policy.policy import AUDIT, WARN
 from webhook.policy.schema import CONTACT_LIMIT, ENFORCEMENTS
 from webhook.rules import RULES
 from webhook.rules.missing_constraints import MISSING
@@ -97,10 +97,12 @@ def add_wish_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--namespace-selector",
         metavar="KEY=VALUE,…",
-        help="the labels of the namespaces to which this applies (default: all namespaces)",
+        help="the labels of the namespaces to which --require, --when-unsatisfiable and --deny apply (default: all)",
     )
     parser.add_argument(
-        "--exempt", metavar="KEY=VALUE,…", help="the labels of namespaces that are only warned, until --until"
+        "--exempt",
+        metavar="KEY=VALUE,…",
+        help="the labels of namespaces in which --require, --when-unsatisfiable and --deny only warn, until --until",
     )
     parser.add_argument("--until", metavar="DAY", help="the last day of --exempt, in UTC, such as 2027-06-30")
     parser.add_argument(
@@ -130,6 +132,8 @@ def wishes_of(args: argparse.Namespace) -> Wishes:
         fault = f"found --enforcement {args.enforcement}, wanted {WARN}"
         if "--deny-from" in given:
             raise UsageError(f"--deny-from: {fault}; leave --deny-from out")
+        if "--contact" in given and args.enforcement == AUDIT:
+            raise UsageError(f"--contact: found --enforcement {AUDIT}, under which nothing warns; leave --contact out")
         if "--contact" in given and "--exempt" not in given:
             raise UsageError(f"--contact: {fault}, or --exempt; add one, or leave --contact out")
     selected, exempt = _labels("--namespace-selector", args.namespace_selector), _labels("--exempt", args.exempt)

@@ -49,7 +49,8 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
     written = [case_of(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
     cases = _unlike([case for case in written if _can_be_written(case)])
     if not cases:
-        raise UsageError(f"{' '.join(paths)}: found no object that the policy judges")
+        found_none = f"{' '.join(paths)}: found no object that the policy judges"
+        raise UsageError(f"{found_none}; give other files, or add their kinds to workloads in the policy")
     text = render.as_file(f"What {policy_file or 'the built-in policy'} does today.", head, cases)
     if printed:
         print(text, end="")

@@ -84,7 +84,7 @@ def _passed_over(obj: Mapping[str, object]) -> str:
         named = f"workloads: [{{builtIn: {known[0].operator.name}}}]"
         return f"not sent: the API server sends a {obj.get('kind')} only if the policy names it: {named}"
     of = f"{obj.get('apiVersion')} {obj.get('kind')}"
-    return f"not judged: the policy's workloads do not say where {of} has its constraints"
+    return f"not judged: {of} is not under workloads in the policy, which say where a kind has its constraints"
 
 
 def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
@@ -93,8 +93,8 @@ def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:
     if entry := enforced_entry_name(policy, applied.kind, mentions_constraints(applied.stored)):
         yield "note: judged as if a person sent it, and not a controller"
         yield (
-            f"note: with evenkeel manifests --failure-policy-enforced Fail, the entry {entry} in "
-            f"ValidatingWebhookConfiguration {NAME} denies it"
+            f"note: after evenkeel manifests --failure-policy-enforced Fail, the error names the entry {entry} in "
+            f"ValidatingWebhookConfiguration {NAME}"
         )
 
 

@@ -50,12 +50,9 @@ def state(reach: ClaimReach) -> str:
         return "belongs to another Pod"
     nowhere = " and ".join(f"{key}={value}" for key, value in reach.wanted.items())
     if nowhere:
-        where = (
-            f"for nodes with {nowhere}, but no node has {'this label' if len(reach.wanted) == 1 else 'these labels'}"
-        )
-        return (
-            f"bound to {claim.volume_name}, {where}" if claim.bound else f"waits for its Pod; will be created {where}"
-        )
+        if claim.bound:
+            return f"bound to {claim.volume_name}, which no node reaches; a node with {nowhere} would"
+        return f"waits for its Pod; its volume can be created on no node; a node with {nowhere} would be one"
     if claim.bound:
         missing = reach.judged and reach.volume is None
         return f"bound to {claim.volume_name}{', which does not exist' if missing else ''}"
@@ -70,7 +67,7 @@ def state(reach: ClaimReach) -> str:
     if claim.volume_name:
         return f"not bound yet to {claim.volume_name}"
     if not reach.of_class.waits:
-        return f"not bound: class {claim.class_name} binds it before its Pod is placed"
+        return f"not bound yet: class {claim.class_name} does not wait for the Pod; see the events of the claim"
     if claim.selected_node and not reach.nodes:
         return f"its volume is being created for node {claim.selected_node}"
     waits = f"{'new, ' if claim.expected else ''}waits for its Pod"
@@ -78,8 +75,8 @@ def state(reach: ClaimReach) -> str:
         return f"{waits}; no node has a volume for it"
     made = f"class {claim.class_name} creates its volume"
     if reach.free:
-        more = f" or {len(reach.free) - 1:,} more" if len(reach.free) > 1 else ""
-        return f"{waits}, to be bound to {reach.free[0]}{more}{f'; elsewhere {made}' if reach.made else ''}"
+        more = f" or one of {len(reach.free) - 1:,} others" if len(reach.free) > 1 else ""
+        return f"{waits}, to be bound to {reach.free[0]}{more}{f'; on other nodes {made}' if reach.made else ''}"
     return f"{waits}; {made} there"
 
 

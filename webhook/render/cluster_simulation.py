@@ -163,7 +163,7 @@ def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
 
 def _domain_remarks(of: DomainResult) -> Iterator[str]:
     if of.held:
-        yield f"a {DRAIN} does not finish{but_in_all(of.held)}: the numbers are the Pods that it moves before it stops"
+        yield f"a {DRAIN} does not finish{but_in_all(of.held)}: the numbers count only the Pods that it can move"
     if any(of.room):
         yield f"lacks {in_words(of.room)}"
 

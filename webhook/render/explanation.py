@@ -56,7 +56,7 @@ OF_NEWEST = "the constraints that evenkeel gave its newest Pod"
 
 # upstream: scheduling_queue.go:DefaultPodMaxInUnschedulablePodsDuration (v1.37), looked at every 30 seconds
 TRIED_AGAIN = (
-    "kube-scheduler tries it again when a change in the cluster may help, or about 5 minutes after its last attempt"
+    "kube-scheduler tries again when a change in the cluster may help, or about 5 minutes after its last attempt"
 )
 
 
@@ -492,12 +492,12 @@ def _words(
 _OWN_WORDS = {
     "node(s) were unschedulable": ("is cordoned", "are cordoned"),
     "node(s) didn't match Pod's node affinity/selector": (
-        "does not match its node affinity or nodeSelector",
-        "do not match its node affinity or nodeSelector",
+        "does not match this Pod's node affinity or nodeSelector",
+        "do not match this Pod's node affinity or nodeSelector",
     ),
     "node(s) didn't satisfy plugin(s) [NodeAffinity]": (
-        "is not named in its node affinity",
-        "are not named in its node affinity",
+        "is not named in this Pod's node affinity",
+        "are not named in this Pod's node affinity",
     ),
     "pod affinity terms conflict": (
         "is left out: its affinity terms conflict",
@@ -545,7 +545,8 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
         what = f"kube-scheduler said{_for_at_least(verdict.time, now)}"
         yield f"{what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
         if verdict.reason not in ("", UNSCHEDULABLE_REASON):
-            yield f"Its reason is {one_line(verdict.reason, LINE_LIMIT)}, not that no node passes."
+            reason = one_line(verdict.reason, LINE_LIMIT)
+            yield f"kube-scheduler gives the reason {reason}, which does not mean that no node passes."
         elif explained.explanation.agrees(verdict.message):
             yield "evenkeel computes the same."
         elif computed and not verdict.states_cause:
@@ -651,7 +652,7 @@ def _rolled_out(rollout: Rollout) -> str:
     if rollout.finishes == 1:
         return f"{'the Pod runs' if rollout.replicas == 1 else f'all {rollout.replicas:,} Pods run'} in the end{fewer}"
     if rollout.replaced == 1:
-        return f"all {rollout.replicas:,} Pods run in the end, after the Pods that wait now are deleted{fewer}"
+        return f"all {rollout.replicas:,} Pods run in the end, if you delete the Pods that wait now{fewer}"
     waiting = rollout.pending
     wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
     share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
@@ -663,7 +664,7 @@ def _template(explained: Explained, rollout: str) -> str:
     """Return where the Pod itself is changed, and at what price."""
     subject = explained.subject
     if explained.source == POLICY:
-        return "in the template, whose own constraints replace those of the policy; or in the policy"
+        return "in the template (its constraints replace those of the policy), or in the policy"
     if (made_by := subject.made_by) is not None:
         of_kind = {"apiVersion": made_by.api_version, "kind": made_by.kind}
         price = _PRICES.get(explained.reach or reach_of_template(of_kind), rollout)

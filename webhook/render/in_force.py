@@ -18,12 +18,13 @@ def text(policy: Policy, in_force: InForce) -> str:
 
 
 def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
-    override = one_line(in_force.override, LINE_LIMIT) if in_force.override is not None else "none matches"
+    none = "none matches" if in_force.certain else "not certain"
+    override = one_line(in_force.override, LINE_LIMIT) if in_force.override is not None else none
     yield f"override       {override}"
     if not in_force.certain:
-        yield "               not certain: the labels of the namespace are not known; give --namespace-labels"
+        yield "               another may apply: the labels of the namespace are not known; give --namespace-labels"
     yield from (f"until          {each.until}" for each in policy.overrides if each.until and each.name == override)
-    yield f"enforcement    {in_force.enforcement}"
+    yield f"enforcement    {in_force.enforcement}{'' if in_force.certain else ', the mildest that may apply'}"
     yield f"ownedObjects   {in_force.owned_objects}"
     yield f"earlyAnswer    {str(policy.early_answer).lower()}"
     yield f"onError        {policy.on_error}"

@@ -103,7 +103,7 @@ def judged_places(summary: LintSummary) -> Iterator[str]:
     """Yield a line that says how many of the places with constraints were judged, none if there are no such places."""
     total, in_full, without_labels = summary.places
     if total:
-        unlabelled = f", {without_labels} without the labels of their Pods" if without_labels else ""
+        unlabelled = f", and {without_labels} without the labels of their Pods" if without_labels else ""
         yield f"judged {in_full} of {many(total, 'place')} with constraints in full{unlabelled}"
 
 
@@ -139,7 +139,7 @@ def notes(summary: LintSummary) -> Iterator[str]:
     if summary.accepted:
         yield f"{many(summary.accepted, 'finding')} accepted by the baseline"
     if summary.before:
-        yield f"{many(summary.before, 'finding')} accepted from before the change"
+        yield f"{many(summary.before, 'finding')} not counted: they were there before the change"
     yield from (one_line(together(notes), LINE_LIMIT) for notes in alike(summary.notes))
     if not (summary.found or summary.problems or summary.notes or summary.places.in_full < summary.places.total):
         return

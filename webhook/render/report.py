@@ -306,15 +306,14 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
         f"{summary.outcomes[outcome]:,} {outcome}" for outcome in GRAVITY if summary.outcomes.get(outcome)
     )
     yield f"{titles.policy}: {outcomes or 'nothing to judge'}."
-    updated = (
-        f"{number_of(summary.denied_updates, 'workload')}, or {'its' if summary.denied_updates == 1 else 'their'} Pods"
-    )
-    created = number_of(summary.denied_creates, "workload")
-    yield f"{updated}, would be denied at the next update; {created} if created again."
+    their = "its" if summary.denied_updates == 1 else "their"
+    updated = f"{number_of(summary.denied_updates, 'workload')} or {their} Pods would be denied"
+    created = f"{number_of(summary.denied_creates, 'workload')} would be denied"
+    yield f"At the next update, {updated}. If created again, {created}."
     if summary.assumed:
-        beyond = f"{number_of(summary.assumed, 'workload')} {'exceeds' if summary.assumed == 1 else 'exceed'} maxSkew"
+        beyond = f"Of these, {number_of(summary.assumed, 'workload')} {'exceeds' if summary.assumed == 1 else 'exceed'}"
         in_force = titles.compare or titles.policy
-        yield f"{beyond}, but only of the default constraints of {in_force}, if that policy is in force."
+        yield f"{beyond} only maxSkew of default constraints, if {in_force} is in force."
     if not titles.compare:
         yield f"{number_of(summary.defaulted, 'Pod')} would get default constraints."
         return

@@ -232,7 +232,7 @@ def _cause(group: Waiting) -> str:
         helps = explanation.preemption is not None and explanation.preemption.helps
         return f"{explanation.of_filters}{' Preemption helps.' if helps else ''}"
     said = group.subject.verdict.message.partition(" preemption: ")[0]
-    unsaid = NOT_KNOWN if explanation is None else "A node would take the Pod now."
+    unsaid = NOT_KNOWN if explanation is None else "A node passes now."
     return said or next(iter(group.subject.remarks), "") or unsaid
 
 

@@ -70,12 +70,11 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     them, the zone counts as empty, and each other zone takes only maxSkew Pods. Pods of the lost zone, and Pods of
     the next rollout, find no place.
 
-    For a zone or region, this rule needs more replicas than maxSkew. If the input has an autoscaler for the
-    workload, its maximum counts. The rule does not report:
+    If the input has an autoscaler for the workload, its maximum counts as its replicas. The rule does not report:
 
     - Jobs, because their Pods end and make room
     - Pods that tolerate every taint
-    - constraints that count no more replicas than maxSkew
+    - constraints that count no more replicas than maxSkew, because each domain may have them all
     - constraints to which node affinity leaves one domain
     - in evenkeel lint, a single Pod whose constraint counts none of the other manifests
     """

@@ -59,8 +59,8 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
     A switch with another name, with another value or in another place has no effect, and Kubernetes does not warn
     about it. The annotation also has no effect on a rule that the policy enforces.
 
-    The webhook finds this only in objects with constraints, because it gets no others. `lint` and `admit` find it
-    in all objects.
+    The webhook finds this only in objects that it gets: by default, objects with constraints. `lint` and `admit` find
+    it in all objects.
     """
     for path, value in islice(subject.workload.switches, MOST_WARNINGS):
         name = str(path[-1])

@@ -25,11 +25,10 @@ MOST_CAUSES = 100
     fix="set the field to what the API server accepts",
     where=(Also.UNKNOWN_LABELS, Nature.REJECTED),
     cel=InCel(
-        "whether a key is in both matchLabelKeys and labelSelector and, in custom resources, the values of the other "
-        "fields of a constraint",
-        "the API server itself refuses everything else in built-in kinds; the CEL for the types and the "
-        "labelSelector of "
-        "custom resources would be too long",
+        "whether a key is in both matchLabelKeys and labelSelector; in custom resources, also the values of the other "
+        "fields",
+        "the API server itself refuses everything else in built-in kinds; for custom resources, the CEL for types and "
+        "for labelSelector would be too long",
     ),
     bad="""
     apiVersion: apps/v1
@@ -189,9 +188,9 @@ REMEDIES: dict[tuple[str, str], Repair] = {
         "remove one of the two, or set another topologyKey or whenUnsatisfiable",
     ),
     (TYPE_INVALID, "a 32-bit integer"): Repair(
-        "must be a 32-bit integer", "a whole number", "write a whole number, without quotes"
+        "must be a 32-bit integer", "a whole number up to 2147483647", "write such a number, without quotes"
     ),
-    (TYPE_INVALID, "a string"): Repair("must be a string", "a string", "write text, and a number in quotes"),
+    (TYPE_INVALID, "a string"): Repair("must be a string", "a string", "write text; put a number in quotes"),
     (TYPE_INVALID, "an object"): Repair("must be an object", "an object", "write fields, each as name: value"),
     (TYPE_INVALID, "an array"): Repair("must be an array", "an array", "write a list, each item after a dash"),
 }

@@ -38,7 +38,7 @@ DEPRECATED = (BETA_ZONE, BETA_REGION)
 def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     """
     No node has a label with a misspelt key. So a hard constraint leaves every Pod Pending, and a soft one has no
-    effect. Kubernetes prints no message about it.
+    effect. Kubernetes prints no message about it when you apply the object.
 
     A deprecated key was replaced in Kubernetes 1.17. Cloud providers still give it to nodes, but other nodes have
     only the new key.

@@ -107,7 +107,8 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
     each = subject.nodes.domains(constraint.topology_key).items()
     if others := {domain for domain, nodes in each if nodes & eligible} - left:
         count, them = ("counts", "it") if len(others) == 1 else ("count", "them")
-        message = f"{replicas - fit} of {replicas} Pods wait: {some(others, 1)} {count}, but the {by} excludes {them}"
+        counts = f"{some(others, 1)} {count}, but the {by} excludes {them}"
+        message = f"{replicas - fit} of {replicas} new Pods would wait: {counts}"
         path, value = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         value = f"{value}, and the {by} allows {some(left)}"
         more = f" and minDomains: {len(left)}" if constraint.min_domains > len(left) else ""

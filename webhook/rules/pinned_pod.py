@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import ALL_CHECKS, Also, InCel, Subject, rule
+from webhook.findings.wording import number_of
 from webhook.objects.reading import brief
 
 
@@ -56,7 +57,7 @@ def pinned_pod(subject: Subject) -> Iterator[Cause]:
         pending = "a hard constraint spreads nothing, and can only leave Pods Pending"
         effect = pending if hard else "constraints have no effect"
         message = f"a DaemonSet pins each Pod to its node: {effect}"
-        value = f"{len(subject.constraints)} of them on a DaemonSet"
+        value = f"{number_of(len(subject.constraints), 'constraint')} on a DaemonSet"
         yield Cause(workload.path, message, value, "no constraint", alone=True)
     elif workload.node_name and not workload.scheduled:
         message = "have no effect: nodeName binds the Pod without scheduling"

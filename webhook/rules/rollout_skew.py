@@ -67,8 +67,8 @@ REVISION_KEYS = frozenset({TEMPLATE_HASH, REVISION_HASH, f"rollouts-{TEMPLATE_HA
 def rollout_skew(subject: Subject) -> Iterator[Cause]:
     """
     During a rolling update, the scheduler also counts the old Pods when it places new ones. Then the old Pods are
-    deleted, and the rest may be skewed: six Pods over three zones ended as 3/2/1 in four of five restarts. With the
-    revision label in matchLabelKeys, each revision is spread on its own.
+    deleted, and the rest may be skewed: six Pods over three zones may end as 3/2/1. With the revision label in
+    matchLabelKeys, each revision is spread on its own.
 
     The rule does not report a workload with maxSurge 0: an old Pod is deleted before a new one is created, and a
     hard constraint then puts the new Pod in its place. It reports an object once, at its first constraint. In

@@ -77,5 +77,5 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
             count, fewer = number_of(most, "Pod"), f"less than {most}, the largest number of Pods at any time"
             fix = f"lower maxSkew below {most}, or remove the constraint" if most > 1 else "remove the constraint"
             path, wanted = subject.at(constraint, "maxSkew"), fewer if most > 1 else "no constraint, or more Pods"
-            message = f"never refuses a node: the constraint counts at most {count}"
+            message = f"the skew never refuses a node: the constraint counts at most {count}"
             yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix, idle=TOO_FEW_PODS)

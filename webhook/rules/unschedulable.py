@@ -25,7 +25,7 @@ MOST_REPLICAS_TRIED = 200
 @rule(
     title="the cluster has no room for all replicas now",
     severity=Severity.WARNING,
-    fix="run evenkeel explain, which names the changes that help",
+    fix="run evenkeel explain, which tries changes",
     where=(HARD, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
     yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
     cel=InCel(why_not="CEL knows neither the nodes of the cluster nor the Pods on them"),
@@ -192,12 +192,13 @@ def _left_out(subject: Subject, most: Bound) -> bool:
 def _cause(subject: Subject, most: Bound, running: int) -> Cause:
     """Return the cause, at the field that has it: other rules may say more of that."""
     replicas, constraint = subject.workload.replicas, most.constraint
-    which = f"replica {running + most.number + 1} of {replicas} fits no node now"
+    fit = running + most.number
+    which = f"at most {fit} of {replicas} replicas fit now" if fit else f"none of {replicas} replicas fits now"
     if constraint is None:
         return _without_room(subject, most, which, running + most.number)
     if not most.scarce:
         path, number = subject.at(constraint, "minDomains"), str(constraint.min_domains)
-        message, wanted = f"{which}: fewer domains than minDomains", "at most the number of domains"
+        message, wanted = f"{which}: fewer domains than minDomains", "at most the number of eligible domains"
         # Where nodes may join in others, that is what minDomains is for.
         at_most = Severity.INFO if subject.may_get_domains(constraint) else Severity.ERROR
         return Cause(path, message, number, wanted, at_most=at_most)

@@ -70,6 +70,7 @@ class PolicyFile:
                 "cannot use the policy file, keeping the previous policy",
                 file=str(self.path),
                 problem=problem,
+                fix=f"evenkeel policy check {self.path} prints all errors",
             )
 
     def check(self, missing: Collection[str] | None) -> Check:
@@ -94,4 +95,4 @@ def _holds(rules: str, missing: Collection[str] | None) -> str:
     if missing:
         return f'{rules}: enforced, but the API server does not send all that the policy needs; see the line "calls"'
     unknown = "; whether the API server sends what it needs is not known" if missing is None else ""
-    return f"enforces {rules}{unknown}, except in namespaces with the label {SKIP_LABEL}: true"
+    return f"enforces {rules}, except in namespaces with the label {SKIP_LABEL}: true{unknown}"

@@ -119,7 +119,8 @@ class Renewal:
         if self.served is None or bundles is None:
             return Check("registration", False, f"not known yet{more}")
         untrusting = [bundle for bundle in bundles if not _trusts(bundle, self.served)]
-        of = f"{len(bundles) - len(untrusting)} of {len(bundles)} webhooks trust the certificate"
+        trusting = f"{len(bundles) - len(untrusting)} of {len(bundles)} entries of the webhook configurations"
+        of = f"{trusting} have a caBundle that trusts the certificate"
         return Check("registration", not untrusting, of + more)
 
 

@@ -80,5 +80,6 @@ class SentCalls:
         policy, seen = self.reviewer.policy, self.registration.seen
         names = ignoring(policy, seen) if policy.enforced and seen is not None else ()
         return (
-            f"; while no replica answers, enforced rules are not applied to {', '.join(names)}. To deny then: {FAILING}"
+            f"; while no replica answers, the webhook entries {', '.join(names)} let everything pass, also what breaks "
+            f"enforced rules. To deny then: {FAILING}"
         ) * bool(names)

@@ -104,8 +104,8 @@ SETTINGS = (
         "threads",
         "4",
         "N",
-        "how many reviews may wait at the same time for a look-up in the API server;"
-        " one more thread answers reviews above 128 KiB",
+        "the number of threads for reviews that wait for a look-up in the API server; reviews above 128 KiB have a"
+        " thread of their own",
     ),
     Setting("log-level", "info", "LEVEL", "the lowest level to log", LOG_LEVELS),
 )

@@ -30,7 +30,7 @@ from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Cycle, Prof
 from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation.waiting import placed, placed_in
 
-PASSES = "a node would take the Pod now"
+PASSES = "a node passes now"
 # Groups for which changes are tried, the largest first: each takes a third of a second at 5,000 nodes.
 LEAST_TRIED, NODES_TRIED_FOR_ALL = 10, 50_000
 ATTEMPTS_FOR_ALL = 10_000  # A change of a group is tried on every Pod that waits and is unlike the others.

@@ -138,7 +138,8 @@ def planned(
         what = f"No Pod has the revision {controllers.updating.current}"
         notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
     if applied and controllers.updating.current:
-        notes.append("The old template of the StatefulSet is not known: applying the file replaces its Pods.")
+        assumed = "the simulation assumes that the file changes it, and replaces its Pods"
+        notes.append(f"The old template of the StatefulSet is not known, so {assumed}.")
     if controllers.errors:
         raise StepError("\n".join(controllers.errors))
     before = controllers.stored_class(stored) if stored is not None else None

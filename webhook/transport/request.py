@@ -73,7 +73,7 @@ def until(connection: Connection, end: re.Pattern[bytes], limit: int, status: in
         searched = max(0, len(connection.inbox) - 3)
         yield from connection.more()
     if not match or match.end() > limit:
-        raise Refused(status, f"request head or chunk line of more than {limit} bytes")
+        raise Refused(status, f"request head, chunk line or trailers of more than {limit} bytes")
     text = bytes(connection.inbox[: match.end()])
     del connection.inbox[: match.end()]
     return text

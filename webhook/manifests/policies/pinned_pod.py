@@ -19,6 +19,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     hard = f"{obj.constraints}.exists(d, d.whenUnsatisfiable == '{HARD}')"
     pending = "a hard constraint spreads nothing, and can only leave Pods Pending"
     effect = f"({hard} ? '{pending}' : 'constraints have no effect')"
+    number = f"string({obj.constraints}.size()) + ({obj.constraints}.size() == 1 ? ' constraint' : ' constraints')"
     yield CelCheck(
         field="",
         whole=True,
@@ -26,7 +27,6 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
         f" : {node_name} != '' ? ['constraints or nodeName, not both'] : []",
         message=f"{_IS_DAEMON_SET} ? 'a DaemonSet pins each Pod to its node: ' + {effect}"
         " : 'have no effect: nodeName binds the Pod without scheduling'",
-        found=f"{_IS_DAEMON_SET} ? string({obj.constraints}.size()) + ' of them on a DaemonSet'"
-        f" : 'nodeName ' + {shown(node_name)}",
+        found=f"{_IS_DAEMON_SET} ? {number} + ' on a DaemonSet' : 'nodeName ' + {shown(node_name)}",
         fix=f"{_IS_DAEMON_SET} ? '{RULES['pinned-pod'].fix}' : 'remove the constraints, or nodeName'",
     )
