@@ -111,9 +111,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=COMES_ABOUT_IN_CLUSTER,
         help="exit with 1 if in any run: in the end a Pod of the workload waits or is missing (pending); in any step a "
-        "rollout or drain never finishes, or a drain fails (stuck); in the end the skew is larger than maxSkew (skew); "
-        "a deleted Pod is not replaced (lost); a workload of the whole cluster keeps fewer Pods than --keep says (keep); "
-        "or something was not simulated (not-judged)",
+        "rollout or drain never finishes, or a drain fails (stuck); in the end the skew is larger than maxSkew (skew);"
+        " a deleted Pod is not replaced (lost); a workload of the whole cluster keeps fewer Pods than --keep says"
+        " (keep); or something was not simulated (not-judged)",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
