@@ -29,7 +29,7 @@ from certs.pem import Pair, certificates, describe, invalid_reason, stamp
 CA_CERT, CA_KEY, CERT, KEY, TRUSTED = "ca.crt", "ca.key", "tls.crt", "tls.key", "trusted"
 MOST_CAS = 8  # Two are enough, unless clocks are wrong; more would fill the Secret where they stay so.
 WRITE_TRIES = 5  # If replicas replace at the same time, one wins, and the others then find nothing left to renew.
-SECRET_RESTORED = "all: the Secret was deleted or emptied, and has been restored"
+SECRET_RESTORED = "the Secret was deleted or emptied; evenkeel has written its last CA and certificate back"
 Content = Mapping[str, bytes]
 
 
@@ -97,7 +97,10 @@ def rotate(
         content, version = store.read()
         if any(content.values()) and TRUSTED not in content:
             known_entries = ", ".join(sorted(content))
-            raise CertificateError(f'found {known_entries} without "{TRUSTED}", wanted no entries or those of evenkeel')
+            raise CertificateError(
+                f'found {known_entries} without "{TRUSTED}", wanted an empty Secret, or one that evenkeel has written; '
+                "name another Secret"
+            )
         held = parse(content)
         gone = last != NO_CERTIFICATES and not any(content.values())
         rotation = renewed(last if gone else held, names, now, bundles, lifetimes)
@@ -119,14 +122,14 @@ def renewed(
     if reason := renewal_reason(newest, now):
         authority = Authority.create(now, lifetime=lifetimes.ca)
         held = HeldCertificates((authority.pair.certificate, *cas)[:MOST_CAS], authority, held.leaf)
-        reasons.append(f"CA: {reason}")
+        reasons.append(f"CA: renewed: {reason}")
     elif held.trusted is None and newest is not None and _in_each(bundles, newest):
         held = replace(held, trusted=now)
         reasons.append("CA: now in every caBundle")
     reason = leaf_reason(held, names, now)
     if reason and held.authority is not None and (_settled(held, now, lifetimes) or not is_served(held, names, now)):
         held = replace(held, leaf=held.authority.issue(_all_names(held, names, now), now, lifetimes.leaf))
-        reasons.append(f"certificate: {reason}")
+        reasons.append(f"certificate: renewed: {reason}")
     return Rotation(held, tuple(reasons))
 
 
@@ -157,7 +160,7 @@ def renewal_reason(certificate: x509.Certificate | None, now: datetime) -> str |
     this replica has.
     """
     if certificate is None:
-        return "there is none"
+        return "there was none"
     if now < certificate.not_valid_before_utc:
         return invalid_reason(describe(certificate), now)
     issued = certificate.not_valid_before_utc + CLOCK_SKEW
@@ -175,7 +178,7 @@ def _all_names(held: HeldCertificates, names: Collection[str], now: datetime) ->
 def leaf_reason(held: HeldCertificates, names: Collection[str], now: datetime) -> str | None:
     """Return why the leaf is due for renewal: its names, its CA or its time; else None."""
     if held.leaf is None:
-        return "there is none"
+        return "there was none"
     if missing := sorted(set(names) - set(describe(held.leaf.certificate).names)):
         return f"lacks the names {', '.join(missing)}"
     if not verifies(held.leaf.certificate, held.cas):

@@ -19,6 +19,7 @@ from certs.rotation import (
     CA_KEY,
     CERT,
     KEY,
+    SECRET_RESTORED,
     TRUSTED,
     HeldCertificates,
     Lifetimes,
@@ -83,7 +84,7 @@ def test_the_first_replica_makes_a_ca_and_what_it_serves():
     rotation = renewed(HeldCertificates(), NAMES, NOW, None, LIVES)
     held = rotation.held
 
-    assert ("CA: there is none", "certificate: there is none") == rotation.reasons
+    assert ("CA: renewed: there was none", "certificate: renewed: there was none") == rotation.reasons
     assert (1, None) == (len(held.cas), held.trusted)
     assert verifies(held.leaf.certificate, held.cas)
     assert tuple(NAMES) == describe(held.leaf.certificate).names
@@ -107,7 +108,7 @@ def test_a_certificate_is_renewed_at_two_thirds_of_its_life_and_where_it_is_not_
 
 
 def test_there_may_be_no_certificate():
-    assert "there is none" == renewal_reason(None, NOW)
+    assert "there was none" == renewal_reason(None, NOW)
 
 
 def test_lives_of_minutes_are_counted_from_the_issue():
@@ -124,7 +125,7 @@ def test_a_leaf_is_renewed_once_its_ca_has_settled():
     rotation = after(held, 6.1 * DAY, bundles(fresh()))
 
     assert NOW + 5 * DAY == held.trusted
-    assert [f"certificate: due for renewal since {NOW + 6 * DAY:%Y-%m-%dT%H:%M:%SZ}"] == list(rotation.reasons)
+    assert [f"certificate: renewed: due for renewal since {NOW + 6 * DAY:%Y-%m-%dT%H:%M:%SZ}"] == list(rotation.reasons)
     assert rotation.held.leaf.certificate != held.leaf.certificate
     assert rotation.held.cas == held.cas
 
@@ -190,7 +191,7 @@ def test_an_old_ca_leaves_when_it_expires():
 def test_other_names_need_another_leaf_at_once():
     rotation = after(fresh(), HOUR, None, names=[*NAMES, "keel.guard.svc.cluster.local"])
 
-    assert ("certificate: lacks the names keel.guard.svc.cluster.local",) == rotation.reasons
+    assert ("certificate: renewed: lacks the names keel.guard.svc.cluster.local",) == rotation.reasons
     assert leaf_reason(rotation.held, NAMES, NOW) is None, "further names do no harm"
 
 
@@ -242,7 +243,7 @@ def test_a_leaf_whose_ca_has_gone_is_replaced():
     stranger = Authority.create(NOW).issue(NAMES, NOW, LIVES.leaf)
     rotation = after(replace(fresh(), leaf=stranger), HOUR)
 
-    assert ("certificate: was signed by a CA that is no longer trusted",) == rotation.reasons
+    assert ("certificate: renewed: was signed by a CA that is no longer trusted",) == rotation.reasons
 
 
 def test_of_replicas_that_start_together_one_wins():
@@ -266,7 +267,7 @@ def test_a_store_that_is_emptied_is_filled_again():
     rotate(shelf, NAMES, NOW, None, LIVES)
     shelf.put({})
 
-    assert ("CA: there is none", "certificate: there is none") == rotate(shelf, NAMES, NOW, None, LIVES).reasons
+    assert ("CA: renewed: there was none", "certificate: renewed: there was none") == rotate(shelf, NAMES, NOW, None, LIVES).reasons
     assert entries(parse(shelf.content)) == shelf.content
 
 
@@ -276,7 +277,7 @@ def test_who_knows_what_a_store_held_puts_it_back(left):
     shelf, last = Shelf(left), replace(fresh(), trusted=NOW)
     rotation = rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last)
 
-    assert ("all: the Secret was deleted or emptied, and has been restored",) == rotation.reasons
+    assert ("the Secret was deleted or emptied; evenkeel has written its last CA and certificate back",) == rotation.reasons
     assert entries(last) == shelf.content
     assert () == rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last).reasons
 
@@ -285,7 +286,7 @@ def test_what_is_put_back_is_renewed_where_that_is_due():
     shelf = Shelf()
     rotation = rotate(shelf, NAMES, NOW + 10 * DAY, None, LIVES, fresh())
 
-    assert ["all", "certificate"] == [reason.partition(":")[0] for reason in rotation.reasons]
+    assert [SECRET_RESTORED, "certificate"] == [reason.partition(":")[0] for reason in rotation.reasons]
     assert fresh().cas == parse(shelf.content).cas
 
 

@@ -12,6 +12,7 @@ from webhook.findings.finding import Finding, Skipped
 from webhook.policy.policy import AUDIT, DENY, Policy, mildest
 
 COULD_NOT_JUDGE = "evenkeel could not judge it"
+PASSES_UNJUDGED = f"{COULD_NOT_JUDGE}, so it passes unjudged"
 MAKE_SMALLER = "make it smaller: an enforced rule must be able to judge it"
 
 
@@ -80,7 +81,7 @@ def bad_request(message: str) -> Decision:
 
 def unexpected(policy: Policy, about: str) -> Decision:
     """Return the answer to the object `about` if evenkeel itself failed: the policy's `onError`."""
-    why = "an unexpected error; see evenkeel's log"
+    why = "an unexpected error in evenkeel; ask those who run it: its log has the cause"
     return _on_error(mildest(policy.parts), Outcome.ERROR, about, why, policy.on_error)
 
 
@@ -103,9 +104,10 @@ def not_judged(
 
 
 def _on_error(enforcement: str, outcome: Outcome, about: str, message: str, on_error: str) -> Decision:
-    why = f"{wording.object_name(about)}: {COULD_NOT_JUDGE}: {message}"
+    passes = on_error == "Allow" or enforcement != DENY
+    why = f"{wording.object_name(about)}: {PASSES_UNJUDGED if passes else COULD_NOT_JUDGE}: {message}"
     text = wording.one_line(why, wording.WARNING_LIMIT)
-    if on_error == "Allow" or enforcement != DENY:
+    if passes:
         return Decision(outcome, warnings=() if enforcement == AUDIT else (text,), error=message)
     return Decision(outcome, _status(500, "InternalError", text), error=message)
 

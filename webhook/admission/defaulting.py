@@ -39,12 +39,12 @@ REASONS = {
     "no-default-constraints": "the policy has no default constraints for it",
     "nodes-lack-key": "the built-in defaults would keep it off nodes that lack a topology key",
     "namespace-unknown": "the labels of its namespace are not known: they may opt it out, or select an override",
-    "no-cluster": "evenkeel runs without a cluster, or has not listed it yet",
+    "no-cluster": "evenkeel has no cluster, or has not read all of it yet",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
     "malformed": "the Pod has fields of a wrong type",
     "too-large": "the Pod would have too many constraints or labels to judge",
-    "would-be-denied": "with them, the policy itself would deny the Pod",
-    "would-be-invalid": "with them, the API server would refuse the Pod",
+    "would-be-denied": "with the default constraints, the policy itself would deny the Pod",
+    "would-be-invalid": "with the default constraints, the API server would refuse the Pod",
 }
 
 

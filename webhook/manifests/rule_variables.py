@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from webhook.admission.cost import AT_MOST, MOST_CONSTRAINTS, TOO_MANY_VALUES
-from webhook.admission.decision import COULD_NOT_JUDGE, MAKE_SMALLER
+from webhook.admission.decision import COULD_NOT_JUDGE, MAKE_SMALLER, PASSES_UNJUDGED
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
 from webhook.manifests.acting import OF_OLD, Acting, Export, silencing
@@ -246,13 +246,13 @@ def _size(export: Export, action: str) -> Iterator[Manifest]:
     denied = all_of(f"({any_of((enforced, export.within(refusing)))})", f"!({known})")
     count = f"'found ' + string(variables.listed.size()) + ' {AT_MOST}'"
     said = f"variables.path + ': ' + (variables.listed.size() > {MOST_CONSTRAINTS} ? {count} : '{TOO_MANY_VALUES}')"
-    unjudged = f"variables.about + ': {COULD_NOT_JUDGE}: ' + {said}"
+    unjudged, passing = (f"variables.about + ': {result}: ' + {said}" for result in (COULD_NOT_JUDGE, PASSES_UNJUDGED))
     if action == DENY and enforcing | refusing:
         message = f"{enforced} ? variables.about + ': ' + {said} + '; {MAKE_SMALLER}' : {unjudged}"
         yield _validation(f"variables.fits || !({denied})", message, TOO_LARGE)
     elif action == WARN:
         told = export.within(export.parts_where(lambda part: part.enforcement != AUDIT))
-        yield _validation(any_of(("variables.fits", f"!({told})", denied)), unjudged, TOO_LARGE)
+        yield _validation(any_of(("variables.fits", f"!({told})", denied)), passing, TOO_LARGE)
 
 
 def _validation(expression: str, message_expression: str, message: str) -> Manifest:

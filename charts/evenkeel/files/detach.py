@@ -10,15 +10,15 @@ NOTICED_SECONDS = 5  # API servers learn of it by a watch
 config.load_config()
 api = client.AdmissionregistrationV1Api()
 mutating, validating = sys.argv[1:]
-for delete, name in (
-    (api.delete_mutating_webhook_configuration, mutating),
-    (api.delete_validating_webhook_configuration, validating),
+for kind, delete, name in (
+    ("MutatingWebhookConfiguration", api.delete_mutating_webhook_configuration, mutating),
+    ("ValidatingWebhookConfiguration", api.delete_validating_webhook_configuration, validating),
 ):
     try:
         delete(name)
-        print(f"removed {name}")
+        print(f"removed {kind} {name}")
     except client.ApiException as error:
         if error.status != 404:
-            sys.exit(f"{name}: {error.status} {error.reason}")
-        print(f"{name}: not there")
+            sys.exit(f"{kind} {name}: {error.status} {error.reason}")
+        print(f"{kind} {name}: already gone, nothing to remove")
 time.sleep(NOTICED_SECONDS)

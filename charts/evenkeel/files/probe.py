@@ -16,6 +16,7 @@ from kubernetes import client, config
 NAME, LABEL = "evenkeel", "evenkeel.dev/probe"
 IN_A_ROW, PAUSE, PATIENCE = 10, 0.5, 60  # denials, and seconds
 REFUSED = "upgrade to engine=both first"
+UNCHANGED = "nothing was changed; remove this cause, then try again"
 TINY = {"cpu": "1m", "memory": "1Mi"}
 POD = {
     "metadata": {"name": "evenkeel-probe", "labels": {LABEL: "true"}},
@@ -62,7 +63,8 @@ def not_denied(namespace):
         return "" if denied else f"{error.status} {error.reason}: {' '.join((error.body or '').split())}"
     except urllib3.exceptions.HTTPError as error:
         return str(error)
-    return f"a Pod with the label {LABEL} is admitted in namespace {namespace}"
+    test_pod = f"the test Pod (dry run, label {LABEL})"
+    return f"{test_pod} was admitted in namespace {namespace}, and should have been denied"
 
 
 def not_ready(url):
@@ -101,18 +103,18 @@ if action == "denies":
     print(f"ValidatingAdmissionPolicy {NAME} denies")
 elif action == "to-policy":
     if there(webhook) is None:
-        print(f"there is no ValidatingWebhookConfiguration {NAME}: nothing stops judging")
+        print(f"there is no ValidatingWebhookConfiguration {NAME}, so this upgrade switches off nothing")
     elif there(policy) is None:
         sys.exit(f"there is no ValidatingAdmissionPolicy {NAME}: {REFUSED}")
     elif reason := settled(not_denied, where, IN_A_ROW):
-        sys.exit(f"ValidatingAdmissionPolicy {NAME} does not deny: {reason}: {REFUSED}")
+        sys.exit(f"ValidatingAdmissionPolicy {NAME} does not deny yet: {reason}; {UNCHANGED}")
     else:
         print(f"ValidatingAdmissionPolicy {NAME} denies")
 elif there(policy) is None:
-    print(f"there is no ValidatingAdmissionPolicy {NAME}: nothing stops judging")
+    print(f"there is no ValidatingAdmissionPolicy {NAME}, so this upgrade switches off nothing")
 elif there(webhook) is None:
     sys.exit(f"there is no ValidatingWebhookConfiguration {NAME}: {REFUSED}")
 elif reason := settled(not_ready, where, 1):
-    sys.exit(f"the webhook does not judge: {reason}: {REFUSED}")
+    sys.exit(f"the webhook does not judge yet: {reason}; {UNCHANGED}")
 else:
     print("the webhook is ready")
