@@ -305,8 +305,8 @@ def said_share(share: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """Return a share such as `12 %`; what has come once is never told as 0, nor what has not as 100."""
-    return f"{min(max(share * 100, 0.1), 99.9):.{0 if 0.01 <= share < 0.995 else 1}f} %"
+    """Return a share such as `12 %` or `34.5 %`; what has come once is never told as 0, nor what has not as 100."""
+    return f"{min(max(share * 100, 0.1), 99.9):.1f}".removesuffix(".0") + " %"
 
 
 def but_in_all(share: float) -> str:
