@@ -106,7 +106,7 @@ def test_of_a_daemonset_it_is_said_that_constraints_do_nothing_there(plane, runn
     pinned = (
         "a DaemonSet pins each Pod to its node: a hard constraint spreads nothing, and can only leave Pods Pending; "
     )
-    found = "found 1 of them on a DaemonSet; remove the constraints"
+    found = "found 1 constraint on a DaemonSet; remove the constraints"
     said = warned(f"DaemonSet {namespace}/web", "", f"{pinned}{found}", "pinned-pod")
     assert (0, "daemonset.apps/web created\n", said) == output
 

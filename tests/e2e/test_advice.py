@@ -75,7 +75,7 @@ def test_a_key_that_no_node_carries(plane, namespace):
 def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, nodes, what, left):
     tainted(*nodes)
     made = deployment(namespace, constraint(topologyKey=key), spec=AT_ONCE)
-    said = f"nodeTaintsPolicy: {left} of {REPLICAS} Pods wait: {what}" if left else ""
+    said = f"nodeTaintsPolicy: {left} of {REPLICAS} new Pods would wait: {what}" if left else ""
     until(lambda: says(asked(plane, made), namespace, said, "tainted-domain"), "the taints to be known")
     output = plane.apply(made)
 

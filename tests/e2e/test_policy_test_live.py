@@ -213,7 +213,7 @@ def test_another_policy_in_the_cluster_is_told(cluster, run):
 
     assert (2, UNJUDGED) == (code, out)
     assert err.startswith("evenkeel: t: policy: ValidatingAdmissionPolicy evenkeel: spec.validations[")
-    assert "; evenkeel manifests --engine policy --policy FILE --kubernetes-version " in err
+    assert "; apply it again: evenkeel manifests --engine policy --policy FILE --kubernetes-version " in err
     assert 0 == run(f"policy test {LIVE} t", t=a_test(web, policy=POLICY)).code
     cluster.kubectl("delete", f"{CEL_BINDING}/evenkeel", "ValidatingAdmissionPolicy/evenkeel-warn")
     code, out, err = run(f"policy test {LIVE} t", t=a_test(web, policy=POLICY))
