@@ -80,9 +80,7 @@ WEIGHTS = [
     Weight("a value more in two lists", [values(350), values(351)], "found more than 700 values in constraints, …"),
     Weight("what is no list", [None, "x" * 1_000, {"a": "b"}]),
     Weight("as many templates as can be judged", [[]] * MOST_TEMPLATES),
-    Weight(
-        "a template more", [[]] * (MOST_TEMPLATES + 1), "found more than 50 Pod templates, at most 50 can be judged"
-    ),
+    Weight("a template more", [[]] * (MOST_TEMPLATES + 1), "found more than 50 Pod templates, at most 50 can be judged"),
 ]
 
 

@@ -8,9 +8,7 @@ from webhook.objects.workload import MOST_TEMPLATES, Workload
 
 MOST_CONSTRAINTS, MOST_SELECTOR_VALUES = 100, 700  # of one object
 AT_MOST = f"constraints, at most {MOST_CONSTRAINTS} can be judged"  # after their number
-TOO_MANY_VALUES = (
-    f"found more than {MOST_SELECTOR_VALUES} values in constraints, at most {MOST_SELECTOR_VALUES} can be judged"
-)
+TOO_MANY_VALUES = f"found more than {MOST_SELECTOR_VALUES} values in constraints, at most {MOST_SELECTOR_VALUES} can be judged"
 
 
 class TooLarge(ValueError):

@@ -32,7 +32,7 @@ RELIST = frozenset({400, GONE_STATUS, 504})  # A watch: the resourceVersion is u
 
 # What an informer reports, with its kind, and fields for a log.
 WATCH_LISTED, WATCH_FAILED, WATCH_RESUMED = "listed", "watch failed", "watch resumed"
-LEFT_OUT, READ_IN_PART = "object left out: cannot be read", "object read in part: a quantity counts as 0"
+OBJECT_LEFT_OUT, OBJECT_READ_IN_PART = "object left out: cannot be read", "object read in part: a quantity counts as 0"
 ReportEvent = Callable[..., None]
 
 
@@ -235,7 +235,9 @@ class Informer(Reflector):
             namespace, name, kept = read_object(raw, *self._kind, self._features)
         except SnapshotError as error:
             metadata: Any = raw.get("metadata")
-            self._report(LEFT_OUT if error.kept is None else READ_IN_PART, self.watched.kind, problem=str(error))
+            self._report(
+                OBJECT_LEFT_OUT if error.kept is None else OBJECT_READ_IN_PART, self.watched.kind, problem=str(error)
+            )
             return (str(metadata.get("namespace") or ""), str(metadata.get("name"))), error.kept
         return (namespace, name), kept
 
