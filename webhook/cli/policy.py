@@ -44,7 +44,7 @@ Write a policy from what is wanted, and a test that shows each part of it: {POLI
     evenkeel policy init --require topology.kubernetes.io/zone --min-replicas 3 --namespace-selector env=production
                                         in production, workloads with three replicas or more need a constraint for zones
     evenkeel policy init … --exempt team=payments --until 2027-06-30
-                                        until that day, this only warns in the namespaces of one team
+                                        the namespaces of one team are only warned until that day
 
 Exit code 0: written, 2: bad input, or a file exists already.
 """
@@ -185,16 +185,11 @@ def run(args: argparse.Namespace) -> int:
 def _init(args: argparse.Namespace) -> int:
     files = {args.dir / name: text for name, text in drafts(wishes_of(args)).items()}
     if in_the_way := [file for file in files if os.path.lexists(file) and not args.force]:
-        raise UsageError("\n".join(f"{file}: exists, --force replaces it" for file in in_the_way))
-    if folders := [file for file in files if file.is_dir()]:
-        raise UsageError("\n".join(f"{file}: is a folder; give another --dir" for file in folders))
-    try:
-        args.dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{args.dir}: {error.strerror}; give another --dir") from error
+        raise UsageError("\n".join(f"{file}: exists; to replace it: --force" for file in in_the_way))
     for file, text in files.items():
         try:
-            write_new(os.path.realpath(file), text)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_new(str(file), text)
         except OSError as error:
             raise UsageError(f"{file}: {error.strerror}") from error
         print(f"wrote {file}")
@@ -208,19 +203,23 @@ def _test(args: argparse.Namespace) -> int:
     source = inputs.source(args)
     if args.init is not None:
         if args.engine == POLICY:
-            raise UsageError("--engine: found policy with --init, which writes evenkeel's own answers; leave it out")
+            raise UsageError(
+                "--engine: found policy with --init, which writes evenkeel's own answers; leave out one of the two"
+            )
         write(args.init, args.path, args.policy, args.cluster, args.kubernetes_version)
         return 0
     for option in ("policy", "cluster", "kubernetes_version"):
         if getattr(args, option) is not None and not (option == "cluster" and source.live):
-            raise UsageError(f"--{option.replace('_', '-')}: works only with --init; a test file names its own")
+            name = "cluster FILE" if option == "cluster" else option.replace("_", "-")
+            raise UsageError(f"--{name}: works only with --init; write it into the test file, or leave it out")
     if args.engine == POLICY and not source.live:
         raise UsageError(
-            "--engine policy: found no --cluster live, wanted it: the API server of a live cluster answers"
+            "--engine policy: needs a live cluster, whose API server answers; "
+            "add --cluster live, or leave --engine policy out"
         )
     if args.engine == WEBHOOK and source.live:
         raise UsageError(
-            "--cluster live: found --engine webhook, wanted --engine policy; the webhook's answers need no cluster"
+            "--cluster live: the webhook's answers need no cluster; add --engine policy, or leave --cluster live out"
         )
     results = _tested(files_of(args.path), source)
     problems = [problem for each in results for problem in each.problems]
@@ -270,7 +269,7 @@ def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, fea
     if before is not None and policies and admission_policies(replace(export, policy=before)) != policies:
         anew = f"evenkeel manifests {ENGINE} {args.engine} --policy {quote(str(args.file))}"
         by_chart = "with the chart, helm upgrade --set-file policies=FILE"
-        yield f"changes its ValidatingAdmissionPolicies; apply them again: {anew}; {by_chart}"
+        yield f"this policy changes the ValidatingAdmissionPolicies; apply them again: {anew}; {by_chart}"
 
 
 def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
