@@ -267,7 +267,9 @@ def test_a_store_that_is_emptied_is_filled_again():
     rotate(shelf, NAMES, NOW, None, LIVES)
     shelf.put({})
 
-    assert ("CA: renewed: there was none", "certificate: renewed: there was none") == rotate(shelf, NAMES, NOW, None, LIVES).reasons
+    assert ("CA: renewed: there was none", "certificate: renewed: there was none") == rotate(
+        shelf, NAMES, NOW, None, LIVES
+    ).reasons
     assert entries(parse(shelf.content)) == shelf.content
 
 
@@ -277,7 +279,9 @@ def test_who_knows_what_a_store_held_puts_it_back(left):
     shelf, last = Shelf(left), replace(fresh(), trusted=NOW)
     rotation = rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last)
 
-    assert ("the Secret was deleted or emptied; evenkeel has written its last CA and certificate back",) == rotation.reasons
+    assert (
+        "the Secret was deleted or emptied; evenkeel has written its last CA and certificate back",
+    ) == rotation.reasons
     assert entries(last) == shelf.content
     assert () == rotate(shelf, NAMES, NOW + HOUR, None, LIVES, last).reasons
 

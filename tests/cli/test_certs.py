@@ -89,9 +89,9 @@ class TestIssue:
         (issued / "ca.crt").unlink()
 
         assert [
-            f"{issued}/ca.key: exists, --ca-dir {issued} signs with it, --force replaces it",
-            f"{issued}/tls.crt: exists, --force replaces it",
-            f"{issued}/tls.key: exists, --force replaces it",
+            f"{issued}/ca.key: exists; to sign with it: --ca-dir {issued}; to replace it: --force",
+            f"{issued}/tls.crt: exists; to replace it: --force",
+            f"{issued}/tls.key: exists; to replace it: --force",
         ] == refusal("issue", "--name", "web", "--dir", issued).splitlines()
         assert {**contents(issued), "ca.crt": before["ca.crt"]} == before
 

@@ -91,7 +91,7 @@ def test_nodes_of_a_dump_or_of_the_input_are_enough_for_the_rules_that_need_them
     for options, files in (("--cluster nodes a.yaml", {"nodes": node()}), (".", {"nodes.yaml": node()})):
         found = run(f"{options} --fail-on warning", {"a.yaml": wrong, **files})
         assert (1, True) == (found.code, "(unknown-topology-key)" in found.out)
-        assert "skipped unschedulable: no Pod of a cluster is known" in found.err
+        assert "skipped unschedulable: no Pod is known: give a cluster" in found.err
         assert 1 == found.err.count("skipped")
 
 
@@ -285,7 +285,7 @@ UNUSABLE = [
     ("--write-baseline a.yaml", "--write-baseline: needs --baseline FILE"),
     ("--baseline b --write-baseline --fix a.yaml", "--write-baseline: cannot be combined with --fix"),
     ("--baseline nowhere a.yaml", "nowhere: No such file or directory; --write-baseline writes it"),
-    ("--fix-severity error a.yaml", "--fix-severity: found neither --fix nor --diff, wanted one of them"),
+    ("--fix-severity error a.yaml", "--fix-severity: needs --fix or --diff; add one, or leave --fix-severity out"),
     ("--baseline a.yaml a.yaml", "a.yaml: version: found null, wanted 1"),
     ("--build auto --fix a.yaml", "--build auto: cannot be combined with --fix or --diff"),
     ("--baseline b --write-baseline --since main a.yaml", "--write-baseline: cannot be combined with --since"),
@@ -367,7 +367,7 @@ def test_builds_are_judged_on_request(run, kustomize):
     ]
     assert (
         "note: 1 build (cat: bad/built: No such file or directory) failed: bad/kustomization.yaml; "
-        "the sources are judged instead; kustomize build says why" in err
+        "the sources are judged instead; to see why it failed, run kustomize build" in err
     )
     assert ["", "kustomize build good"] == [
         one["source"] or "" for one in json.loads(run("--build auto -o json .").out)["findings"]
@@ -605,7 +605,7 @@ def test_a_file_that_cannot_be_written_is_a_problem(run, monkeypatch):
 
 
 def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
-    assert Run(0, "base.json: accepts 2 findings in 2 files\n", "") == run(
+    assert Run(0, "wrote base.json: accepts 2 findings in 2 files\n", "") == run(
         "--baseline base.json --write-baseline .", a=ERROR, b=WARNING
     )
     assert "2 findings accepted" in run("--baseline base.json --fail-on info .").err
@@ -618,7 +618,7 @@ def test_a_baseline_accepts_what_is_there_today_and_nothing_new(run):
 
 def test_a_baseline_accepts_files_that_cannot_be_read_but_none_that_is_not_there(run):
     write = "--baseline base.json --write-baseline ."
-    assert (0, "base.json: accepts 1 finding and 1 problem in 2 files\n") == run(
+    assert (0, "wrote base.json: accepts 1 finding and 1 problem in 2 files\n") == run(
         write, a=ERROR, c="apiVersion: v1\nkind: ["
     )[:2]
     assert 0 == run("--baseline base.json .").code
@@ -629,7 +629,7 @@ def test_a_baseline_accepts_files_that_cannot_be_read_but_none_that_is_not_there
 def test_one_finding_is_accepted_in_the_singular(run):
     command = "--baseline base.json --write-baseline a.yaml"
 
-    assert "base.json: accepts 1 finding in 1 file\n" == run(command, a=ERROR).out
+    assert "wrote base.json: accepts 1 finding in 1 file\n" == run(command, a=ERROR).out
 
 
 def test_a_second_finding_of_the_same_kind_is_new(run):

@@ -173,7 +173,7 @@ def test_policy_check_notes_what_policies_do_otherwise_than_the_webhook(run, eng
 def test_policy_check_says_what_the_engine_needs_anew(run, engine, entries, policies):
     out = run(f"policy check new --compare old --engine {engine}", new=POLICY | BARE, old=POLICY).out
     anew = f"evenkeel manifests --engine {engine} --policy new; with the chart, helm upgrade --set-file policies=FILE"
-    said = f"changes its ValidatingAdmissionPolicies; apply them again: {anew}\n"
+    said = f"this policy changes the ValidatingAdmissionPolicies; apply them again: {anew}\n"
 
     assert (entries, policies) == (out.count(NEW), out.count(said))
     assert said not in run(f"policy check new --compare new --engine {engine}").out
@@ -248,8 +248,8 @@ def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_
     assert [0, 0] == [unknown.code, together.code]
     assert "p: note: evenkeel cannot find where its replicas run: /api/v1/namespaces/guard" in unknown.out
     assert (
-        "p: note: both replicas run in zone a: while it is down, the API server refuses what the entries with "
-        "failurePolicy Fail judge"
+        "p: note: both replicas run in zone a: if that fails, the API server refuses all that webhook entries with "
+        "failurePolicy Fail match"
     ) in together.out
 
 
@@ -324,7 +324,7 @@ def test_policy_init_writes_a_policy_and_a_test_that_passes(run, tmp_path):
 def test_policy_init_replaces_files_only_if_it_is_asked_to(run, tmp_path, name):
     (tmp_path / name).write_text("mine")
 
-    assert Run(2, "", f"evenkeel: {name}: exists, --force replaces it\n") == run(INIT)
+    assert Run(2, "", f"evenkeel: {name}: exists; to replace it: --force\n") == run(INIT)
     assert ["mine"] == [file.read_text() for file in tmp_path.iterdir()]
     assert 0 == run(f"{INIT} --force").code
     assert 0 == run("policy test .").code

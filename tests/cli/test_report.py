@@ -75,15 +75,18 @@ def test_exit_codes(report, fail_on, enforcement, code):
     [
         ("--compare p", "--compare: found no --policy, wanted the new policy file"),
         ("--fail-on denied", "--fail-on denied: found no --policy, wanted the policy file that answers"),
-        ("deploy/none -n shop", "deploy/none: no workload of this name in the namespace shop"),
+        ("deploy/none -n shop", "deploy/none: no workload of this name in the namespace shop; name another with -n\n"),
         (
             "pod/web-5d-0 -n shop",
-            "pod/web-5d-0: no workload of this name in the namespace shop; the Pods of a workload are in the report "
-            "on the workload",
+            "pod/web-5d-0: no workload of this name in the namespace shop; name another with -n; "
+            "the Pods of a workload are in the report on the workload",
         ),
         ("deploy/web -A", "--all-namespaces: an object is in one namespace; name it with -n"),
         ("-A --by namespace -o html", "--by namespace: found -o html, wanted -o text or -o json"),
-        ("-A --by team --metrics-bind :0", "--by team: found --metrics-bind, which prints nothing"),
+        (
+            "-A --by team --metrics-bind :0",
+            "--by team: found --metrics-bind, which prints nothing; leave out one of the two",
+        ),
         ("-A --by team=x", '--by: found "team=x", wanted namespace, or the key of a label such as team'),
         ("-A --summary -o openreports", "--summary: found -o openreports, wanted -o text or -o json"),
         ("-A --changed --policy p", "--changed: found no --compare, wanted the policy in force now"),
@@ -265,7 +268,8 @@ def test_findings_left_out_of_openreports_are_said(run, monkeypatch):
     _, out, err = run("report -A --cluster dump -o openreports", dump=REPORTED)
 
     assert 1 == len(json.loads(out)["items"][0]["results"])
-    assert "findings are left out: those of the last workloads" in err
+    most = "the reports hold at most 1, those of the worst workloads first"
+    assert f"findings are left out: {most}; to report the others, choose workloads with -n or -l\n" in err
 
 
 @pytest.mark.parametrize(
@@ -274,7 +278,7 @@ def test_findings_left_out_of_openreports_are_said(run, monkeypatch):
         ("--cluster dump --apply", "--apply: found -o text, wanted -o openreports"),
         (
             "--cluster dump --apply -o openreports",
-            "--apply: found --cluster dump, wanted --cluster live; leave it out to print",
+            "--apply: found --cluster dump, wanted --cluster live; to print only, leave --apply out",
         ),
     ],
 )

@@ -17,7 +17,14 @@ from tests.support.watching import SHOP, watching
 from webhook.cluster import informer
 from webhook.cluster.client import ClusterError
 from webhook.cluster.decoding import PLAIN
-from webhook.cluster.informer import UNREADABLE, WATCH_FAILED, WATCH_LISTED, WATCH_RESUMED, Pace
+from webhook.cluster.informer import (
+    OBJECT_LEFT_OUT,
+    OBJECT_READ_IN_PART,
+    WATCH_FAILED,
+    WATCH_LISTED,
+    WATCH_RESUMED,
+    Pace,
+)
 from webhook.cluster.listed_resources import LISTED_RESOURCES as KINDS
 from webhook.cluster.live import listed
 from webhook.cluster.reduction import custom_page
@@ -181,10 +188,12 @@ def test_a_silent_connection_is_taken_for_dead():
 def test_an_object_of_the_wrong_form_is_passed_over_and_told():
     with watching(*SHOP) as it:
         it.api.put({**service("bad"), "spec": {"selector": []}}, service("good"))
-        until(lambda: it.heard(UNREADABLE), "a complaint")
+        until(lambda: it.heard(OBJECT_LEFT_OUT), "a complaint")
         until(lambda: it.live.view() == whole([*SHOP[:3], service("good")]), "the good one")
 
-        assert [{"problem": "Service shop/bad: spec.selector: found [], must be an object"}] == it.heard(UNREADABLE)
+        assert [{"problem": "Service shop/bad: spec.selector: found [], must be an object"}] == it.heard(
+            OBJECT_LEFT_OUT
+        )
 
 
 def requesting(name, cpu):
@@ -196,12 +205,12 @@ def test_a_pod_whose_requests_cannot_be_read_is_counted_and_told():
     """The API server would refuse it, so it can only come from another that plays one."""
     with watching(*SHOP, watch_pods=True, features=LATEST) as it:
         it.api.put(requesting("bad", "lots"), requesting("good", "250m"))
-        until(lambda: it.heard(UNREADABLE, "Pod"), "a complaint")
+        until(lambda: it.heard(OBJECT_READ_IN_PART, "Pod"), "a complaint")
         read = [*SHOP, requesting("bad", "0"), requesting("good", "250m")]
         until(lambda: it.live.view() == whole(read, LATEST), "both")
 
         assert (3, 250) == it.live.view().usage["n1"][:2]
-        (told,) = it.heard(UNREADABLE, "Pod")
+        (told,) = it.heard(OBJECT_READ_IN_PART, "Pod")
         assert told["problem"].startswith('Pod shop/bad: spec.containers[0].resources.requests.cpu: found "lots", must')
 
 

@@ -16,7 +16,7 @@ from tests.support.build import namespace, service, whole
 from tests.support.serving import until
 from tests.support.watching import SHOP, watching
 from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED, Pace
-from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKED_UP, SYNCED, listed
+from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKUP_EVENTS, SYNCED, listed
 from webhook.cluster.live import FAILED as LOOKUP_FAILED
 from webhook.cluster.watched_resources import watched
 from webhook.objects.references import Owner
@@ -171,7 +171,8 @@ def test_what_a_view_lacks_is_looked_up(case):
         owner = case.owner if case.namespace != "new" else None
         view = it.live.view_for(case.namespace, owner)
 
-        assert list(case.results) == [(kind, fields["result"]) for what, kind, fields in it.told if what == LOOKED_UP]
+        told = [(what, kind, fields["result"]) for what, kind, fields in it.told if what in LOOKUP_EVENTS.values()]
+        assert [(LOOKUP_EVENTS[result], kind, result) for kind, result in case.results] == told
         assert ((RS, FOUND) in case.results) == (owner is not None and view.controller("shop", owner) is not None)
         assert ((NS, FOUND) in case.results) == ("new" in view.namespaces)
         assert before is it.live.view()
@@ -191,7 +192,7 @@ def test_who_may_not_wait_looks_nothing_up():
         assert [] == asked
         assert view is it.live.view_for("new", None)
         assert [None] == asked
-        assert [BUSY] == [fields["result"] for fields in it.heard(LOOKED_UP, NS)]
+        assert [BUSY] == [fields["result"] for fields in it.heard("look-up skipped", NS)]
 
 
 def test_a_cluster_is_listed_once_for_a_command():

@@ -76,21 +76,21 @@ def nodes_of(names):
     )
 
 
-DOWN = "the API server refuses what the entries with failurePolicy Fail judge"
+DOWN = "the API server refuses all that webhook entries with failurePolicy Fail match"
 
 
 @pytest.mark.parametrize(
     ("nodes", "used", "begin"),
     [
-        (SEVERAL, "", f"no replica is ready: {DOWN}; to see why: kubectl"),
+        (SEVERAL, "", f"no replica is ready: {DOWN}; see kubectl"),
         (SEVERAL, "a1", f"only 1 replica is ready: while it restarts, {DOWN}; run 2 or more"),
         (
             SEVERAL,
             "a1 a1",
-            f"both replicas run on node a1: while it is down, {DOWN}; to start one elsewhere: kubectl",
+            f"both replicas run on node a1: if that fails, {DOWN}; to start one elsewhere: kubectl",
         ),
-        (SEVERAL, "a1 a2 a1", f"all 3 replicas run in zone a: while it is down, {DOWN};"),
-        (SEVERAL, "bare bare", f"both replicas run on node bare: while it is down, {DOWN}"),
+        (SEVERAL, "a1 a2 a1", f"all 3 replicas run in zone a: if that fails, {DOWN};"),
+        (SEVERAL, "bare bare", f"both replicas run on node bare: if that fails, {DOWN}"),
         (SEVERAL, "b1 a1 b1", "3 replicas are ready, on a1, b1"),
         (SEVERAL, "a1 bare", "2 replicas are ready, on a1, bare"),
         (SEVERAL, "gone a1", "2 replicas are ready, on a1, gone"),

@@ -11,7 +11,7 @@ ADDRESS = "^[a-z]+$"
 FIELDS = {
     "name": {"type": "string", "minLength": 1, "maxLength": 3},
     "colour": {"enum": COLOURS},
-    "size": {"type": "integer", "minimum": 1},
+    "size": {"type": "integer", "minimum": 1, "maximum": 9},
     "street": {"type": "string", "pattern": ADDRESS},
     "parts": {"type": "array", "minItems": 1, "items": {"type": ["string", "null"]}},
     "never": {"const": False, "description": "it is for later"},
@@ -36,7 +36,8 @@ FIELDS = {
         ({"name": "a", "parts": []}, "at.parts: found [], wanted at least one item"),
         ({"name": "a", "parts": [1]}, "at.parts[0]: found 1, wanted a string or a null"),
         ({"name": "a", "never": True}, "at.never: found true, wanted false: it is for later"),
-        ({"name": "a", "odd": 4}, "at.odd: found 4, multipleOf must be 3"),
+        ({"name": "a", "size": 10}, "at.size: found 10, wanted 9 or less"),
+        ({"name": "a", "odd": 4}, "at.odd: found 4, wanted multipleOf 3"),
         ({"name": "a", "sise": 1}, "at.sise: unknown field; did you mean size?"),
     ],
 )

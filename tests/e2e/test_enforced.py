@@ -23,6 +23,7 @@ from tests.e2e.words import (
 )
 from tests.support.build import constraint, owned_by, pod, service
 from tests.support.serving import until
+from webhook.cluster.live import LOOKUP_EVENTS
 
 NEW = "write labelSelector: {matchLabels: {app: new}}"
 NAMESPACE, JANE = "shop", "jane"
@@ -247,7 +248,7 @@ def looked_up(running):
     """How many look-ups there were, and how many lines tell of one."""
     lines = running.probe("/metrics")[1].decode().splitlines()
     counts = [float(line.split()[-1]) for line in lines if line.startswith("evenkeel_lookups_total{")]
-    return sum(counts), len(running.lines("looked up"))
+    return sum(counts), sum(len(running.lines(event)) for event in sorted({*LOOKUP_EVENTS.values()}))
 
 
 @ENFORCED

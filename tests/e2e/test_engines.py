@@ -177,8 +177,9 @@ def test_every_change_of_engine_leaves_somebody_who_denies(plane, cluster):
         with cluster.hook("fieldSelector=metadata.name=evenkeel-denies") as hook:
             release(plane, "test")
         assert f"ValidatingAdmissionPolicy {NAME} denies\n" == hook["printed"]
-        assert f"there is no ValidatingWebhookConfiguration {NAME}, so this upgrade switches off nothing\n" == cluster.change_to(
-            "policy"
+        assert (
+            f"there is no ValidatingWebhookConfiguration {NAME}, so this upgrade switches off nothing\n"
+            == cluster.change_to("policy")
         )
 
         before = cluster.state()
@@ -192,7 +193,10 @@ def test_every_change_of_engine_leaves_somebody_who_denies(plane, cluster):
         assert webhook == cluster.judging()
         sleep(2)
         assert f"refused: there is no ValidatingAdmissionPolicy {NAME}: {FIRST}\n" == cluster.refused_rollback(3)
-        assert f"there is no ValidatingAdmissionPolicy {NAME}, so this upgrade switches off nothing\n" == cluster.change_to("webhook")
+        assert (
+            f"there is no ValidatingAdmissionPolicy {NAME}, so this upgrade switches off nothing\n"
+            == cluster.change_to("webhook")
+        )
 
     with cluster.hook("labelSelector=app.kubernetes.io/component=detach"):
         release(plane, "uninstall", "--wait")

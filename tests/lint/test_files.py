@@ -284,9 +284,9 @@ def test_what_is_not_built_is_judged_by_its_sources(tree):
         [one.finding.rule for one in base.found],
         [one.why for one in prod.notes],
     )
-    assert ["build (no such base) failed; the sources are judged instead; kustomize build says why"] == [
-        one.message for one in prod.notes
-    ]
+    assert [
+        "build (no such base) failed; the sources are judged instead; to see why it failed, run kustomize build"
+    ] == [one.message for one in prod.notes]
 
 
 def test_the_values_of_a_chart_are_judged_and_not_counted_where_it_is_built(tree):

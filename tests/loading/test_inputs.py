@@ -73,12 +73,12 @@ BAD = [
     Bad(
         "a context without a cluster",
         "admit -f new --context prod",
-        "--context: found no --cluster, wanted --cluster live; leave --context out",
+        "--context: found no --cluster; add --cluster live, or leave --context out",
     ),
     Bad(
         "a kubeconfig for a dump",
         "lint new --cluster new --kubeconfig k",
-        "--kubeconfig: found --cluster new, wanted --cluster live; leave --kubeconfig out",
+        "--kubeconfig: found --cluster new; write --cluster live, or leave --kubeconfig out",
     ),
     Bad(
         "a missing kubeconfig",

@@ -187,17 +187,21 @@ def test_a_case_of_a_day_on_which_the_policy_is_another_than_today_is_skipped(ru
     [
         (
             "--engine policy",
-            "--engine policy: found no --cluster live, wanted it: the API server of a live cluster answers",
+            "--engine policy: needs a live cluster, whose API server answers; "
+            "add --cluster live, or leave --engine policy out",
         ),
         (
             "--cluster live",
-            "--cluster live: found --engine webhook, wanted --engine policy; the webhook's answers need no cluster",
+            "--cluster live: the webhook's answers need no cluster; add --engine policy, or leave --cluster live out",
         ),
-        ("--engine policy --cluster f", "--cluster: works only with --init; a test file names its own"),
-        ("--context a", "--context: found no --cluster, wanted --cluster live; leave --context out"),
+        (
+            "--engine policy --cluster f",
+            "--cluster FILE: works only with --init; write it into the test file, or leave it out",
+        ),
+        ("--context a", "--context: found no --cluster; add --cluster live, or leave --context out"),
         (
             "--engine policy --init -",
-            "--engine: found policy with --init, which writes evenkeel's own answers; leave it out",
+            "--engine: found policy with --init, which writes evenkeel's own answers; leave out one of the two",
         ),
     ],
 )

@@ -50,7 +50,7 @@ def test_folders_are_searched_and_paths_are_relative_to_the_file(run, tmp_path):
     [
         ("none", "none: no such file or folder"),
         ("empty", "empty: found no file that ends in .evenkeel-test.yaml; --init writes one"),
-        ("t --policy t", "--policy: works only with --init; a test file names its own"),
+        ("t --policy t", "--policy: works only with --init; write it into the test file, or leave it out"),
     ],
 )
 def test_where_there_is_no_test_it_says_so(run, tmp_path, path, error):

@@ -119,9 +119,11 @@ def _make_room(folder: Path, files: list[str], force: bool) -> None:
     """Create the folder.  UsageError if files exist and `force` is not given, or the folder cannot be created."""
     in_the_way = [folder / file for file in files if os.path.lexists(folder / file)]
     if in_the_way and not force:
-        keep = f"--ca-dir {folder} signs with it, "
+        keep = f"to sign with it: --ca-dir {folder}; "
         raise UsageError(
-            "\n".join(f"{file}: exists, {keep if file.stem == 'ca' else ''}--force replaces it" for file in in_the_way)
+            "\n".join(
+                f"{file}: exists; {keep if file.stem == 'ca' else ''}to replace it: --force" for file in in_the_way
+            )
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)

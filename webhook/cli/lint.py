@@ -116,7 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="REF",
-        help="report only what is new since HEAD left this commit, branch or tag",
+        help="report only what is new since the last commit that HEAD shares with this commit, branch or tag",
     )
     parser.add_argument(
         "--exclude",
@@ -128,7 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--include-system",
         action="store_true",
-        help=f"judge {' and '.join(SYSTEM_NAMESPACES)}, too, from which the webhook gets nothing",
+        help=f"also judge objects in {' and '.join(SYSTEM_NAMESPACES)}; the webhook gets no object of these namespaces",
     )
     parser.add_argument(
         "-n",
@@ -185,7 +185,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.write_baseline and args.baseline is None:
         raise UsageError("--write-baseline: needs --baseline FILE to write to")
     if args.fix_severity and not (args.fix or args.diff):
-        raise UsageError("--fix-severity: found neither --fix nor --diff, wanted one of them; leave --fix-severity out")
+        raise UsageError("--fix-severity: needs --fix or --diff; add one, or leave --fix-severity out")
     if args.write_baseline and (args.fix or args.diff):
         raise UsageError("--write-baseline: cannot be combined with --fix or --diff; repair first")
     if args.build == AUTO and (args.fix or args.diff):
@@ -390,7 +390,7 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     files = many(len({located.file for located in summary.found} | {problem.file for problem in problems}), "file")
     accepted = [many(len(summary.found), "finding")]
     accepted += [many(len(problems), "problem")] if problems else []
-    print(f"{one_line(args.baseline, LINE_LIMIT)}: accepts {' and '.join(accepted)} in {files}")
+    print(f"wrote {one_line(args.baseline, LINE_LIMIT)}: accepts {' and '.join(accepted)} in {files}")
     for problem in summary.problems:
         line = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"
         print(f"evenkeel: {one_line(line, LINE_LIMIT)}", file=sys.stderr)

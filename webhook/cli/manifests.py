@@ -91,19 +91,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--failure-policy-enforced",
         choices=(IGNORE, FAIL),
         default=IGNORE,
-        help="the failurePolicy for objects that an enforced rule may deny; Fail prints webhook entries of "
-        "their own for "
-        "them, without what built-in controllers create, so that Pods still start (default: %(default)s)",
+        help="the failurePolicy for objects that an enforced rule may deny (default: %(default)s). With "
+        f"{FAIL}, these objects get webhook entries of their own; these leave out what built-in controllers create, so "
+        "Pods still start",
     )
     parser.add_argument(
         EXCLUDE_NAMESPACE,
         metavar="NAME",
         action="append",
         default=[],
-        help=f"send nothing from this namespace; repeatable. Always excluded: {', '.join(SYSTEM_NAMESPACES)} "
-        "and that of "
-        f"--service; with --failure-policy or --failure-policy-enforced {FAIL} also {', '.join(NEEDED_NAMESPACES)}: "
-        "then name each other namespace in which something runs that the webhook needs to start",
+        help=f"send nothing from this namespace; repeatable. With --failure-policy {FAIL} or --failure-policy-enforced "
+        f"{FAIL}, name each namespace in which something runs that the webhook needs to start; already excluded then: "
+        f"{', '.join(NEEDED_NAMESPACES)}. Always excluded: {', '.join(SYSTEM_NAMESPACES)} and the namespace of "
+        "--service",
     )
     parser.add_argument(
         "--rbac", action="store_true", help="also print a ServiceAccount and the RBAC for --cluster live"
@@ -125,8 +125,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         CA_BUNDLE_USER,
         metavar="NAME",
-        help="let this user, system:serviceaccount:NS:NAME, change only caBundle in webhook configurations; it is the "
-        "account of evenkeel serve --tls-secret",
+        help="refuse this user every change of webhook configurations, except of caBundle; name the account of "
+        "evenkeel serve --tls-secret: system:serviceaccount:NS:NAME",
     )
     inputs.add_policy_argument(parser)
     inputs.add_version_argument(parser, of_cluster=False)
@@ -222,11 +222,14 @@ def _fails(args: argparse.Namespace, policy: Policy, minor: int) -> bool:
     if minor < CONDITIONS_SINCE:
         raise UsageError(
             f"--failure-policy-enforced {FAIL}: found Kubernetes 1.{minor}, wanted 1.{CONDITIONS_SINCE} or newer: "
-            "without matchConditions the Pods of controllers cannot be told apart; leave the option out"
+            "without matchConditions the Pods of controllers cannot be told apart; leave --failure-policy-enforced out"
         )
     if not policy.enforced:
         print_notes(
-            [f"--failure-policy-enforced {FAIL}: the policy has no enforced rule that denies; leave the option out"],
+            [
+                f"--failure-policy-enforced {FAIL}: the policy has no enforced rule that denies; "
+                "leave --failure-policy-enforced out"
+            ],
             args.quiet,
         )
     return True

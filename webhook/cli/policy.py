@@ -185,7 +185,7 @@ def run(args: argparse.Namespace) -> int:
 def _init(args: argparse.Namespace) -> int:
     files = {args.dir / name: text for name, text in drafts(wishes_of(args)).items()}
     if in_the_way := [file for file in files if os.path.lexists(file) and not args.force]:
-        raise UsageError("\n".join(f"{file}: exists, --force replaces it" for file in in_the_way))
+        raise UsageError("\n".join(f"{file}: exists; to replace it: --force" for file in in_the_way))
     if folders := [file for file in files if file.is_dir()]:
         raise UsageError("\n".join(f"{file}: is a folder; give another --dir" for file in folders))
     try:
@@ -208,19 +208,23 @@ def _test(args: argparse.Namespace) -> int:
     source = inputs.source(args)
     if args.init is not None:
         if args.engine == POLICY:
-            raise UsageError("--engine: found policy with --init, which writes evenkeel's own answers; leave it out")
+            raise UsageError(
+                "--engine: found policy with --init, which writes evenkeel's own answers; leave out one of the two"
+            )
         write(args.init, args.path, args.policy, args.cluster, args.kubernetes_version)
         return 0
     for option in ("policy", "cluster", "kubernetes_version"):
         if getattr(args, option) is not None and not (option == "cluster" and source.live):
-            raise UsageError(f"--{option.replace('_', '-')}: works only with --init; a test file names its own")
+            name = "cluster FILE" if option == "cluster" else option.replace("_", "-")
+            raise UsageError(f"--{name}: works only with --init; write it into the test file, or leave it out")
     if args.engine == POLICY and not source.live:
         raise UsageError(
-            "--engine policy: found no --cluster live, wanted it: the API server of a live cluster answers"
+            "--engine policy: needs a live cluster, whose API server answers; "
+            "add --cluster live, or leave --engine policy out"
         )
     if args.engine == WEBHOOK and source.live:
         raise UsageError(
-            "--cluster live: found --engine webhook, wanted --engine policy; the webhook's answers need no cluster"
+            "--cluster live: the webhook's answers need no cluster; add --engine policy, or leave --cluster live out"
         )
     results = _tested(files_of(args.path), source)
     problems = [problem for each in results for problem in each.problems]
@@ -270,7 +274,7 @@ def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, fea
     if before is not None and policies and admission_policies(replace(export, policy=before)) != policies:
         anew = f"evenkeel manifests {ENGINE} {args.engine} --policy {quote(str(args.file))}"
         by_chart = "with the chart, helm upgrade --set-file policies=FILE"
-        yield f"changes its ValidatingAdmissionPolicies; apply them again: {anew}; {by_chart}"
+        yield f"this policy changes the ValidatingAdmissionPolicies; apply them again: {anew}; {by_chart}"
 
 
 def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:

@@ -200,7 +200,7 @@ def _check(args: argparse.Namespace, source: inputs.Source) -> None:
         if args.output not in (selection.TEXT, selection.JSON):
             raise UsageError(f"{option}: found -o {args.output}, wanted -o text or -o json")
         if args.metrics_bind is not None:
-            raise UsageError(f"{option}: found --metrics-bind, which prints nothing")
+            raise UsageError(f"{option}: found --metrics-bind, which prints nothing; leave out one of the two")
     if args.changed and args.compare is None:
         raise UsageError("--changed: found no --compare, wanted the policy in force now")
     if args.changed and without_list:
@@ -208,7 +208,9 @@ def _check(args: argparse.Namespace, source: inputs.Source) -> None:
     if args.apply and args.output != OPENREPORTS:
         raise UsageError(f"--apply: found -o {args.output}, wanted -o {OPENREPORTS}")
     if args.apply and not source.live:
-        raise UsageError(f"--apply: found --cluster {source.cluster}, wanted --cluster live; leave it out to print")
+        raise UsageError(
+            f"--apply: found --cluster {source.cluster}, wanted --cluster live; to print only, leave --apply out"
+        )
     if args.verify and args.metrics_bind is None:
         raise UsageError("--verify: found no --metrics-bind, wanted one; evenkeel verify prints what it counts")
     if args.verify and not source.live:
@@ -258,7 +260,9 @@ def _publish(
 
     objects = openreports.objects(report, int(time.time()))
     if objects.left_out:
-        print_notes([f"{objects.left_out:,} findings are left out: those of the last workloads"], args.quiet)
+        most = f"the reports hold at most {openreports.MOST_RESULTS:,}, those of the worst workloads first"
+        fewer = "to report the others, choose workloads with -n or -l"
+        print_notes([f"{objects.left_out:,} findings are left out: {most}; {fewer}"], args.quiet)
     if not args.apply:
         print(openreports.dumped(objects))
         return
@@ -317,7 +321,8 @@ def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Know
         yield from notes_on_pins(known.snapshot)
     if args.object and not report.workloads:
         made = "; the Pods of a workload are in the report on the workload" if args.object[0].startswith("po") else ""
-        raise UsageError(f"{' '.join(args.object)}: no workload of this name in the namespace {namespace}{made}")
+        none = f"{' '.join(args.object)}: no workload of this name in the namespace {namespace}"
+        raise UsageError(f"{none}; name another with -n{made}")
     if namespace and not report.workloads:
         yield f"Only the namespace {namespace} is in the report; -A reports all."
 

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cannot_go_on(error: OSError) -> int:
-    logs.log(logging.ERROR, "stopping: cannot go on", problem=str(error))
+    logs.log(logging.ERROR, "stopping: cannot go on; see the field problem", problem=str(error))
     return 1
 
 

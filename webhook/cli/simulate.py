@@ -110,10 +110,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=COMES_ABOUT_IN_CLUSTER,
-        help="exit with 1 if in any run: in the end a Pod of the workload waits or is missing (pending); in any step a "
-        "rollout or drain never finishes, or a drain fails (stuck); in the end the skew is larger than maxSkew (skew);"
-        " a deleted Pod is not replaced (lost); a workload of the whole cluster keeps fewer Pods than --keep says"
-        " (keep); or something was not simulated (not-judged)",
+        help="exit with 1 if this is true in any run. pending: in the end, a Pod of the workload waits or is missing; "
+        "stuck: in any step, a rollout or drain never finishes, or a drain fails; skew: in the end, the skew is larger "
+        "than maxSkew; lost: a deleted Pod is not replaced; keep: a workload of the whole cluster keeps fewer Pods than "
+        "--keep says; not-judged: something was not simulated",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -127,8 +127,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = inputs.policy(None).kinds
     if not (names or args.filename):
         return _run_cluster(args, source, steps, kinds, profiles)
-    if args.all_namespaces or args.selector or args.by or args.keep is not None or args.fail_on == KEEP:
-        raise UsageError("-A, -l, --by and --keep are for a whole cluster: leave them out, or the workload")
+    _check_of_workload(args, " ".join(names) or "-f")
     runs = args.runs or RUNS
     namespace = selection.namespace(args, source)
     objects = _in_file(args, namespace)
@@ -159,6 +158,21 @@ def run(args: argparse.Namespace) -> int:
         as_json = args.output == selection.JSON
         print(render.as_json(shown) if as_json else render.text(shown, style_of(args.color)))
     return int(bool(args.fail_on and COMES_ABOUT[args.fail_on](shown)))
+
+
+def _check_of_workload(args: argparse.Namespace, workload: str) -> None:
+    """Raise UsageError if options are for a whole cluster, and `workload` is named."""
+    of_cluster = {
+        "-A": args.all_namespaces,
+        "-l": bool(args.selector),
+        "--by": bool(args.by),
+        "--keep": args.keep is not None,
+        f"--fail-on {KEEP}": args.fail_on == KEEP,
+    }
+    if given := [option for option, is_given in of_cluster.items() if is_given]:
+        them = "it" if len(given) == 1 else "them"
+        options = " and ".join(given)
+        raise UsageError(f"{options}: for a whole cluster only; leave {them} out, or leave {workload} out")
 
 
 def _run_cluster(

@@ -31,7 +31,8 @@ CHANCE = SystemRandom()
 RELIST = frozenset({400, GONE_STATUS, 504})  # A watch: the resourceVersion is unknown, too old, or not reached yet.
 
 # What an informer reports, with its kind, and fields for a log.
-WATCH_LISTED, WATCH_FAILED, WATCH_RESUMED, UNREADABLE = "listed", "watch failed", "watch resumed", "object unreadable"
+WATCH_LISTED, WATCH_FAILED, WATCH_RESUMED = "listed", "watch failed", "watch resumed"
+OBJECT_LEFT_OUT, OBJECT_READ_IN_PART = "object left out: cannot be read", "object read in part: a quantity counts as 0"
 ReportEvent = Callable[..., None]
 
 
@@ -234,7 +235,9 @@ class Informer(Reflector):
             namespace, name, kept = read_object(raw, *self._kind, self._features)
         except SnapshotError as error:
             metadata: Any = raw.get("metadata")
-            self._report(UNREADABLE, self.watched.kind, problem=str(error))
+            self._report(
+                OBJECT_LEFT_OUT if error.kept is None else OBJECT_READ_IN_PART, self.watched.kind, problem=str(error)
+            )
             return (str(metadata.get("namespace") or ""), str(metadata.get("name"))), error.kept
         return (namespace, name), kept
 

@@ -27,8 +27,10 @@ from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, Snapshot
 LOOKUP_SECONDS = 0.3  # For all look-ups of one review: a tenth of the API server's timeout for /mutate.
 LIST_SECONDS = 60.0
 
-SYNCED, LOOKED_UP = "cluster synced", "looked up"
+SYNCED = "cluster synced"
 FOUND, ABSENT, FAILED, BUSY = LOOKUP_RESULTS = ("found", "absent", "failed", "busy")
+# What is reported of a look-up, by its result.
+LOOKUP_EVENTS = {FOUND: "looked up", ABSENT: "looked up", FAILED: "look-up failed", BUSY: "look-up skipped"}
 LOOKUP_KINDS = ("Namespace", *(kind for _, kind in SELECTOR_KINDS))
 
 # Any user can write an owner reference, so only a valid object name may become part of a path.
@@ -140,7 +142,7 @@ class Live:
             return view
         if not self._may_wait():
             for kind, name in missing:
-                self._report(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=BUSY)
+                self._report(LOOKUP_EVENTS[BUSY], kind.kind, namespace=namespace, name=name, result=BUSY)
             return view
         deadline = monotonic() + LOOKUP_SECONDS
         for kind, name in missing:
@@ -160,7 +162,7 @@ class Live:
         except (ClusterError, SnapshotError) as error:
             result = ABSENT if isinstance(error, ClusterError) and error.status == NOT_FOUND else FAILED
             problem = str(error)
-        self._report(LOOKED_UP, kind.kind, namespace=namespace, name=name, result=result, problem=problem)
+        self._report(LOOKUP_EVENTS[result], kind.kind, namespace=namespace, name=name, result=result, problem=problem)
         return view
 
 

@@ -63,16 +63,15 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
 
 def notes_on(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
     """Yield why one failure would stop all replicas and what to do about it, or else the nodes that they run on."""
-    refused = "the API server refuses what the entries with failurePolicy Fail judge"
+    refused = "the API server refuses all that webhook entries with failurePolicy Fail match"
     if not replicas:
-        yield f"no replica is ready: {refused}; to see why: kubectl -n {namespace} get pods"
+        yield f"no replica is ready: {refused}; see kubectl -n {namespace} get pods"
     elif len(replicas) == 1:
         yield f"only 1 replica is ready: while it restarts, {refused}; run 2 or more, in several zones"
     elif place := _shared_place(replicas, nodes):
         yield (
-            f"{'both' if len(replicas) == 2 else f'all {len(replicas)}'} replicas run {place}: while it is down, "
-            f"{refused}; to start one "
-            f"elsewhere: kubectl -n {namespace} delete pod {replicas[0].name}"
+            f"{'both' if len(replicas) == 2 else f'all {len(replicas)}'} replicas run {place}: if that fails, "
+            f"{refused}; to start one elsewhere: kubectl -n {namespace} delete pod {replicas[0].name}"
         )
     else:
         yield f"{len(replicas)} replicas are ready, on {', '.join(sorted({replica.node for replica in replicas}))}"

@@ -81,6 +81,8 @@ def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str
         yield f"{where}found {brief(value)}, wanted {forms[wanted]}"
     elif error.validator == "minimum":
         yield f"{where}found {brief(value)}, wanted {wanted} or more"
+    elif error.validator == "maximum":
+        yield f"{where}found {brief(value)}, wanted {wanted} or less"
     elif error.validator in ("minItems", "minProperties"):
         yield f"{where}found {brief(value)}, wanted {_some_of(as_mapping(error.schema))}"
     elif error.validator == "minLength":
@@ -88,7 +90,7 @@ def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str
     elif error.validator == "maxLength":
         yield f"{where}found {len(value)} characters, wanted at most {wanted}"
     else:
-        yield f"{where}found {brief(value)}, {error.validator} must be {wanted}"
+        yield f"{where}found {brief(value)}, wanted {error.validator} {wanted}"
 
 
 def _near(value: object, allowed: Collection[object]) -> str:

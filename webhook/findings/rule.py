@@ -60,8 +60,10 @@ class Need(Enum):
 
     POD_SPEC = "the tolerations and the node affinity of its Pods are not known, or too large to judge"
     NODES = "no node is known: give a cluster, or manifests of its nodes"
-    PODS = "no Pod of a cluster is known: give a cluster with its Pods, and set watchPods"
-    OTHERS = "no other workload and no Pod is known: give a cluster with its Pods, and set watchPods"
+    PODS = "no Pod is known: give a cluster with Pods; if it is live, set watchPods in the policy"
+    OTHERS = (
+        "no other workload and no Pod is known: give a cluster with Pods; if it is live, set watchPods in the policy"
+    )
 
 
 class Also(Enum):

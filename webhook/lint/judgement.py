@@ -276,7 +276,7 @@ class _File:
                 self.result.problems.append(Problem(file, line, column, f"cannot be read: {error.message}"))
             elif not self._noted_repeated:
                 self._noted_repeated = True
-                done, advice = "read by the last value, as kubectl reads it", "write the key once"
+                done, advice = "judged with the last value, as kubectl takes it", "write the key once"
                 self.result.notes.append(Note(file, line, column, REPEATED_KEY, error.message, done, advice))
         return len(self.result.problems) == problems
 

@@ -71,7 +71,7 @@ def unused_in_comment(comment: Comment, used: Collection[str], settings: RuleSet
         yield _unused(
             (), "this comment must name the rules that it suppresses", "no rule", "write evenkeel: ignore[rule-id]"
         )
-    idle = {name: _reason(settings[name]) for name in rules_run(settings) - set(used)}
+    idle = {name: _reason(name, settings[name]) for name in rules_run(settings) - set(used)}
     for rule in comment.rules:
         if rule not in RULES and rule != UNUSED_SUPPRESSION:
             near = nearest(rule, RULES)
@@ -105,7 +105,7 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
             used |= {finding.rule for finding in findings if finding.rule in suppressing}
             run = rules_run(settings) - {skipped.rule for skipped in evaluation.skipped}
             # Of an enforced rule, idle-switch says it.
-            idle |= {rule: _reason(settings[rule]) for rule in run if not settings[rule].enforced}
+            idle |= {rule: _reason(rule, settings[rule]) for rule in run if not settings[rule].enforced}
         count += max(counts)
     unused = {rule: reason for rule, reason in idle.items() if rule not in used}
     return Suppressed(count, tuple(_unused_annotations(obj, workloads, unused)))
@@ -116,8 +116,10 @@ def rules_run(settings: RuleSettings) -> set[str]:
     return {rule for rule, setting in settings.items() if setting.severity is not Severity.IGNORE}
 
 
-def _reason(setting: RuleSetting) -> str:
-    return "the policy enforces it" if setting.enforced else "it finds nothing here"
+def _reason(rule: str, setting: RuleSetting) -> str:
+    if setting.enforced:
+        return f"cannot suppress {rule}: the policy enforces this rule"
+    return f"suppresses no finding of {rule}: it finds nothing here"
 
 
 def _unused_annotations(
@@ -133,15 +135,15 @@ def _unused_annotations(
 
 def _unused_rule(path: FieldPath, rule: str, idle: Mapping[str, str]) -> Iterator[Finding]:
     """
-    Yield a finding if `rule` is among the `idle`, the rules that ran and found nothing, each with the reason.
+    Yield a finding if `rule` is among the `idle`, the rules that ran and found nothing, each with what is said of it.
 
     A rule that did not run is not reported; an annotation that names no rule is, by idle-switch.
     """
     if rule in idle:
         subject = "" if path else "this comment "  # a path names the annotation
-        yield _unused(path, f"{subject}suppresses no finding of {rule}: {idle[rule]}", rule, "remove it")
+        yield _unused(path, f"{subject}{idle[rule]}", rule, "remove it")
 
 
 def _unused(path: FieldPath, message: str, value: str, fix: str) -> Finding:
-    wanted = "a rule with a finding here that may be suppressed"
+    wanted = "a rule that finds something here, and is not enforced"
     return Finding(UNUSED_SUPPRESSION, Severity.WARNING, path, message, value, wanted, fix)

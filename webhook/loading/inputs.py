@@ -100,8 +100,8 @@ def source(args: argparse.Namespace) -> Source:
     chosen = Source(args.cluster or "", args.kubeconfig, args.context)
     for option, value in (("--kubeconfig", chosen.kubeconfig), ("--context", chosen.context)):
         if value and not chosen.live:
-            given = f"--cluster {chosen.cluster}" if chosen.cluster else "no --cluster"
-            raise UsageError(f"{option}: found {given}, wanted --cluster live; leave {option} out")
+            given = f"--cluster {chosen.cluster}; write" if chosen.cluster else "no --cluster; add"
+            raise UsageError(f"{option}: found {given} --cluster live, or leave {option} out")
     return chosen
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from webhook.cluster.client import Client
 from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED
-from webhook.cluster.live import ABSENT, FOUND, LOOKED_UP, LOOKUP_KINDS, LOOKUP_RESULTS, SYNCED, Live
+from webhook.cluster.live import ABSENT, FOUND, LOOKUP_EVENTS, LOOKUP_KINDS, LOOKUP_RESULTS, SYNCED, Live
 from webhook.cluster.watched_resources import WATCHED
 from webhook.scheduler.features import Features
 from webhook.serving.logs import log
@@ -50,7 +50,7 @@ def _count(metrics: ClusterMetrics, what: str, kind: str, fields: Mapping[str, o
         metrics.failures.labels(kind).inc()
     elif what == WATCH_LISTED and fields["again"]:
         metrics.relists.labels(kind).inc()
-    elif what == LOOKED_UP:
+    elif what in LOOKUP_EVENTS.values():
         metrics.lookups.labels(kind, str(fields["result"])).inc()
 
 
