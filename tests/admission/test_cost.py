@@ -76,11 +76,11 @@ WEIGHTS = [
     Weight("one more", [[{}] * 101], "found 101 constraints, at most 100 can be judged"),
     Weight("one more in another list", [[{}] * 100, [{}]], "found 101 constraints, at most 100 can be judged"),
     Weight("as many values as can be judged", [values(700)]),
-    Weight("a value more", [values(701)], "found more than 700 values in constraints, at most 700 can be judged"),
+    Weight("a value more", [values(701)], "found more than 700 values in constraints, no more can be judged"),
     Weight("a value more in two lists", [values(350), values(351)], "found more than 700 values in constraints, …"),
     Weight("what is no list", [None, "x" * 1_000, {"a": "b"}]),
     Weight("as many templates as can be judged", [[]] * MOST_TEMPLATES),
-    Weight("a template more", [[]] * (MOST_TEMPLATES + 1), "found more than 50 Pod templates, at most 50 can be judged"),
+    Weight("a template more", [[]] * (MOST_TEMPLATES + 1), "found more than 50 Pod templates, no more can be judged"),
 ]
 
 

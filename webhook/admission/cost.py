@@ -8,7 +8,7 @@ from webhook.objects.workload import MOST_TEMPLATES, Workload
 
 MOST_CONSTRAINTS, MOST_SELECTOR_VALUES = 100, 700  # of one object
 AT_MOST = f"constraints, at most {MOST_CONSTRAINTS} can be judged"  # after their number
-TOO_MANY_VALUES = f"found more than {MOST_SELECTOR_VALUES} values in constraints, at most {MOST_SELECTOR_VALUES} can be judged"
+TOO_MANY_VALUES = f"found more than {MOST_SELECTOR_VALUES} values in constraints, no more can be judged"
 
 
 class TooLarge(ValueError):
@@ -18,7 +18,7 @@ class TooLarge(ValueError):
 def weigh(workloads: Sequence[Workload]) -> None:
     """Raise TooLarge if the workloads of an object cannot be judged in reasonable time."""
     if len(workloads) > MOST_TEMPLATES:
-        raise TooLarge(f"found more than {MOST_TEMPLATES} Pod templates, at most {MOST_TEMPLATES} can be judged")
+        raise TooLarge(f"found more than {MOST_TEMPLATES} Pod templates, no more can be judged")
     weigh_constraints([workload.raw_constraints for workload in workloads])
 
 

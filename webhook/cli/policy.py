@@ -44,7 +44,7 @@ Write a policy from what is wanted, and a test that shows each part of it: {POLI
     evenkeel policy init --require topology.kubernetes.io/zone --min-replicas 3 --namespace-selector env=production
                                         in production, workloads with three replicas or more need a constraint for zones
     evenkeel policy init … --exempt team=payments --until 2027-06-30
-                                        the namespaces of one team are only warned until that day
+                                        until that day, this only warns in the namespaces of one team
 
 Exit code 0: written, 2: bad input, or a file exists already.
 """
@@ -186,10 +186,15 @@ def _init(args: argparse.Namespace) -> int:
     files = {args.dir / name: text for name, text in drafts(wishes_of(args)).items()}
     if in_the_way := [file for file in files if os.path.lexists(file) and not args.force]:
         raise UsageError("\n".join(f"{file}: exists; to replace it: --force" for file in in_the_way))
+    if folders := [file for file in files if file.is_dir()]:
+        raise UsageError("\n".join(f"{file}: is a folder; give another --dir" for file in folders))
+    try:
+        args.dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{args.dir}: {error.strerror}; give another --dir") from error
     for file, text in files.items():
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_new(str(file), text)
+            write_new(os.path.realpath(file), text)
         except OSError as error:
             raise UsageError(f"{file}: {error.strerror}") from error
         print(f"wrote {file}")

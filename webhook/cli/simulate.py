@@ -111,9 +111,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=COMES_ABOUT_IN_CLUSTER,
         help="exit with 1 if this is true in any run. pending: in the end, a Pod of the workload waits or is missing; "
-        "stuck: a rollout or drain does not finish; skew: in the end, the skew is larger than maxSkew; lost: a deleted "
-        "Pod is not replaced; keep: a workload of the whole cluster keeps fewer Pods than --keep says; not-judged: not "
-        "all was simulated",
+        "stuck: in any step, a rollout or drain never finishes, or a drain fails; skew: in the end, the skew is larger "
+        "than maxSkew; lost: a deleted Pod is not replaced; keep: a workload of the whole cluster keeps fewer Pods "
+        "than --keep says; not-judged: something was not simulated",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
