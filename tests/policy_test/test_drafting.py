@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -56,7 +57,7 @@ def outcomes_wanted(wishes):
     if wishes.selected:
         yield "allowed" if wishes.topology_keys or wishes.action else "warned"
     if wishes.exempt:
-        yield from ("warned", denied)
+        yield from ("warned", denied) * (len(wishes.topology_keys) + bool(wishes.action) + len(wishes.denied))
     yield "allowed" if wishes.defaults == () else "defaulted"
 
 
@@ -178,6 +179,20 @@ def test_who_is_exempt_is_told_a_day_only_if_the_policy_denies_then(wishes, noti
     override = parse_policy(text_of(ZONES._replace(**EXEMPT, **wishes))).overrides[0]
 
     assert notice == override.settings[MISSING].notice
+
+
+@pytest.mark.parametrize("action", ["", HARD])
+@pytest.mark.parametrize("keys", [(), (ZONE,), (HOSTNAME,), ("rack", ZONE)], ids=str)
+@pytest.mark.parametrize("rule", DENIABLE)
+def test_the_test_fails_if_a_rule_denies_no_more(tmp_path, rule, keys, action):
+    wishes = NOTHING._replace(topology_keys=keys, action=action, denied=(rule,), defaults=(), enforcement="Deny")
+    files = drafts(wishes)
+    files[POLICY_FILE] = re.sub(rf"(?<= {rule}:\n    severity: )error", "warning", files[POLICY_FILE])
+
+    assert files != drafts(wishes)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    assert not all(result.passed for result in run_file(str(tmp_path / TEST_FILE)).results)
 
 
 def test_nothing_is_said_of_a_day_where_errors_deny():

@@ -199,7 +199,8 @@ def _init(args: argparse.Namespace) -> int:
             raise UsageError(f"{file}: {error.strerror}") from error
         print(f"wrote {file}")
     folder, policy = (quote(str(path)) for path in (args.dir, args.dir / POLICY_FILE))
-    print(f"next: evenkeel policy test {folder}")
+    print(f"next: evenkeel policy check {policy}")
+    print(f"      evenkeel policy test {folder}")
     print(f"      evenkeel report -A --policy {policy}")
     return 0
 

@@ -15,7 +15,7 @@ from webhook.documents.reading import read_documents
 from webhook.findings.finding import Severity
 from webhook.findings.rule import in_yaml
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.objects.fields import Raw, as_list, as_mapping, value_at
 from webhook.objects.labels import Labels
 from webhook.objects.names import NAMESPACE_NAME, TEMPLATE_HASH, ZONE
 from webhook.policy.parsing import parse_policy
@@ -196,11 +196,11 @@ def _shown_cases(wishes: Wishes) -> Iterator[ShownCase]:
         outside = f"this is not required outside {selecting(wishes.selected)}"
         yield breaches[0]._replace(name=outside, place=OUTSIDE)
     if wishes.exempt:
-        exempt = f"{selecting(wishes.exempt)} is exempt"
-        yield breaches[0]._replace(name=f"{exempt} until {wishes.until}", place=EXEMPT, day=wishes.until)
-        yield breaches[0]._replace(
-            name=f"{selecting(wishes.exempt)} is no longer exempt on {wishes.after}", place=EXEMPT, day=wishes.after
-        )
+        exempt, no_longer = (f"{selecting(wishes.exempt)} is {state}" for state in ("exempt", "no longer exempt"))
+        for breach in breaches:
+            of = f": {breach.name}" if breaches[1:] else ""
+            for name, day in ((f"{exempt} until", wishes.until), (f"{no_longer} on", wishes.after)):
+                yield breach._replace(name=f"{name} {day}{of}", place=EXEMPT, day=day)
     given = "no constraints" if wishes.defaults == () else "the default constraints"
     yield ShownCase(f"a Pod without constraints gets {given}", _bare_pod())
 
@@ -215,13 +215,39 @@ def _breaches(wishes: Wishes) -> Iterator[ShownCase]:
         other = _deployment(number, keys or (ZONE,), SOFT if action == HARD else HARD)
         yield ShownCase(f"a constraint needs whenUnsatisfiable: {action}", other)
     for rule in wishes.denied:
-        yield ShownCase(f"{rule} is an error", as_mapping(read_documents(RULES[rule].bad)[0]))
+        yield ShownCase(f"{rule} is an error", _breaking_only(rule, wishes))
+
+
+def _breaking_only(rule: str, wishes: Wishes) -> Raw:
+    """Return the bad example of a rule, with all that the other wishes ask for: if the rule is no error, it passes."""
+    bad = as_mapping(read_documents(RULES[rule].bad)[0])
+    template = as_mapping(value_at(bad, ("spec", "template")))
+    if not template:
+        return bad
+    labels, pod_spec = as_mapping(template["metadata"])["labels"], as_mapping(template["spec"])
+    written = [as_mapping(each) for each in as_list(pod_spec["topologySpreadConstraints"])]
+    keys, hard = wishes.topology_keys, wishes.action == HARD
+    given = [
+        {**each, "whenUnsatisfiable": HARD} if hard and (not keys or each["topologyKey"] in keys) else each
+        for each in written
+    ]
+    other = [key for key in keys if key not in {each["topologyKey"] for each in written}]
+    own = {"matchLabelKeys": [TEMPLATE_HASH]} if bad["kind"] == "Deployment" else {}
+    given += [{**_constraint(key, wishes.action or SOFT, as_mapping(labels)), **own} for key in other]
+    whole = {**template, "spec": {**pod_spec, "topologySpreadConstraints": given}}
+    return {**bad, "spec": {**as_mapping(bad["spec"]), "template": whole}}
+
+
+def _constraint(key: str, action: str, labels: Raw) -> Raw:
+    """Return a constraint with which no rule finds fault but for revisions."""
+    honors = {"nodeTaintsPolicy": "Honor"} if action == HARD else {}
+    selector = {"labelSelector": {"matchLabels": labels}}
+    return {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action, **honors, **selector}
 
 
 def _deployment(replicas: int, keys: Sequence[str], action: str) -> Raw:
-    labels, more = {"app": "web"}, {"nodeTaintsPolicy": "Honor"} if action == HARD else {}
-    own = {"labelSelector": {"matchLabels": labels}, "matchLabelKeys": [TEMPLATE_HASH]}
-    constraints = [{"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action, **more, **own} for key in keys]
+    labels = {"app": "web"}
+    constraints = [{**_constraint(key, action, labels), "matchLabelKeys": [TEMPLATE_HASH]} for key in keys]
     pod_spec = {"topologySpreadConstraints": constraints} if constraints else {}
     template = {"metadata": {"labels": labels}, "spec": pod_spec}
     spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
