@@ -106,7 +106,7 @@ def rotate(
         rotation = renewed(last if gone else held, names, now, bundles, lifetimes)
         if rotation.held == held or store.replace(entries(rotation.held), version):
             return replace(rotation, reasons=(*((SECRET_RESTORED,) if gone else ()), *rotation.reasons))
-    raise CertificateError(f"another client replaced it during each of {WRITE_TRIES} attempts to renew it")
+    raise CertificateError(f"another client replaced the Secret during each of {WRITE_TRIES} attempts to write it")
 
 
 def renewed(

@@ -316,7 +316,7 @@ def test_replicas_that_never_let_one_another_win_are_an_error():
         def replace(self, content, version):
             return False
 
-    with pytest.raises(CertificateError, match="another client replaced it during each of 5 attempts"):
+    with pytest.raises(CertificateError, match="another client replaced the Secret during each of 5 attempts"):
         rotate(Contested(), NAMES, NOW, None, LIVES)
 
 

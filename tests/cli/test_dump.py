@@ -134,7 +134,7 @@ def test_nothing_is_written_where_nothing_can_be_read(run, api, tmp_path):
     assert (2, "", len(LISTED_RESOURCES)) == (code, out, len(each))
     assert last.startswith(
         "evenkeel: you are not allowed to list anything in the cluster; "
-        "name a namespace that you may read with -n, or ask for "
+        "name with -n a namespace that you may read, or ask for "
     )
     assert not (tmp_path / "none.gz").exists()
 

@@ -234,7 +234,7 @@ def test_a_cluster_without_nodes(run):
     code, out, err = explain(run, "pod/web-9", dump)
 
     assert (1, 1) == (code, len(err.splitlines()))
-    assert err.startswith("note: The file has no Node, so nothing can be judged")
+    assert err.startswith("note: The file has no Node, so no placement can be judged")
     assert "no nodes available to schedule pods" in out
     assert "tried lets it run" in out
     code, out, err = explain(run, "pod/web-9", listed(WAITING))

@@ -367,7 +367,7 @@ def test_builds_are_judged_on_request(run, kustomize):
     ]
     assert (
         "note: 1 build (cat: bad/built: No such file or directory) failed: bad/kustomization.yaml; "
-        "the sources are judged instead; to see why it failed, run kustomize build" in err
+        "the sources are judged instead; to see why it failed, run kustomize build in its folder" in err
     )
     assert ["", "kustomize build good"] == [
         one["source"] or "" for one in json.loads(run("--build auto -o json .").out)["findings"]

@@ -284,7 +284,9 @@ def test_beside_a_webhook_nothing_is_printed_of_a_policy_that_denies_nothing(fol
     ]
     names, notes = kinds_printed(capsys, "--engine", "both", *policy, *webhook)
     assert not {*names} & {*cel("evenkeel")}
-    assert "note: no ValidatingAdmissionPolicy is needed: CEL can express no rule that denies" == notes[1]
+    assert (
+        "note: no ValidatingAdmissionPolicy is printed: CEL can express no rule that this policy denies by" == notes[1]
+    )
 
 
 def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
@@ -299,12 +301,12 @@ def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--service", "a/b"], "--service: is for a webhook, and --engine policy prints none; leave it out"),
-        (["--url", "https://a"], "--url: is for a webhook, and --engine policy prints none; leave it out"),
-        (["--ca-bundle", "x"], "--ca-bundle: is for a webhook, and --engine policy prints none; leave it out"),
+        (["--service", "a/b"], "--service: only for a webhook, and --engine policy prints none; leave it out"),
+        (["--url", "https://a"], "--url: only for a webhook, and --engine policy prints none; leave it out"),
+        (["--ca-bundle", "x"], "--ca-bundle: only for a webhook, and --engine policy prints none; leave it out"),
         (
             ["--failure-policy", "Fail", "--rbac"],
-            "--failure-policy, --rbac: is for a webhook, and --engine policy prints none; leave them out",
+            "--failure-policy, --rbac: only for a webhook, and --engine policy prints none; leave them out",
         ),
         (
             ["--kubernetes-version", "1.29"],

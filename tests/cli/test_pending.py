@@ -121,7 +121,7 @@ def test_where_pods_of_other_namespaces_cannot_be_listed_it_says_that_they_may_t
 
     monkeypatch.setattr("webhook.loading.inputs.contents", contents)
 
-    assert "Pods of other namespaces cannot be listed: they may use room and ports" in (
+    assert "Pods of other namespaces cannot be listed, so a node may have less room than shown: they may use " in (
         run("pending -n shop --cluster dump").err
     )
 

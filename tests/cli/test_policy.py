@@ -39,7 +39,7 @@ INSISTS = "p: note: defaulting.defaultConstraints[0].topologyKey: {}: {}"
             None,
             [LABELLED, BARE],
             f"p: note: defaulting: 1 of 2 nodes lacks {ZONE} (n2): Pods that fit on these nodes and on others get no "
-            "built-in defaults, because the defaults would keep them off these nodes; label the nodes",
+            "built-in defaults, because these nodes would get the score 0 for the spread; label the nodes",
         ),
         (
             None,
@@ -51,7 +51,7 @@ INSISTS = "p: note: defaulting.defaultConstraints[0].topologyKey: {}: {}"
             [LABELLED, BARE],
             INSISTS.format(
                 f"1 of 2 nodes lacks {ZONE} (n2)",
-                "Pods with it run there only if no other node takes them; label the nodes",
+                "these nodes get the score 0 for the spread of Pods with it; label the nodes",
             ),
         ),
         (
@@ -103,22 +103,26 @@ def test_policy_check_notes_what_ends_soon_or_has_ended(run):
 BARE = {"rules": {"missing-constraints": "error"}}
 ENFORCED = {"rules": {"empty-selector": {"enforced": True}}}
 IN_ONE_NAMESPACE = {"overrides": [{"name": "a", "namespaceSelector": {"matchLabels": {"team": "a"}}, **BARE}]}
-NEW = "needs new webhook entries: helm upgrade, or evenkeel manifests"
+NEW = "this policy needs new webhook entries ("
 
 
 @pytest.mark.parametrize(
     ("before", "after", "note"),
     [
         ({}, {"rules": {"rollout-skew": "warning"}}, ""),
-        ({}, BARE, f"{NEW} (pods.evenkeel.dev, "),
-        ({}, IN_ONE_NAMESPACE, f"{NEW} (pods.evenkeel.dev, "),
+        ({}, BARE, f"{NEW}pods.evenkeel.dev, "),
+        ({}, IN_ONE_NAMESPACE, f"{NEW}pods.evenkeel.dev, "),
         (BARE, IN_ONE_NAMESPACE, ""),
         (BARE, {}, ""),
-        ({"defaulting": {"defaultingType": "System"}}, {}, f"{NEW} (defaults.evenkeel.dev)"),
+        (
+            {"defaulting": {"defaultingType": "System"}},
+            {},
+            f"{NEW}defaults.evenkeel.dev): helm upgrade, or apply what evenkeel manifests prints",
+        ),
         (
             {},
             ENFORCED,
-            f"with failurePolicyEnforced: Fail {NEW} --failure-policy-enforced Fail (enforced.pods.evenkeel.dev, ",
+            f"with failurePolicyEnforced: Fail, {NEW}enforced.pods.evenkeel.dev, ",
         ),
         (ENFORCED, ENFORCED, ""),
     ],
@@ -248,8 +252,8 @@ def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_
     assert [0, 0] == [unknown.code, together.code]
     assert "p: note: evenkeel cannot find where its replicas run: /api/v1/namespaces/guard" in unknown.out
     assert (
-        "p: note: both replicas run in zone a: if that fails, the API server refuses all that webhook entries with "
-        "failurePolicy Fail match"
+        "p: note: both replicas run in zone a: if that fails, the API server refuses each object that matches a "
+        "webhook entry with failurePolicy Fail"
     ) in together.out
 
 
@@ -310,13 +314,14 @@ def test_policy_init_writes_a_policy_and_a_test_that_passes(run, tmp_path):
     assert [
         "wrote new/spread/policy.yaml",
         "wrote new/spread/policy.evenkeel-test.yaml",
-        "next: evenkeel policy test new/spread",
+        "next: evenkeel policy check new/spread/policy.yaml",
+        "      evenkeel policy test new/spread",
         "      evenkeel report -A --policy new/spread/policy.yaml",
     ] == out.splitlines()
     assert Run(0, "new/spread/policy.yaml: ok\n", "") == run("policy check new/spread/policy.yaml")
     assert 0 == run("policy test new/spread").code
     assert 0 == run([*INIT.split(), "--dir", "a b"]).code
-    assert "next: evenkeel policy test 'a b'\n" in run([*INIT.split(), "--dir", "a b", "--force"]).out
+    assert "      evenkeel policy test 'a b'\n" in run([*INIT.split(), "--dir", "a b", "--force"]).out
     assert 0 == run(INIT).code and (tmp_path / "policy.yaml").exists()
 
 

@@ -117,7 +117,7 @@ def test_without_nodes_a_policy_can_be_asked_all_the_same(report):
     code, out, err = report("-A --policy p", cluster=BAD, p=POLICY)
 
     assert 0 == code
-    assert "The file has no Node, so nothing can be judged" in err
+    assert "The file has no Node, so no placement can be judged" in err
     assert "shop/deployment/bad   denied" in out
 
 
@@ -246,7 +246,7 @@ def test_what_cannot_be_judged_is_said_beside_openreports(run):
     _, out, err = run("report -A --cluster dump -o openreports", dump=without)
 
     assert [] != json.loads(out)["items"]
-    assert err.startswith("note: The file has no Node, so nothing can be judged")
+    assert err.startswith("note: The file has no Node, so no placement can be judged")
 
 
 @pytest.mark.parametrize(

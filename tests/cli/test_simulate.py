@@ -216,7 +216,10 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("", "found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, or steps of the nodes"),
+        (
+            "",
+            "found no workload and no step; wanted TYPE/NAME and steps, such as deployment/web rollout, or -f FILE, ",
+        ),
         ("scal=3", 'step: found "scal=3", wanted scale=REPLICAS\n'),
         ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale=REPLICAS'),
         ("scale=3 -A", "scale=3: needs one workload; write TYPE/NAME, such as deployment/web, before it"),
@@ -264,8 +267,11 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("-f empty.yaml scale=3", "Deployment bank/empty: spec.template: found none, wanted a Pod template"),
         ("-f text.yaml scale=3", 'Deployment shop/web: spec.replicas: found "3", must be a 32-bit integer'),
         ("-f spec.yaml scale=3", "Deployment shop/web: spec: found 3, must be an object"),
-        ("-f web.yaml", "web.yaml: found 0 workloads, wanted one of Deployment"),
-        ("-f empty.yaml -f text.yaml", "empty.yaml, text.yaml: found 2 workloads, wanted one of Deployment"),
+        ("-f web.yaml", "web.yaml: found 0 workloads, wanted exactly one, of the kinds Deployment"),
+        (
+            "-f empty.yaml -f text.yaml",
+            "empty.yaml, text.yaml: found 2 workloads, wanted exactly one, of the kinds Deployment",
+        ),
     ],
 )
 def test_bad_input(simulate, options, said):

@@ -76,7 +76,7 @@ def nodes_of(names):
     )
 
 
-DOWN = "the API server refuses all that webhook entries with failurePolicy Fail match"
+DOWN = "the API server refuses each object that matches a webhook entry with failurePolicy Fail"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ DOWN = "the API server refuses all that webhook entries with failurePolicy Fail 
         (
             SEVERAL,
             "a1 a1",
-            f"both replicas run on node a1: if that fails, {DOWN}; to start one elsewhere: kubectl",
+            f"both replicas run on node a1: if that fails, {DOWN}; one may start elsewhere after kubectl",
         ),
         (SEVERAL, "a1 a2 a1", f"all 3 replicas run in zone a: if that fails, {DOWN};"),
         (SEVERAL, "bare bare", f"both replicas run on node bare: if that fails, {DOWN}"),

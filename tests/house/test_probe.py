@@ -65,12 +65,12 @@ def test_a_policy_that_does_not_deny_yet_is_no_reason_for_another_engine(refusal
     assert refusal("to-policy", "shop") == (
         "ValidatingAdmissionPolicy evenkeel does not deny yet: "
         "the test Pod (dry run, label evenkeel.dev/probe) was admitted in namespace shop, and should have been denied; "
-        "nothing was changed; remove this cause, then try again"
+        "nothing was changed; remove the cause, then try again"
     )
 
 
 def test_a_webhook_that_is_not_ready_is_no_reason_for_another_engine(refusal):
     assert refusal("to-webhook", "http://evenkeel.evenkeel.svc:8080/readyz") == (
         "the webhook does not judge yet: http://evenkeel.evenkeel.svc:8080/readyz: refused; "
-        "nothing was changed; remove this cause, then try again"
+        "nothing was changed; remove the cause, then try again"
     )

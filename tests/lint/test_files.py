@@ -285,7 +285,8 @@ def test_what_is_not_built_is_judged_by_its_sources(tree):
         [one.why for one in prod.notes],
     )
     assert [
-        "build (no such base) failed; the sources are judged instead; to see why it failed, run kustomize build"
+        "build (no such base) failed; the sources are judged instead; to see why it failed, run kustomize build in its "
+        "folder"
     ] == [one.message for one in prod.notes]
 
 

@@ -67,7 +67,9 @@ def test_where_no_pod_may_be_listed_none_is_said_to_wait(cluster):
 def test_where_nothing_may_be_listed_there_is_nothing_to_report(cluster):
     cluster(missing={"pods": "is forbidden", "nodes": "is forbidden", "deployments": "is forbidden"})
 
-    with pytest.raises(UsageError, match=r"^you are not allowed to list anything in the cluster; name a namespace"):
+    with pytest.raises(
+        UsageError, match=r"^you are not allowed to list anything in the cluster; name with -n a namespace"
+    ):
         read(needs_nodes=False)
 
 

@@ -39,7 +39,9 @@ def test_an_override_that_has_ended_is_left_out():
 def test_each_line_says_which_engine_can_do_it():
     ending, by_label = sorted(refusal(POLICY, overrides=[ENDING, BY_LABEL]).splitlines())
 
-    assert "policy.yaml: override b: until: CEL cannot know the date; leave it out, or use --engine both" == ending
+    assert (
+        "policy.yaml: override b: until: CEL cannot know the date; remove this setting, or use --engine both" == ending
+    )
     assert by_label.startswith("policy.yaml: override c: podSelector: CEL cannot see the label pod-template-hash")
-    assert by_label.endswith("; leave it out, or use --engine webhook")
+    assert by_label.endswith("; remove this setting, or use --engine webhook")
     assert by_label == refusal(BOTH, overrides=[ENDING, BY_LABEL])

@@ -97,7 +97,7 @@ def test_decisions_of_other_namespaces_take_room_and_no_time_and_are_not_counted
 
 
 def test_without_nodes_nothing_can_be_judged(tmp_path):
-    with pytest.raises(UsageError, match="nodes cannot be listed: no; name a namespace"):
+    with pytest.raises(UsageError, match="nodes cannot be listed: no; name with -n a namespace"):
         observe(recorded(tmp_path / "log", right(), missing={"nodes": "no"}))
 
 

@@ -140,7 +140,7 @@ def test_beside_a_webhook_a_policy_that_denies_nothing_needs_none():
 
     assert () == admission_policies(export)
     nothing, needless = notes(export, ())
-    assert "no ValidatingAdmissionPolicy is needed: CEL can express no rule that denies" == nothing
+    assert "no ValidatingAdmissionPolicy is printed: CEL can express no rule that this policy denies by" == nothing
     assert needless.startswith("not needed: evenkeel, evenkeel-warn, evenkeel-audit; ")
 
 

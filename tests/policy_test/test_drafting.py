@@ -230,10 +230,8 @@ def test_default_constraints_that_no_pod_would_get_are_refused(wishes):
     with pytest.raises(UsageError) as raised:
         drafts(wishes)
 
-    other = "other topology keys, or none" if wishes.topology_keys else "none"
-    assert str(raised.value).endswith(
-        f"; add --default-constraints with {other}" if wishes.defaults is None else f"; give {other}"
-    )
+    other = ", or name other topology keys with it" if wishes.topology_keys else ""
+    assert str(raised.value).endswith(f"; write --default-constraints none{other}")
     assert wishes.defaults is None or str(raised.value).startswith("--default-constraints: these ")
     assert drafts(wishes._replace(defaults=()))
 

@@ -151,7 +151,7 @@ def test_the_policies_are_those_of_the_clusters_version_and_of_the_day(run, api)
     assert 0 == run(f"{LIVE} t", t=a_test(case(), policy=POLICY | {"overrides": [ended]})).code
     lasting = POLICY | {"overrides": [ended | {"until": "9999-12-31"}]}
     code, _, err = run(f"{LIVE} t", t=a_test(case(), policy=lasting))
-    no_clock = "override a: until: CEL cannot know the date; leave it out, or use --engine webhook"
+    no_clock = "override a: until: CEL cannot know the date; remove this setting, or use --engine webhook"
     assert (2, f"evenkeel: t: policy: {no_clock}\n") == (code, err)
     api.git_version = "v1.35.0"
     code, _, err = run(f"{LIVE} t", t=a_test(case()))

@@ -37,7 +37,7 @@ REASONS = {
     "daemonset": "a DaemonSet pins each Pod to its node",
     "system-defaulting": "defaultingType System leaves it to the scheduler",
     "no-default-constraints": "the policy has no default constraints for it",
-    "nodes-lack-key": "the built-in defaults would keep it off nodes that lack a topology key",
+    "nodes-lack-key": "with the built-in defaults, nodes that lack a topology key would get the score 0 for the spread",
     "namespace-unknown": "the labels of its namespace are not known: they may opt it out, or select an override",
     "no-cluster": "evenkeel has no cluster, or has not read all of it yet",
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",

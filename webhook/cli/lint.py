@@ -197,7 +197,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.since is not None and STANDARD_INPUT in args.paths:
         raise UsageError("--since: git does not know what standard input was before; give files or folders")
     if args.fix and not args.diff and STANDARD_INPUT in args.paths:
-        raise UsageError("--fix: standard input cannot be repaired; give files, or --diff, too, to see the repair")
+        raise UsageError("--fix: standard input cannot be repaired; give files, or add --diff to see the repair")
 
 
 class _Configured(NamedTuple):

@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=(IGNORE, FAIL),
         default=IGNORE,
         help="the failurePolicy for objects that an enforced rule may deny (default: %(default)s). With "
-        f"{FAIL}, these objects get webhook entries of their own; these leave out what built-in controllers create, so "
+        f"{FAIL}, these objects get webhook entries of their own, which leave out what built-in controllers create, so "
         "Pods still start",
     )
     parser.add_argument(
@@ -101,8 +101,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help=f"send nothing from this namespace; repeatable. With --failure-policy {FAIL} or --failure-policy-enforced "
-        f"{FAIL}, name each namespace in which something runs that the webhook needs to start; already excluded then: "
-        f"{', '.join(NEEDED_NAMESPACES)}. Always excluded: {', '.join(SYSTEM_NAMESPACES)} and the namespace of "
+        f"{FAIL}, name each namespace in which something runs without which the webhook cannot start; already excluded "
+        f"then: {', '.join(NEEDED_NAMESPACES)}. Always excluded: {', '.join(SYSTEM_NAMESPACES)} and the namespace of "
         "--service",
     )
     parser.add_argument(
@@ -125,7 +125,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         CA_BUNDLE_USER,
         metavar="NAME",
-        help="refuse this user every change of webhook configurations, except of caBundle; name the account of "
+        help="let updates of webhook configurations by this user change only caBundle; name the account of "
         "evenkeel serve --tls-secret: system:serviceaccount:NS:NAME",
     )
     inputs.add_policy_argument(parser)
@@ -182,8 +182,8 @@ def _check_unused(args: argparse.Namespace) -> None:
     given = [name for name in _OF_WEBHOOK if getattr(args, name) not in (None, False, IGNORE)]
     if given:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        has_none = f"{options}: is for a webhook, and {ENGINE} {POLICY} prints none; "
-        asks = f"{options}: is for a webhook, which is printed only with --service or --url; add one of these, or "
+        has_none = f"{options}: only for a webhook, and {ENGINE} {POLICY} prints none; "
+        asks = f"{options}: only for a webhook, which is printed only with --service or --url; add one of these, or "
         raise UsageError(
             f"{has_none if args.engine == POLICY else asks}leave {'it' if len(given) == 1 else 'them'} out"
         )

@@ -306,11 +306,11 @@ def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
     """Yield what is to be applied besides the policy, so that the API server sends what it needs."""
     for enforced_fail, condition, option in (
         (False, "", ""),
-        (True, "with failurePolicyEnforced: Fail ", " --failure-policy-enforced Fail"),
+        (True, "with failurePolicyEnforced: Fail, ", " --failure-policy-enforced Fail"),
     ):
         if names := new_entries(policy, before, enforced_fail):
-            todo = f"helm upgrade, or evenkeel manifests{option}"
-            yield f"{condition}needs new webhook entries: {todo} ({', '.join(names)})"
+            todo = f"helm upgrade, or apply what evenkeel manifests{option} prints"
+            yield f"{condition}this policy needs new webhook entries ({', '.join(names)}): {todo}"
             return
 
 

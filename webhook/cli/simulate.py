@@ -94,7 +94,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_output_argument(parser, selection.HTML)
     inputs.add_quiet_argument(parser)
     add_color_argument(parser)
-    parser.add_argument("--runs", metavar="N", type=int, help=f"the number of runs (default: {RUNS}; {RUNS_IN_WORDS})")
+    parser.add_argument(
+        "--runs",
+        metavar="N",
+        type=int,
+        help=f"the number of runs (default: {RUNS}, or half if more change nothing; {RUNS_IN_WORDS})",
+    )
     parser.add_argument(
         "--seed",
         metavar="N",
@@ -384,7 +389,8 @@ def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]
         raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(STEP_FORMS.values())}')
     if not words and not from_file:
         of_all = "or steps of the nodes of a whole cluster, such as drain=NODE"
-        raise UsageError(f"found no step; wanted either TYPE/NAME, such as deployment/web, or -f FILE, {of_all}")
+        of_one = "TYPE/NAME and steps, such as deployment/web rollout, or -f FILE"
+        raise UsageError(f"found no workload and no step; wanted {of_one}, {of_all}")
     if not from_file and not written:
         raise UsageError(f"found no step, wanted {', '.join(STEP_FORMS.values())}")
     try:
@@ -415,7 +421,8 @@ def _workload(
     if args.filename:
         simulated = [obj for obj in objects if is_simulated(obj)]
         if len(simulated) != 1:
-            raise UsageError(f"{', '.join(args.filename)}: found {len(simulated)} workloads, wanted one of {_kinds()}")
+            of_kinds = f"exactly one, of the kinds {_kinds()}"
+            raise UsageError(f"{', '.join(args.filename)}: found {len(simulated)} workloads, wanted {of_kinds}")
         ref = ObjectRef.of(simulated[0])
         asks = wanted(ref, steps, preempting)
         known = clusters.read(source, args.kubernetes_version, asks, ref.namespace, objects)

@@ -63,7 +63,7 @@ def _is_ready(pod: Mapping[str, Any]) -> bool:
 
 def notes_on(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Iterator[str]:
     """Yield why one failure would stop all replicas and what to do about it, or else the nodes that they run on."""
-    refused = "the API server refuses all that webhook entries with failurePolicy Fail match"
+    refused = "the API server refuses each object that matches a webhook entry with failurePolicy Fail"
     if not replicas:
         yield f"no replica is ready: {refused}; see kubectl -n {namespace} get pods"
     elif len(replicas) == 1:
@@ -71,7 +71,7 @@ def notes_on(replicas: Sequence[Replica], nodes: Nodes, namespace: str) -> Itera
     elif place := _shared_place(replicas, nodes):
         yield (
             f"{'both' if len(replicas) == 2 else f'all {len(replicas)}'} replicas run {place}: if that fails, "
-            f"{refused}; to start one elsewhere: kubectl -n {namespace} delete pod {replicas[0].name}"
+            f"{refused}; one may start elsewhere after kubectl -n {namespace} delete pod {replicas[0].name}"
         )
     else:
         yield f"{len(replicas)} replicas are ready, on {', '.join(sorted({replica.node for replica in replicas}))}"

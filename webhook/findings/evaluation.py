@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from webhook.findings.neighbours import Neighbours
 
 
-OPERATOR_LABELS = "only on objects of operators, because the labels of their Pods are not known"
+OPERATOR_LABELS = "on objects of operators, because the labels of their Pods are not known"
 NOTHING_FOUND = Evaluation()
 _NO_WORDS = frozenset[str]()
 

@@ -107,7 +107,7 @@ def unused_entry(entry: Entry, name: str, severity: Severity) -> Located:
     named = "a problem" if entry.rule == PROBLEM else entry.rule
     what = f"{named} on {entry.object}" if entry.object else named
     message = f"this entry accepts nothing: {entry.file} no longer has {what}"
-    fix = "rewrite the baseline with --write-baseline"
+    fix = "delete this entry, or write the baseline again with --write-baseline, which accepts all that it finds then"
     finding = Finding(UNUSED_SUPPRESSION, severity, (), message, entry.rule, "a finding to accept", fix)
     column = len(entry.quoted) - len(entry.quoted.lstrip()) + 1
     return Located(name, entry.line, column, len(entry.quoted.rstrip(",")) + 1, entry.quoted, finding, None, entry.id)

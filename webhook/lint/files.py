@@ -201,7 +201,7 @@ def _not_rendered(build: Build, reader: FileReader) -> Iterator[Note]:
 def not_built(build: Build) -> Note:
     """Return the note on a build that failed."""
     done = "failed" if build.command else "was not run"
-    says_why = f"; to see why it failed, run {' '.join(build.command[:2])}" if build.command else ""
+    says_why = f"; to see why it failed, run {' '.join(build.command[:2])} in its folder" if build.command else ""
     return Note(
         build.file, 1, 1, NOT_BUILT, f"build ({build.reason})", done, f"the sources are judged instead{says_why}"
     )

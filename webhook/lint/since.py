@@ -116,7 +116,8 @@ def old_tree(change: TreeChange, *, copies: bool = False) -> Iterator[str]:
         try:
             _fill(tree, change, shutil.copyfile if copies else os.symlink)
         except OSError as error:
-            raise SinceError(f"the files of {change.commit} cannot be written to {tree}: {error.strerror}") from error
+            said = f"the files of {change.commit} cannot be written to {tree}: {error.strerror}"
+            raise SinceError(f"{said}; set TMPDIR to a folder with room") from error
         yield tree
 
 

@@ -115,8 +115,8 @@ def read(
             snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
             notes=(
                 *known.notes,
-                "Pods of other namespaces cannot be listed: they may use room and ports, or keep Pods off nodes "
-                "by anti-affinity.",
+                "Pods of other namespaces cannot be listed, so a node may have less room than shown: they may use room "
+                "and ports, or keep Pods off nodes by anti-affinity.",
             ),
         )
     missing = contents.missing
@@ -137,7 +137,7 @@ def read(
     if not (known.snapshot.nodes or source.live):
         if needs_nodes and not contents.time:
             raise UsageError(f"{source.cluster}: holds no Node; {_WHOLE_CLUSTER}")
-        left.append("The file has no Node, so nothing can be judged: add the output of kubectl get nodes -o yaml.")
+        left.append("The file has no Node, so no placement can be judged: add the output of kubectl get nodes -o yaml.")
     snapshot = without_missing(known.snapshot, missing)
     storage = snapshot.storage or NO_STORAGE
     unread = storage.unread

@@ -56,6 +56,6 @@ def to_export(
     lost = dict.fromkeys(() if export.beside_webhook else not_carried(export), instead)
     lost |= dict.fromkeys(unanswerable(export), WEBHOOK)
     if lost:
-        lines = (f"{where}: {line}; leave it out, or use {ENGINE} {able}" for line, able in lost.items())
+        lines = (f"{where}: {line}; remove this setting, or use {ENGINE} {able}" for line, able in lost.items())
         raise UsageError("\n".join(lines))
     return export

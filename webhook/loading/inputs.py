@@ -51,7 +51,7 @@ class Source(NamedTuple):
 
 
 NO_CLUSTER = Source()
-ASK = "name a namespace that you may read with -n, or ask for the ClusterRole evenkeel-viewer"
+ASK = "name with -n a namespace that you may read, or ask for the ClusterRole evenkeel-viewer"
 NOTHING_LISTED = f"you are not allowed to list anything in the cluster; {ASK}"
 VERSION_OPTION, NAMESPACE_LABELS = "--kubernetes-version", "--namespace-labels"
 LOGIN_ADVICE: Mapping[int, str] = {

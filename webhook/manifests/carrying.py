@@ -87,7 +87,9 @@ def notes(export: Export, policies: Sequence[Manifest]) -> Iterator[str]:
     if policies:
         yield f"messages differ from the webhook's: {'; '.join(_of_messages(export))}"
     else:
-        yield "no ValidatingAdmissionPolicy is needed: CEL can express no rule that denies"
+        nothing = "CEL can express no rule that this policy denies by"
+        alone = "" if export.beside_webhook else ", and no rule that it warns by, so nothing judges"
+        yield f"no ValidatingAdmissionPolicy is printed: {nothing}{alone}"
     written = {ObjectRef.of(manifest).name for manifest in policies}
     if needless := [name for name in POLICY_NAMES.values() if name not in written]:
         yield (

@@ -149,11 +149,10 @@ def _effect(defaulting: Defaulting, constraint: Mapping[str, object], everywhere
         return "Pods get the built-in defaults without this constraint"
     if defaulting.built_in:
         return (
-            "Pods that fit on these nodes and on others get no built-in defaults, because the defaults would keep "
-            "them off these nodes; label the nodes"
+            "Pods that fit on these nodes and on others get no built-in defaults, because these nodes "
+            "would get the score 0 for the spread; label the nodes"
         )
     if everywhere:
         return f"{'no Pod with it can be placed' if hard else 'Pods with it are not spread'}; use another key"
-    return (
-        f"Pods with it {'never run there' if hard else 'run there only if no other node takes them'}; label the nodes"
-    )
+    effect = "Pods with it never run there" if hard else "these nodes get the score 0 for the spread of Pods with it"
+    return f"{effect}; label the nodes"

@@ -41,7 +41,8 @@ def notes_on(policy: Policy) -> Iterator[str]:
         if is_enforced(setting) and isinstance(replicas, int) and replicas > 1:
             yield (
                 f"{path}.{MIN_REPLICAS}: the {replicas} replicas are counted when an object is applied, and "
-                "later scaling is not judged; with 1, nobody can avoid the rule by scaling"
+                "later scaling is not judged; with minReplicas: 1 nobody can avoid the rule by scaling, but Jobs and "
+                "single Pods need constraints, too"
             )
     for i, override in enumerate(policy.overrides):
         if changed := _changed_by_anyone(policy, i):

@@ -22,7 +22,7 @@ from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import AUDIT, DENY, WARN, Policy
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 from webhook.policy_test.running import SUFFIX
-from webhook.policy_test.wishes import REQUIRED_BY, Wishes
+from webhook.policy_test.wishes import REQUIRED_BY, WITHOUT_DEFAULTS, Wishes
 from webhook.policy_test.writing import case_of
 from webhook.render.policy_test import as_file
 from webhook.rules import RULES
@@ -164,10 +164,10 @@ def _check_defaults(wishes: Wishes, bare_pod: Raw, terms: Terms) -> None:
     answer = as_mapping(case_of(bare_pod, bare_pod, terms)["expect"])
     if bool(as_list(answer["defaults"])) == terms.policy.defaults:
         return
-    other = "other topology keys, or none" if wishes.topology_keys else "none"
-    if wishes.defaults is None:
-        raise UsageError(f"the built-in {UNFIT}; add --default-constraints with {other}")
-    raise UsageError(f"--default-constraints: these {UNFIT}; give {other}")
+    option = f"--default-constraints {WITHOUT_DEFAULTS}"
+    fix = f"write {option}" + (", or name other topology keys with it" if wishes.topology_keys else "")
+    kind = "the built-in" if wishes.defaults is None else "--default-constraints: these"
+    raise UsageError(f"{kind} {UNFIT}; {fix}")
 
 
 def _namespaces(wishes: Wishes) -> dict[str, Labels]:

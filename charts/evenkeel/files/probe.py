@@ -16,7 +16,7 @@ from kubernetes import client, config
 NAME, LABEL = "evenkeel", "evenkeel.dev/probe"
 IN_A_ROW, PAUSE, PATIENCE = 10, 0.5, 60  # denials, and seconds
 REFUSED = "upgrade to engine=both first"
-UNCHANGED = "nothing was changed; remove this cause, then try again"
+UNCHANGED = "nothing was changed; remove the cause, then try again"
 TINY = {"cpu": "1m", "memory": "1Mi"}
 POD = {
     "metadata": {"name": "evenkeel-probe", "labels": {LABEL: "true"}},
