@@ -59,7 +59,7 @@ def test_where_no_pod_may_be_listed_none_is_said_to_wait(cluster):
     with pytest.raises(
         UsageError,
         match=r"^pods: is forbidden; without Pods, those that wait cannot be listed; name "
-        r"a namespace",
+        r"with -n a namespace",
     ):
         read(needs_pods=True)
 
