@@ -321,7 +321,7 @@ def test_a_file_that_is_named_is_judged_with_every_kustomization_of_its_reposito
     code, out, err = run("--fix base/web.yaml", {**files, "base/web.yaml": misses})
 
     assert (0, "no findings in 1 file, 1 object\njudged 0 of 1 place with constraints in full\n") == (code, out)
-    assert err.startswith("note: 1 object that a kustomization changes judged in part: base/web.yaml; ")
+    assert err.startswith("note: 1 object changed by a kustomization judged in part: base/web.yaml; ")
     assert 0 == run("base").code
     assert 1 == run("other/base/web.yaml", {"other/base/web.yaml": misses}).code
 

@@ -155,7 +155,7 @@ def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(s
     ]
     out = simulate("drain=a1 -n shop", [*nodes("a=1 b=1"), *those]).out
 
-    assert 1 == out.count("The file has no PriorityClass: assuming the value 0 for high.")
+    assert 1 == out.count("The file has no PriorityClass: assuming the value 0 for high; if it is another, dump again.")
 
 
 def test_of_a_file_without_pods_it_is_said_that_nothing_can_be_lost(simulate):

@@ -133,7 +133,7 @@ def test_a_class_of_which_a_file_has_none_is_named(cluster):
     cluster(node("n1"))
     high = pod(spec={"priorityClassName": "high", "containers": []})
 
-    assert ["The file has no PriorityClass: assuming the value 0 for high."] == list(
+    assert ["The file has no PriorityClass: assuming the value 0 for high; if it is another, dump again."] == list(
         clusters.unlisted_classes(high, read())
     )
     assert [] == list(clusters.unlisted_classes(high, read(more=[priority_class("high", 5)])))

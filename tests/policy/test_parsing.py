@@ -56,7 +56,7 @@ SEVERITIES = "wanted error or warning or info or ignore"
 PATH = "wanted a path such as spec.template or spec.sets[*].template"
 
 
-LISTS = "must go through the same lists as"
+LISTS = "must have [*] at the same places as"
 
 
 REFUSED = [

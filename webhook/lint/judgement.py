@@ -322,7 +322,7 @@ class _File:
         self._note_other_places(obj, chunk, kinds[0], workloads)
         decision = _decision(request, unsettled, terms)
         if decision.unknown_labels_of:
-            what = f"object in namespace {decision.unknown_labels_of}, whose labels are not known"
+            what = f"object in namespace {decision.unknown_labels_of} with unknown labels"
             self._note(chunk, LABELS_UNKNOWN, what, "judged under each override that may apply", HOW_TO_KNOW)
         if not unsettled.patch:
             self._state(request, unsettled, decision)
@@ -347,7 +347,7 @@ class _File:
                 self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
             elif any(concerns_constraints(touched, workload.raw_constraints) for workload in workloads):
                 self._note(
-                    chunk, BUILT, "object that a kustomization changes", "judged in part", self._advice_on_builds
+                    chunk, BUILT, "object changed by a kustomization", "judged in part", self._advice_on_builds
                 )
             elif template:
                 self._note(chunk, UNRENDERED_TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))

@@ -21,10 +21,10 @@ _NOTED = {
     NOT_BUILT: ("build", "builds"),
     UNREAD: ("unreadable text", "unreadable texts"),
     VALUES: ("set of values", "sets of values"),
-    BUILT: ("object that a kustomization changes", "objects that kustomizations change"),
+    BUILT: ("object changed by a kustomization", "objects changed by kustomizations"),
     LABELS_UNKNOWN: (
-        "object in a namespace whose labels are not known",
-        "objects in namespaces whose labels are not known",
+        "object in a namespace with unknown labels",
+        "objects in namespaces with unknown labels",
     ),
 }
 

@@ -292,7 +292,7 @@ def _place_errors(where: str, places: _Places) -> Iterator[str]:
     for name, path in (("labels", places.labels), ("replicas", places.replicas)):
         lists = _lists(path or ())
         if lists != _lists(anchor)[: len(lists)]:
-            yield f"{where}.{name}: must go through the same lists as {path_text(anchor)}"
+            yield f"{where}.{name}: must have [*] at the same places as {path_text(anchor)}"
 
 
 def _repeated(where: str, raw: Mapping[str, object], described: Sequence[Mapping[str, object]]) -> Iterator[str]:
