@@ -232,7 +232,8 @@ def test_default_constraints_that_no_pod_would_get_are_refused(wishes):
 
     other = ", or name other topology keys with it" if wishes.topology_keys else ""
     assert str(raised.value).endswith(f"; write --default-constraints none{other}")
-    assert wishes.defaults is None or str(raised.value).startswith("--default-constraints: these ")
+    begins = "--require" if wishes.topology_keys else "--when-unsatisfiable"
+    assert str(raised.value).startswith(begins if wishes.defaults is None else "--default-constraints: these ")
     assert drafts(wishes._replace(defaults=()))
 
 

@@ -126,13 +126,13 @@ CASES = [
         "a huge head",
         HUGE,
         b"431 Request Header Fields Too Large",
-        b"request head or chunk line of more than 8192 bytes\n",
+        b"request head, chunk line or trailers of more than 8192 bytes\n",
     ),
     Case(
         "one that is whole",
         HUGE + b"\r\n\r\n",
         b"431 Request Header Fields Too Large",
-        b"request head or chunk line of more than 8192 bytes\n",
+        b"request head, chunk line or trailers of more than 8192 bytes\n",
     ),
     Case("a body", post(b"x" * 50_000), b"413 Request Entity Too Large", b"Content-Length 50000, wanted at most 0\n"),
     Case(

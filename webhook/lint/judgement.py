@@ -346,9 +346,7 @@ class _File:
             if named or (patch and touched == NO_PATCH):
                 self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
             elif any(concerns_constraints(touched, workload.raw_constraints) for workload in workloads):
-                self._note(
-                    chunk, BUILT, "object changed by a kustomization", "judged in part", self._advice_on_builds
-                )
+                self._note(chunk, BUILT, "object changed by a kustomization", "judged in part", self._advice_on_builds)
             elif template:
                 self._note(chunk, UNRENDERED_TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
         return OpenFields(patch, touched, template)

@@ -175,7 +175,10 @@ def unlisted_classes(new_pod: Raw, known: Known) -> Iterator[str]:
         if resource in known.missing:
             yield cannot_be_listed(resource, known.missing[resource])
         elif resource == PRIORITY_CLASSES and name and has_none:
-            yield one_line(f"The file has no PriorityClass: assuming the value 0 for {name}; if it is another, dump again.", LINE_LIMIT)
+            yield one_line(
+                f"The file has no PriorityClass: assuming the value 0 for {name}; if it is another, dump again.",
+                LINE_LIMIT,
+            )
 
 
 def cannot_be_listed(resource: str, why: str) -> str:

@@ -166,8 +166,10 @@ def _check_defaults(wishes: Wishes, bare_pod: Raw, terms: Terms) -> None:
         return
     option = f"--default-constraints {WITHOUT_DEFAULTS}"
     fix = f"write {option}" + (", or name other topology keys with it" if wishes.topology_keys else "")
-    kind = "the built-in" if wishes.defaults is None else "--default-constraints: these"
-    raise UsageError(f"{kind} {UNFIT}; {fix}")
+    if wishes.defaults is not None:
+        raise UsageError(f"--default-constraints: these {UNFIT}; {fix}")
+    given = {"--require": wishes.topology_keys, "--when-unsatisfiable": wishes.action, "--deny": wishes.denied}
+    raise UsageError(f"{', '.join(option for option, value in given.items() if value)}: the built-in {UNFIT}; {fix}")
 
 
 def _namespaces(wishes: Wishes) -> dict[str, Labels]:
