@@ -122,7 +122,7 @@ CASES = [
     Case(
         "of no known kind",
         partial(applied, THING),
-        ("thing.e.com/x created", "  not judged: e.com/v1 Thing is not under workloads in the policy"),
+        ("thing.e.com/x created", "  not judged: the policy does not say where a e.com/v1 Thing has its"),
     ),
 ]
 

@@ -72,7 +72,7 @@ def test_for_lack_of_what_volumes_are_not_judged():
 
     assert [
         "volumes: a and b cannot be listed, or are not in the file; "
-        "if the cluster has none, use a file of evenkeel dump, which says so"
+        "use evenkeel dump, which also says if the cluster has none"
     ] == list(gap_remarks(gaps))
 
 

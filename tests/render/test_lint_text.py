@@ -140,7 +140,9 @@ def test_rules_that_were_skipped_for_one_reason_are_one_note(skipping):
 
 
 def test_that_no_file_was_found_is_a_note():
-    assert ["found no YAML or JSON file that is not ignored"] == [*notes(LintSummary())]
+    assert [
+        "judged nothing: there is no YAML or JSON file, or .gitignore or --exclude leaves all out; name the files"
+    ] == [*notes(LintSummary())]
 
 
 def test_rules_that_were_skipped_are_no_note_where_all_is_well():

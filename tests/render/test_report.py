@@ -97,7 +97,7 @@ def test_default_constraints(old, said):
 
 def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():
     objects = [*ZONES, *deployment(), service(), *pods("a1", "a1", "b1")]
-    said = "Of these, 1 workload exceeds only maxSkew of default constraints, if {} is in force."
+    said = "Of the workloads that exceed maxSkew, 1 exceeds only that of default constraints, if {} is in force."
 
     assert said.format("new.yaml") in lines(*objects, of=policy(DEFAULTS))
     assert said.format("old.yaml") in lines(*objects, titles=COMPARED, compare=policy(DEFAULTS))

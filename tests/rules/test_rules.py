@@ -1255,7 +1255,7 @@ class TestTaintedDomain:
     def test_it_bars_the_others(self):
         message, fix = said(stateful(constraint()), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is tainted, but counts as empty" == message
+        assert "4 of 6 new Pods would wait: c is tainted, but still counts" == message
         assert "set nodeTaintsPolicy: Honor, or tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     @pytest.mark.parametrize(
@@ -1269,14 +1269,14 @@ class TestTaintedDomain:
     def test_a_cordoned_node_closes_its_domain(self, closed):
         message, fix = said(stateful(constraint()), *ZONES, closed, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is cordoned, but counts as empty" == message
+        assert "4 of 6 new Pods would wait: c is cordoned, but still counts" == message
         assert "set nodeTaintsPolicy: Honor, or uncordon the nodes" == fix
 
     def test_many_domains_are_summed_up(self):
         closed = [node(f"m{i}", ["node-role.kubernetes.io/control-plane:NoSchedule"]) for i in range(3)]
         message, _ = said(stateful(HARD_HOST), *ZONES, *closed, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: m0 and 2 more are tainted, but count as empty" == message
+        assert "4 of 6 new Pods would wait: m0 and 2 more are tainted, but still count" == message
 
     @pytest.mark.parametrize(
         ("fields", "options", "nodes"),
@@ -1321,12 +1321,12 @@ class TestTaintedDomain:
     def test_to_honor_taints_is_no_help_where_too_few_domains_are_left(self):
         message, fix = said(stateful(constraint(minDomains=3)), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is tainted, but counts as empty" == message
+        assert "4 of 6 new Pods would wait: c is tainted, but still counts" == message
         assert "tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     def test_before_1_26_nothing_honors_taints(self):
         assert (
-            "4 of 6 new Pods would wait: c is tainted, but counts as empty"
+            "4 of 6 new Pods would wait: c is tainted, but still counts"
             == said(stateful(constraint()), *THREE, rule="tainted-domain", minor=25)[0]
         )
 

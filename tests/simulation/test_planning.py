@@ -75,7 +75,11 @@ def test_only_pods_that_may_move_are_kept():
             deployment(nodeName="a1"),
             'Deployment shop/web: spec.template.spec.nodeName: found "a1"; evenkeel does not simulate Pods that bypass',
         ),
-        ("rollout", deployment()[1:], "rollout: does nothing: a ReplicaSet replaces no Pods; wanted a Deployment"),
+        (
+            "rollout",
+            deployment()[1:],
+            "rollout: does nothing: a ReplicaSet keeps its Pods when its template changes; wanted a Deployment",
+        ),
         ("drain=x", deployment(), 'drain=x: no node is called "x"; the nodes are a1, a2, a3'),
         (
             "scale=5",

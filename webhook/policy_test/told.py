@@ -33,7 +33,7 @@ _DENIED_BY = f"ValidatingAdmissionPolicy '{POLICY_NAMES[DENY]}' with binding '{P
 
 # Notes.
 DEFAULTS_LEFT = "defaults are not compared: policies give Pods no constraints"
-DEFAULTED_LEFT = "outcome defaulted is not compared, nor what defaults would have changed: policies give no constraints"
+DEFAULTED_LEFT = "outcome defaulted is not compared, nor rules that defaults might change: policies give no constraints"
 WARNINGS_LEFT = "warnings are not compared: the API server puts the name of the policy before them"
 WOULD_BE = (
     "would-be-denied is compared as warned, or as allowed with enforcement Audit: policies do not tell them apart"

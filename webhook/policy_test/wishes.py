@@ -135,7 +135,8 @@ def wishes_of(args: argparse.Namespace) -> Wishes:
         if "--contact" in given and args.enforcement == AUDIT:
             raise UsageError(f"--contact: found --enforcement {AUDIT}, under which nothing warns; leave --contact out")
         if "--contact" in given and "--exempt" not in given:
-            raise UsageError(f"--contact: {fault}, or --exempt; add one, or leave --contact out")
+            fault = f"found --enforcement {args.enforcement} without --exempt"
+            raise UsageError(f"--contact: {fault}; set --enforcement {WARN}, add --exempt, or leave --contact out")
     selected, exempt = _labels("--namespace-selector", args.namespace_selector), _labels("--exempt", args.exempt)
     _check_exempt(selected, exempt)
     return Wishes(

@@ -30,7 +30,8 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
         raise UsageError(f"--init: found {brief(name)}, wanted a name that ends in {SUFFIX}, or -")
     if dump == inputs.LIVE:
         raise UsageError(
-            "--cluster: found live, wanted a file, which evenkeel dump writes: a test is the same each day"
+            "--cluster: found live, wanted a file, which evenkeel dump writes: "
+            "the result of a test must not change with the cluster"
         )
     folder = "." if printed else os.path.dirname(name) or "."
     relative = partial(os.path.relpath, start=folder)

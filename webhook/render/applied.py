@@ -84,7 +84,7 @@ def _passed_over(obj: Mapping[str, object]) -> str:
         named = f"workloads: [{{builtIn: {known[0].operator.name}}}]"
         return f"not sent: the API server sends a {obj.get('kind')} only if the policy names it: {named}"
     of = f"{obj.get('apiVersion')} {obj.get('kind')}"
-    return f"not judged: {of} is not under workloads in the policy, which say where a kind has its constraints"
+    return f"not judged: the policy does not say where a {of} has its constraints; add it under workloads in the policy"
 
 
 def _denied_otherwise(applied: Applied, policy: Policy) -> Iterator[str]:

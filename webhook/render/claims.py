@@ -95,9 +95,7 @@ def notes_on_pins(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _unread(resources: Iterable[str]) -> str:
-    hint = (
-        "cannot be listed, or are not in the file; if the cluster has none, use a file of evenkeel dump, which says so"
-    )
+    hint = "cannot be listed, or are not in the file; use evenkeel dump, which also says if the cluster has none"
     return f"{' and '.join(sorted(resources))} {hint}"
 
 

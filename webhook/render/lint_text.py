@@ -131,7 +131,7 @@ def notes(summary: LintSummary) -> Iterator[str]:
     Rules that were skipped are left out where all is well without them: nothing was found, and all was judged.
     """
     if not summary.files:
-        yield "found no YAML or JSON file that is not ignored"
+        yield "judged nothing: there is no YAML or JSON file, or .gitignore or --exclude leaves all out; name the files"
     if summary.repaired:
         yield f"{many(summary.repaired, 'finding')} repaired"
     if summary.suppressed:

@@ -311,9 +311,10 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     created = f"{number_of(summary.denied_creates, 'workload')} would be denied"
     yield f"At the next update, {updated}. If created again, {created}."
     if summary.assumed:
-        beyond = f"Of these, {number_of(summary.assumed, 'workload')} {'exceeds' if summary.assumed == 1 else 'exceed'}"
+        beyond = f"{summary.assumed:,} {'exceeds' if summary.assumed == 1 else 'exceed'}"
         in_force = titles.compare or titles.policy
-        yield f"{beyond} only maxSkew of default constraints, if {in_force} is in force."
+        only = f"{beyond} only that of default constraints, if {in_force} is in force"
+        yield f"Of the workloads that exceed maxSkew, {only}."
     if not titles.compare:
         yield f"{number_of(summary.defaulted, 'Pod')} would get default constraints."
         return

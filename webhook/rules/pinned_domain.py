@@ -98,10 +98,13 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
     fit, domains = constraint.max_skew * len(left), f"{len(left)} domain{'s' if len(left) > 1 else ''}"
     if constraint.min_domains > len(left) and constraint.node_affinity_policy == HONOR:
         message = f"only {fit} of {replicas} Pods can ever run: {by} allows {domains}"
-        path, value = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {some(left)}"
+        path, value = (
+            subject.at(constraint, "minDomains"),
+            f"minDomains {constraint.min_domains}, and only {some(left)}",
+        )
         change = f"lower minDomains to {len(left)}" if len(left) > 1 else "remove the constraint"
         fix = f"{change}, or allow more domains in the {by}"
-        yield Cause(path, message, value, f"at most {len(left)}, or more domains", fix=fix)
+        yield Cause(path, message, value, f"minDomains of at most {len(left)}, or more domains", fix=fix)
         return
     eligible = subject.reach.eligible(constraint, subject.labelled)
     each = subject.nodes.domains(constraint.topology_key).items()

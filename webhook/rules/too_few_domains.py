@@ -93,5 +93,7 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
                 (f"{counted}: only {fit} of {workload.replicas} Pods {limit}"),
                 f"lower minDomains to {domains}",
             )
-            path, value = subject.at(constraint, "minDomains"), f"{constraint.min_domains}, domains {names}"
-            yield Cause(path, message, value, f"at most {domains}, or more domains", fix=f"{fix}, or {remedy}")
+            path, value = subject.at(constraint, "minDomains"), f"minDomains {constraint.min_domains}, and only {names}"
+            yield Cause(
+                path, message, value, f"minDomains of at most {domains}, or more domains", fix=f"{fix}, or {remedy}"
+            )

@@ -377,7 +377,7 @@ def _replicas(workload: WorkloadObject) -> int:
 def _unable_to_roll_out(ref: ObjectRef, named: Named) -> str | None:
     """Return why a workload replaces no Pods, and what to do instead; None if it does."""
     if ref.kind not in (DEPLOYMENT, STATEFUL):
-        return f"a {ref.kind} replaces no Pods; wanted a {DEPLOYMENT} or {STATEFUL}"
+        return f"a {ref.kind} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
     if named.paused:
         return f"{ref} is paused; kubectl rollout resume lets it begin"
     if named.update is not None and named.update.on_delete:
