@@ -21,6 +21,7 @@ from tests.support.decisions import recorded, wrong
 from tests.support.scenarios import CLUSTER, objects
 from webhook import __version__
 from webhook.cli.main import COMMANDS, main, parser
+from webhook.manifests.configurations import NEEDED_NAMESPACES
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.schema import schema
 from webhook.rules import RULES
@@ -162,6 +163,13 @@ def test_a_table_begins_with_its_line_of_dashes(name):
     lines = (ROOT / name).read_text("utf-8").splitlines()
 
     assert [] == [line for line in lines if "| ---" in line and not line.lstrip().startswith("| ---")]
+
+
+def test_the_page_on_outages_names_each_namespace_that_is_left_out_with_fail():
+    text = " ".join((ROOT / "docs" / "outage.md").read_text("utf-8").split())
+    *names, last = (f"`{name}`" for name in sorted(NEEDED_NAMESPACES))
+
+    assert f"also sends nothing from {', '.join(names)} and {last}." in text
 
 
 def test_every_page_is_in_the_list_of_pages():

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=("pending", inputs.NOT_JUDGED),
-        help="pending: exit with 1 if any Pod waits; not-judged: exit with 1 if a Pod that waits is not fully judged",
+        help="when to exit with 1; pending: if any Pod waits; not-judged: if a Pod that waits is not fully judged",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)

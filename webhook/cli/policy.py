@@ -194,7 +194,7 @@ def _init(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.dir}: {error.strerror}; give another --dir") from error
     for file, text in files.items():
         try:
-            write_new(os.path.realpath(file), text)
+            write_new(str(file), text)
         except OSError as error:
             raise UsageError(f"{file}: {error.strerror}") from error
         print(f"wrote {file}")

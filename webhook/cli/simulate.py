@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=COMES_ABOUT_IN_CLUSTER,
-        help="exit with 1 if this is true in any run. pending: in the end, a Pod of the workload waits or is missing; "
+        help="exit with 1 if this is true in any run; pending: in the end, a Pod of the workload waits or is missing; "
         "stuck: in any step, a rollout or drain never finishes, or a drain fails; skew: in the end, the skew is larger "
         "than maxSkew; lost: a deleted Pod is not replaced; keep: a workload of the whole cluster keeps fewer Pods "
         "than --keep says; not-judged: something was not simulated",

@@ -105,7 +105,7 @@ class Session:
 
         accepted = acceptable(self.summary.found, self.summary.problems)
         entries = ((self._name_in_baseline(result.file), result) for result in accepted)
-        writing.write_new(os.path.realpath(self._baseline_file), baseline_text(entries))
+        writing.write_new(self._baseline_file, baseline_text(entries))
 
     def _outcome(self, judged: JudgedFile) -> FileOutcome:
         accepted, rewrite = self._accepted(judged), None

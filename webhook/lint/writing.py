@@ -19,16 +19,20 @@ def write_over(file: str, old: str, new: str) -> None:
 
     OSError if that fails; the file is then unchanged.
     """
-    target = os.path.realpath(file)
-    with open(target, "rb") as opened:
+    with open(file, "rb") as opened:
         content = opened.read()
     if content != old.encode(encoding(content)):
         raise Changed(None, "another program has changed it since it was read")
-    write_new(target, new, encoding(content))
+    write_new(file, new, encoding(content))
 
 
-def write_new(target: str, text: str, encoded: str = "utf-8") -> None:
-    """Write `text` to a new file, then give it the name and mode of `target`.  OSError if that fails."""
+def write_new(file: str, text: str, encoded: str = "utf-8") -> None:
+    """
+    Write `text` to a new file, then give it the name and mode of `file`, or of what a link leads to.
+
+    OSError if that fails.
+    """
+    target = os.path.realpath(file)
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(target) or os.curdir, prefix=".evenkeel-")
     try:
         with open(descriptor, "wb") as opened:

@@ -22,7 +22,7 @@ from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import AUDIT, DENY, WARN, Policy
 from webhook.policy.schema import POLICY_API_VERSION, POLICY_KIND
 from webhook.policy_test.running import SUFFIX
-from webhook.policy_test.wishes import REQUIRED_BY, WITHOUT_DEFAULTS, Wishes
+from webhook.policy_test.wishes import REQUIRED_BY, REQUIRING, WITHOUT_DEFAULTS, Wishes
 from webhook.policy_test.writing import case_of
 from webhook.render.policy_test import as_file
 from webhook.rules import RULES
@@ -36,7 +36,6 @@ from webhook.scheduler.snapshot import from_objects
 POLICY_FILE, TEST_FILE = "policy.yaml", f"policy{SUFFIX}"
 SELECTED, EXEMPT, OUTSIDE = "selected", "exempt", "outside"  # The namespaces of a test.
 POD_OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-6d4cf56db6", "controller": True}
-UNFIT = "default constraints break what is required, so Pods would get none of them"
 
 
 def drafts(wishes: Wishes) -> dict[str, str]:
@@ -166,10 +165,11 @@ def _check_defaults(wishes: Wishes, bare_pod: Raw, terms: Terms) -> None:
         return
     option = f"--default-constraints {WITHOUT_DEFAULTS}"
     fix = f"write {option}" + (", or name other topology keys with it" if wishes.topology_keys else "")
-    if wishes.defaults is not None:
-        raise UsageError(f"--default-constraints: these {UNFIT}; {fix}")
-    given = {"--require": wishes.topology_keys, "--when-unsatisfiable": wishes.action, "--deny": wishes.denied}
-    raise UsageError(f"{', '.join(option for option, value in given.items() if value)}: the built-in {UNFIT}; {fix}")
+    which = "--default-constraints: these"
+    if wishes.defaults is None:
+        given = zip(REQUIRING, (wishes.topology_keys, wishes.action, wishes.denied), strict=True)
+        which = f"{', '.join(option_given for option_given, value in given if value)}: the built-in"
+    raise UsageError(f"{which} default constraints break what is required, so Pods would get none of them; {fix}")
 
 
 def _namespaces(wishes: Wishes) -> dict[str, Labels]:

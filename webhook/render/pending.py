@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.placement.commands import asking
 from webhook.placement.gaps import in_words
@@ -65,9 +65,9 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
         yield from around.assumed
     if listed.compared:
         look = Look.FAINT if listed.agree == listed.compared else Look.WARNING
-        of = f"{listed.compared} Pod{'' if listed.compared == 1 else 's'}"
         more = "" if listed.agree == listed.compared else "; evenkeel explain shows both for each Pod"
-        yield Styled(look, f"For {listed.agree} of {of}, evenkeel computes kube-scheduler's own message{more}.")
+        agreeing = f"For {listed.agree:,} of {number_of(listed.compared, 'Pod')}"
+        yield Styled(look, f"{agreeing}, evenkeel computes kube-scheduler's own message{more}.")
 
 
 def _waiting_elsewhere(around: Surroundings, others: bool) -> str:

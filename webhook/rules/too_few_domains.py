@@ -89,11 +89,7 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
             limit, remedy = "can ever run: node affinity allows no other domain", "allow more domains in node affinity"
             if subject.may_get_domains(constraint):
                 limit, remedy = "can run; the others wait for nodes in other domains", "add nodes in other domains"
-            message, fix = (
-                (f"{counted}: only {fit} of {workload.replicas} Pods {limit}"),
-                f"lower minDomains to {domains}",
-            )
+            message = f"{counted}: only {fit} of {workload.replicas} Pods {limit}"
             path, value = subject.at(constraint, "minDomains"), f"minDomains {constraint.min_domains}, and only {names}"
-            yield Cause(
-                path, message, value, f"minDomains of at most {domains}, or more domains", fix=f"{fix}, or {remedy}"
-            )
+            most = f"minDomains of at most {domains}, or more domains"
+            yield Cause(path, message, value, most, fix=f"lower minDomains to {domains}, or {remedy}")

@@ -195,7 +195,7 @@ def _cause(subject: Subject, most: Bound, running: int) -> Cause:
     fit = running + most.number
     which = f"at most {fit} of {replicas} replicas fit now" if fit else f"none of {replicas} replicas fits now"
     if constraint is None:
-        return _without_room(subject, most, which, running + most.number)
+        return _without_room(subject, most, which, fit)
     if not most.scarce:
         path, number = subject.at(constraint, "minDomains"), str(constraint.min_domains)
         message, wanted = f"{which}: fewer domains than minDomains", "at most the number of eligible domains"
