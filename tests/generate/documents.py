@@ -12,7 +12,6 @@ from tests.generate import (
     concepts,
     exits,
     growth,
-    messages,
     metrics,
     organisation,
     scenarios,
@@ -55,7 +54,6 @@ WHOLE = {
     "docs/explain.svg": waiting.picture,
     **{file: partial(organisation.file, file) for file in organisation.files()},  # which a page shows
     "docs/kinds.md": kinds.page,
-    "docs/messages.txt": messages.page,
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
     "docs/versions.md": versions.page,
