@@ -55,7 +55,7 @@ cluster.published_reports
 cluster.dump · cluster.informer
 cluster.dump_file
 cluster.decoding · cluster.reduction
-cluster.fields · cluster.registration · cluster.secret · cluster.store · cluster.trial
+cluster.discovery · cluster.fields · cluster.registration · cluster.secret · cluster.store · cluster.trial
 cluster
 render
 manifests

@@ -44,7 +44,8 @@ class ApiServer:
         self.silent = False  # Accepts requests, and says nothing.
         self.refusals = []  # A status for each of the next requests, but those that are made now and then.
         self.forbidden = set()  # Resources that nobody may list.
-        self.further = {}  # What is answered at further paths, such as those of custom resources; or a status.
+        # What is answered at further paths, such as those of custom resources; or a status.
+        self.further = {"/apis": {"groups": []}}
         self.asked = []
         self.answers = {}  # What is answered to a POST at a path: status, warnings, body.
         self.posted = []  # The path with the query, the headers, and the body of each POST.
@@ -60,6 +61,17 @@ class ApiServer:
         self.server.shutdown()
         self.server.server_close()
         self.cut()
+
+    def serve(self, api_version, **resources):
+        """Have a version of an API group, with the kind of each resource."""
+        group, version = api_version.split("/")
+        groups = self.further["/apis"]["groups"]
+        served = next((one["versions"] for one in groups if one["name"] == group), None)
+        if served is None:
+            groups.append({"name": group, "versions": (served := [])})
+        served.append({"version": version})
+        listed = [{"name": name, "kind": kind} for name, kind in resources.items()]
+        self.further[f"/apis/{api_version}"] = {"resources": listed}
 
     def put(self, *objects):
         for obj in objects:
@@ -128,14 +140,14 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         parts = urlsplit(self.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        if parts.path != "/version":  # Asked for once a minute, whatever is tested.
+        if parts.path not in ("/version", "/apis"):  # Asked for once a minute, whatever is tested.
             self.api.asked.append(self.path)
         while self.api.silent:
             time.sleep(0.01)
         with suppress(OSError):
             if parts.path == "/version":
                 self._send(200, {"gitVersion": self.api.git_version})
-            elif self.api.refusals and not parts.path.startswith(REGISTRATION):
+            elif self.api.refusals and parts.path != "/apis" and not parts.path.startswith(REGISTRATION):
                 self._refuse(self.api.refusals.pop(0))
             elif self.api.token not in (None, self.headers.get("Authorization", self.headers.get("authorization"))):
                 self._refuse(401)

@@ -13,10 +13,10 @@ from typing import Any
 from webhook.cluster import reduction
 from webhook.cluster.client import FORBIDDEN_STATUS, NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Contents
+from webhook.cluster.discovery import read_resources
 from webhook.cluster.informer import pages
 from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES, Watched
-from webhook.objects.fields import as_list, texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 
 OnListed = Callable[[Watched, str], object]  # It is given a kind and the resourceVersion of its list.
@@ -88,14 +88,13 @@ def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str
 
 
 def _served(client: Client, api_version: str) -> Collection[str]:
-    """Return the resources of an API version that the API server has, which everybody may ask for."""
+    """Return the resources of an API version that the API server has."""
     try:
-        answer = client.get(f"/apis/{api_version}", {}, PAGE_SECONDS)
+        return read_resources(client, api_version)
     except ClusterError as error:
         if error.status not in WITHHELD:
             raise
         return ()
-    return {texts_at(resource, "name")[0] for resource in as_list(answer.get("resources"))}
 
 
 def _of_kind(

@@ -120,6 +120,17 @@ class Kinds(tuple[Kind, ...]):
 NO_KINDS = Kinds()
 
 
+class Served(NamedTuple):
+    """
+    What an API server serves: the versions of each API group, the preferred one first, and the kind of each resource.
+
+    `resources` has the groups that were asked for, by apiVersion.
+    """
+
+    versions: Mapping[str, Sequence[str]]
+    resources: Mapping[str, Mapping[str, str]]
+
+
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
     """Return the kinds, those of the policy in place of others; for an operator it describes one place each."""
     if not any(kind.from_policy for kind in kinds):

@@ -1,0 +1,34 @@
+"""Asks an API server what it serves.  The ClusterRole system:discovery lets everybody ask."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from webhook.cluster.client import Client, ClusterError
+from webhook.objects.fields import as_list, as_mapping, texts_at
+from webhook.objects.kinds import Served
+
+SECONDS = 10.0
+
+
+def read_served(client: Client, groups: Collection[str]) -> Served:
+    """Return all API groups of the API server, and the kinds of some of them.  ClusterError if it does not say."""
+    versions = {
+        texts_at(group, "name")[0]: tuple(texts_at(version, "version")[0] for version in as_list(group.get("versions")))
+        for group in _items(client, "/apis", "groups")
+    }
+    api_versions = [f"{group}/{version}" for group in groups for version in versions.get(group, ())]
+    return Served(versions, {api_version: read_resources(client, api_version) for api_version in api_versions})
+
+
+def read_resources(client: Client, api_version: str) -> Mapping[str, str]:
+    """Return the kind of each resource that the API server serves in a version of a group, such as apps/v1."""
+    resources = (texts_at(resource, "name", "kind") for resource in _items(client, f"/apis/{api_version}", "resources"))
+    return {name: kind for name, kind in resources if "/" not in name}
+
+
+def _items(client: Client, path: str, field: str) -> list[Mapping[str, object]]:
+    answer = client.get(path, {}, SECONDS)
+    if field not in answer:
+        raise ClusterError(f"{path}: the response has no {field}")
+    return [as_mapping(item) for item in as_list(answer[field])]
