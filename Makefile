@@ -88,7 +88,6 @@ bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster a
 	@$(PYTHON) -m tests.bench.volumes
 	@$(PYTHON) -m tests.bench.simulation
 	@$(PYTHON) -m tests.bench.lost_zone
-	@$(PYTHON) -m tests.bench.verification
 	@$(PYTHON) -m tests.bench.growth
 	@$(PYTHON) -m tests.generate.documents
 

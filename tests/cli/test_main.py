@@ -42,7 +42,6 @@ OWN_WORDS = {
     "certs inspect": {"-o"},
     "certs issue": {"--client", "--force"},
     "policy show": {"-n"},
-    "verify": {"--for"},
 }
 DEFAULT = re.compile(r" ?\(default: (%\(default\)s|.)*?\)")
 

@@ -298,11 +298,6 @@ def test_where_no_openreports_can_be_written(run, options, said):
             f"--metrics-bind :0 --metrics-interval {10**20}",
             f"--metrics-interval: found {10**20}, wanted 5 to 3600 seconds: each time it reads all Pods",
         ),
-        ("--verify", "--verify: found no --metrics-bind, wanted one; evenkeel verify prints what it counts"),
-        (
-            "--metrics-bind :0 --verify",
-            "--verify: found --cluster dump, wanted --cluster live",
-        ),
     ],
 )
 def test_metrics_options_that_cannot_be_used(run, options, said):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webhook.cluster.listed_resources import FOLLOWED_RESOURCES, LISTED_RESOURCES, SCHEDULER_LEASE, custom
-from webhook.cluster.watched_resources import WATCHED, WATCHED_PODS
+from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
+from webhook.cluster.watched_resources import WATCHED
 from webhook.objects.kinds import BUILT_IN_KINDS, KINDS
 
 
@@ -30,19 +30,6 @@ def test_everything_built_in_that_has_pods_is_listed():
 
 def test_finished_pods_are_listed_too():
     assert all(kind.query == {} for kind in LISTED_RESOURCES)
-
-
-FOLLOWED = """
-CSIDriver CSINode CSIStorageCapacity DeviceClass Namespace Node PersistentVolume PersistentVolumeClaim Pod
-PodDisruptionBudget ReplicaSet ReplicationController Service StatefulSet StorageClass VolumeAttachment Lease
-"""
-
-
-def test_what_kube_scheduler_reads_is_followed():
-    assert FOLLOWED.split() == [kind.kind for kind in FOLLOWED_RESOURCES]
-    assert {"Pod": WATCHED_PODS.query, "Lease": SCHEDULER_LEASE.query} == {
-        kind.kind: kind.query for kind in FOLLOWED_RESOURCES if kind.query
-    }
 
 
 def test_custom_resources_by_version_the_newest_first():

@@ -12,7 +12,7 @@ from tests.support.planted import PLANTED, kept, planted
 from tests.support.watching import SHOP
 from webhook.cluster import decoding, reduction
 from webhook.cluster.fields import OBJECT_FIELDS, FieldReader, form
-from webhook.cluster.listed_resources import FOLLOWED_RESOURCES, LISTED_RESOURCES
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.objects.kinds import Kind
 from webhook.scheduler.snapshot import read_object
 
@@ -340,46 +340,3 @@ def test_a_page_of_custom_resources_in_another_form(body):
     found = reduction.custom_page(body, [kind])
 
     assert not found or [{"metadata": {}}][: len(found["items"])] == found["items"]
-
-
-@pytest.mark.parametrize(
-    "kind", [kind for kind in FOLLOWED_RESOURCES if kind.kind != "Namespace"], ids=lambda kind: kind.kind
-)
-def test_an_event_has_what_a_list_has_and_a_version(kind):
-    obj = planted(*kind.gvk)
-    event = reduction.event(json.dumps({"type": "ADDED", "object": obj}).encode())
-    version = event["object"]["metadata"].pop("resourceVersion")
-
-    assert ("ADDED", obj["metadata"]["resourceVersion"]) == (event["type"], version)
-    assert reduction.page(page_of(obj))["items"][0] == event["object"]
-
-
-def test_an_event_of_a_namespace_has_whose_it_is_and_a_version():
-    annotations = {"contact": "#pay", "kubectl.kubernetes.io/last-applied-configuration": "secret"}
-    obj = {
-        "metadata": {"name": "shop", "resourceVersion": "7", "annotations": annotations},
-        "status": {"conditions": []},
-    }
-    event = reduction.namespace_event(json.dumps({"type": "MODIFIED", "object": obj}).encode())
-
-    assert {"name": "shop", "resourceVersion": "7", "annotations": {"contact": "#pay"}} == event["object"]["metadata"]
-    assert {} == event["object"]["status"]
-
-
-@pytest.mark.parametrize("decode", [reduction.event, reduction.namespace_event])
-def test_an_error_in_a_watch_has_its_code_and_a_bookmark_its_version(decode):
-    """As kube-apiserver sends them; a metav1.Status has a text where others have an object."""
-    status = {"kind": "Status", "metadata": {}, "status": "Failure", "message": "too old", "code": 410}
-    error = decode(json.dumps({"type": "ERROR", "object": status}).encode())["object"]
-    bookmark = {"kind": "Pod", "metadata": {"resourceVersion": "9", "creationTimestamp": None}}
-    parts = {"spec": {"containers": None}, "status": {}}
-    event = decode(json.dumps({"type": "BOOKMARK", "object": bookmark | parts}).encode())
-
-    assert (410, "too old") == (error["code"], error["message"])
-    assert ("BOOKMARK", "9") == (event["type"], event["object"]["metadata"]["resourceVersion"])
-
-
-@pytest.mark.parametrize("line", [b'{"type": "ADDED", "object": {"spec": 3}}', b'{"type": "ERROR"', b"[]"])
-def test_an_event_of_another_form_is_an_error(line):
-    with pytest.raises(ValueError, match=r"Expected|truncated"):
-        reduction.event(line)

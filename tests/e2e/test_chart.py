@@ -16,7 +16,6 @@ from tests.support import ROOT
 from tests.support.build import merged, node
 from webhook import __version__
 from webhook.cli.main import main, parser
-from webhook.cluster.listed_resources import FOLLOWED_RESOURCES
 from webhook.cluster.watched_resources import WATCH_VERBS, watched
 from webhook.manifests.ca_bundle import CA_BUNDLE_NAME, ca_bundle_policy
 from webhook.manifests.configurations import (
@@ -259,7 +258,6 @@ def test_what_it_refuses_to_render():
         ({"replicas": 3}, "'replicas' not allowed"),
         ({"clients": {"caConfigMap": "a", "caSecret": "b"}}, "clients: found caConfigMap and caSecret"),
         ({"clients": {"names": ["a"]}}, "clients.names: found names without a CA"),
-        ({"report": {"verify": True}}, "report.verify: found true without report.metrics.enabled"),
         ({"serviceAccount": {"create": False}}, "serviceAccount.name: found none with create: false"),
         ({"ports": {"health": 8443}}, "ports: found 8443 for webhook and for health"),
         ({"ports": {"health": None}}, "missing property 'health'"),
@@ -640,22 +638,6 @@ def test_one_of_both_alone(which):
     made = "CronJob" if which == "openReports" else "Deployment"
     assert {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", made} == kinds
     assert (which == "openReports") == any(rule["apiGroups"] == ["openreports.io"] for rule in rules)
-
-
-@pytest.mark.parametrize("verify", [False, True])
-def test_what_serves_the_metrics_alone_verifies_if_it_is_asked_to(verify):
-    """And may watch all that it has to."""
-    objects = render({"report": REPORTS["report"] | {"verify": verify}})
-    asked = {
-        kind: pod_of(one(kind, objects, "-report"))["spec"]["containers"][0]["args"]
-        for kind in ("Deployment", "CronJob")
-    }
-    may = granted([one("ClusterRole", objects, "-report")])
-
-    assert {"Deployment": verify, "CronJob": False} == {
-        kind: parser(args).parse_args(args).verify for kind, args in asked.items()
-    }
-    assert all((kind.api_group, kind.resource, "watch") in may for kind in FOLLOWED_RESOURCES)
 
 
 @pytest.mark.parametrize("which", ["openReports", "metrics"])

@@ -24,9 +24,9 @@ from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.planted import kept, planted
 from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT_FIELDS, TEMPLATE_FIELDS, FieldReader
-from webhook.cluster.listed_resources import FOLLOWED_RESOURCES, LIST_VERBS, LISTED_RESOURCES, SCHEDULER_LEASE
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.reduction import only_read
-from webhook.cluster.watched_resources import ALWAYS, WATCH_VERBS, WATCHED, Watched
+from webhook.cluster.watched_resources import ALWAYS, WATCHED, Watched
 from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
 
@@ -100,13 +100,8 @@ def when(one: Watched) -> str:
 
 def viewer() -> str:
     """The table of what people need to read of a cluster."""
-    followed = {one.gvk for one in FOLLOWED_RESOURCES}
-    kinds = sorted((*LISTED_RESOURCES, SCHEDULER_LEASE), key=lambda one: one.kind)
-    rows = (
-        (one.kind, one.api_group or "core", one.purpose, ", ".join(WATCH_VERBS if one.gvk in followed else LIST_VERBS))
-        for one in kinds
-    )
-    return table(("kind", "API group", "what it is read for", "verbs"), rows)
+    rows = ((kind.kind, kind.api_group or "core", kind.purpose) for kind in LISTED_RESOURCES)
+    return table(("kind", "API group", "what it is read for"), rows)
 
 
 def dumped() -> str:
@@ -186,7 +181,7 @@ TABLES = {
         "policy_init_case": organisation.case,
         "values": chart.table,
     },
-    **{"metrics": metrics.table, "decisions": metrics.decisions, "reasons": metrics.reasons},
+    **{"metrics": metrics.table, "reasons": metrics.reasons},
     "alerts": partial(metrics.alerts, "alerts.yaml"),
     "report_alerts": partial(metrics.alerts, "report-alerts.yaml"),
     **{f"picture_{name.replace('-', '_')}": partial(concepts.shown, name) for name in concepts.PICTURES},

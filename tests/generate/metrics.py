@@ -10,9 +10,7 @@ from webhook.admission.defaulting import REASONS
 from webhook.cluster.live import LOOKUP_KINDS, LOOKUP_RESULTS
 from webhook.cluster.watched_resources import WATCHED
 from webhook.policy.policy import AUDIT, DENY, WARN
-from webhook.render.decision_metrics import DecisionMetrics
 from webhook.serving.metrics import ClusterMetrics, Metrics
-from webhook.verification.tally import Tally
 
 MOST_SHOWN = 7
 
@@ -29,11 +27,6 @@ def families() -> list[Family]:
 
 def table() -> str:
     return _table(families())
-
-
-def decisions() -> str:
-    """The table of what a report counts with --verify."""
-    return _table(described(DecisionMetrics(Tally(), 0).collect()))
 
 
 def _table(known: list[Family]) -> str:

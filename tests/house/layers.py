@@ -35,8 +35,6 @@ policy_test.live · policy_test.wishes · policy_test.writing
 policy_test.running
 policy_test.installed · policy_test.told
 loading
-loading.verification_thread
-loading.observing
 loading.clusters · loading.engines · loading.listening · loading.progress · loading.selection · loading.simulated_runs
 loading.completing · loading.processes
 loading.inputs
@@ -49,7 +47,6 @@ serving.app · serving.certificate_files · serving.cluster_telemetry · serving
 serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
 serving
-cluster.recording · cluster.watching
 cluster.contents · cluster.live · cluster.replicas
 cluster.published_reports
 cluster.dump · cluster.informer
@@ -96,13 +93,6 @@ rules
 findings.evaluation · findings.wording
 findings.rule
 findings
-verification.tally · verification.verifier
-verification.judgement
-verification.search_windows · verification.states
-verification.computation
-verification.decision
-verification.compressed_objects · verification.watch_event
-verification
 simulation.pending · simulation.remedies
 simulation.rollout_check
 simulation.cluster_results · simulation.each_domain · simulation.planning
@@ -181,7 +171,7 @@ USERS = {
     "msgspec": "cluster.decoding · cluster.reduction · serving.wire",
     "pathspec": "lint.gitignore",
     "pkgutil": "manifests.policies.__init__ · rules.__init__",
-    "prometheus_client": "render.decision_metrics · render.skew_metrics · serving.metrics",
+    "prometheus_client": "render.skew_metrics · serving.metrics",
     "urllib3": "cluster.client",
     "werkzeug": "serving.app · serving.health",
     "yaml": "cli.manifests · cli.policy · documents · render.applied",

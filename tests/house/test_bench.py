@@ -128,7 +128,7 @@ def test_every_bench_fills_a_table_of_its_own():
         :6
     ]
     assert ["bench peers lint", "bench peers reviews", "bench placement", "bench policies"] == MARKERS[6:10]
-    assert ["bench report", "bench simulation", "bench verification", "bench volumes", "bench-cluster"] == MARKERS[10:]
+    assert ["bench report", "bench simulation", "bench volumes", "bench-cluster"] == MARKERS[10:]
 
 
 def test_a_table_is_written_between_its_marks_alone(tmp_path, monkeypatch, capsys):

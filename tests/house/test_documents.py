@@ -17,7 +17,6 @@ from tests.generate.scenarios import DRAWINGS
 from tests.house.cited_tests import cited_tests, is_test
 from tests.support import ROOT
 from tests.support.commands import commands
-from tests.support.decisions import recorded, wrong
 from tests.support.scenarios import CLUSTER, objects
 from webhook import __version__
 from webhook.cli.main import COMMANDS, main, parser
@@ -124,15 +123,6 @@ def test_a_version_without_recordings_is_not_claimed():
     rows = re.findall(r"^\| 1\.(\d+) \| (.*?) \|", (ROOT / "docs" / "versions.md").read_text("utf-8"), re.MULTILINE)
 
     assert {int(minor) for minor, compared in rows if compared.strip()} == {26, 27, *range(32, 38)}
-
-
-def test_the_page_on_verify_has_the_numbers_of_that_on_versions():
-    rows = re.findall(
-        r"^\| v1\.(\d+)\.\d+ \| ([\d,]+) \| ([\d,]+) \|", (ROOT / "docs" / "verify.md").read_text("utf-8"), re.MULTILINE
-    )
-    numbers = [[int(number.replace(",", "")) for number in row] for row in rows]
-
-    assert versions.VERIFIED == {minor: (agree, compared) for minor, compared, agree in numbers}
 
 
 def test_the_changelog_has_the_version():
@@ -260,7 +250,6 @@ FORMS = {
         f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/budgets.yaml drain=b1",
     ],
     "Version": ["version --client"],
-    "Verification": ["verify --replay {folder}/day.jsonl.gz --cases {folder}"],
 }
 BY_NAME = (
     "parts",
@@ -305,7 +294,6 @@ def fields(value):
 def test_every_field_that_a_program_reads_is_described(form, tmp_path, capsys):
     """And no other in the first column."""
     assert 0 == main(["certs", "issue", "--name", "a", "--dir", str(tmp_path)])
-    recorded(tmp_path / "day.jsonl.gz", wrong())
     (tmp_path / "scheduler.yaml").write_text(output("evenkeel policy export -q --for kube-scheduler"), "utf-8")
     printed = [output(f"evenkeel {command.format(folder=tmp_path)} -o json") for command in FORMS[form]]
     found = set(fields([json.loads(one) for one in printed]))

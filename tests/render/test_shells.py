@@ -104,7 +104,6 @@ def until(terminal, end):
         "evenkeel explain statefuls\tdb": "<explain><statefulset/db>",
         "evenkeel lint val\t": "<lint><values.yaml>",
         "evenkeel lint --policy=val\t": "<lint><--policy=values.yaml>",
-        "evenkeel verify --cases dep\t": "<verify><--cases><deploy/>",
         "evenkeel rules val\t": "<rules><val>",
     }.items(),
 )
@@ -117,7 +116,6 @@ def test_a_shell_completes_a_line(shell, line, words, folder):
     ("line", "word"),
     {
         **{f"explain --context {name[:2]}\t": name for name in EVIL if name != "*star"},
-        **{f"verify --cases {name[:2]}\t": f"{name}/" for name in FOLDERS},
         "explain --context \\*\t": "*star",
         "explain --context adm\to\t": "admin@one",
         "explain --context 'adm\to\t": "admin@one",
@@ -149,14 +147,12 @@ def test_bash_leaves_out_a_name_that_would_end_the_quotes_it_is_in(folder):
         "evenkeel lint --rule empty-selector=ig": ["empty-selector=ignore"],
         "evenkeel lint val": ["values.yaml"],
         "evenkeel lint --policy=val": ["--policy=values.yaml"],
-        "evenkeel verify --cases dep": ["deploy/"],
         "evenkeel rules val": [],
         "evenkeel explain --context ev": [r"evil\$\(touch\$\{IFS\}bad\)"],
         "evenkeel explain --context my\\ c": ["my\\ ctx"],
         "evenkeel explain --context 'my c": ["'my ctx'"],
         'evenkeel explain --context "ev': [r'"evil\$(touch\${IFS}bad)"'],
         "evenkeel explain --context back": ["back\\\\slash"],
-        "evenkeel verify --cases my\\ d": ["my\\ dir/"],
     }.items(),
 )
 def test_fish_completes_a_line(line, words, folder):

@@ -25,9 +25,8 @@ from tests.support.monitoring import (
 )
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
-from webhook.render import decision_metrics, skew_metrics
+from webhook.render import skew_metrics
 from webhook.render.skew_metrics import SKEW_METRICS, text
-from webhook.verification.tally import Tally
 
 BY_NODE = constraint(topologyKey="kubernetes.io/hostname", whenUnsatisfiable="ScheduleAnyway")
 WEB = [*ZONES, *deployment(constraint(), BY_NODE), *pods("a1", "a1", "b1", "")]
@@ -147,11 +146,10 @@ VARIABLES = {one["name"]: one["query"] for one in DASHBOARD["templating"]["list"
 
 @cache
 def served():
-    """What is served of decisions, of workloads with constraints of their own, and with the scheduler's alone."""
+    """What is served of workloads with constraints of their own, and with the scheduler's alone."""
     shop = [*WEB, gated(), *deployment(name="search"), service(selector={"app": "search"})]
     found = report(*shop, of=policy(defaulting={"defaultingType": "System"}))
-    decisions = decision_metrics.text(Tally(), 0).decode()
-    return described(text_string_to_metric_families(shown(found, 0, 0) + decisions))
+    return described(text_string_to_metric_families(shown(found, 0, 0)))
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
@@ -240,10 +238,6 @@ CASES = {
     "a soft constraint in vain": (
         "EvenkeelWorkloadInOneDomain",
         spread("2x10 3x50", "3x60", "1x10 0x50"),
-    ),
-    "a decision that is not what is computed": (
-        "EvenkeelDecisionsDiffer",
-        {'evenkeel_decisions_compared_total{verdict="differ"}': "0x10 1x50"},
     ),
     "all is well": ("", {}),
 }

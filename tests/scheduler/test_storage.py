@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.claims import attachment, claim, csi_node, storage_class, volume
+from tests.support.claims import claim, csi_node, storage_class, volume
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.selectors import IN, Requirement, Selector
 from webhook.scheduler.snapshot import from_objects
-from webhook.scheduler.storage import Attachment, Claim, ClaimRef, CSINode, NodeDriver, PersistentVolume
+from webhook.scheduler.storage import Claim, ClaimRef, CSINode, NodeDriver, PersistentVolume
 from webhook.scheduler.volumes import Mounts, PodVolume
 
 
@@ -150,11 +150,3 @@ def test_the_labels_that_a_selector_asks_for():
     asked = Selector((Requirement("a", IN, ("x", "y")), Requirement("b", "Exists")))
 
     assert ({"a": "x"}, {}) == (Claim("", "", selector=asked).selector_labels, Claim("", "").selector_labels)
-
-
-def test_an_attachment_that_is_gone_already_can_go_again():
-    """Two may be of the same volume and node."""
-    attached = Attachment("n1", "csi", "pv-1")
-    without = storage(attachment("a", "n1", "pv-1", "csi")).replaced("", "a", attached, None)
-
-    assert {} == without.attachments == without.replaced("", "b", attached, None).attachments

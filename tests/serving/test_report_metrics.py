@@ -13,9 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import constraint
-from tests.support.decisions import NODES, wrong
 from tests.support.reporting import ZONES, deployment, pods, report
 from tests.support.serving import free_ports, until
 from webhook.serving.report_metrics import LATE, Exposed, ReportError
@@ -92,24 +90,6 @@ def test_it_serves_until_it_is_ended(tmp_path):
         shown = metrics()
 
     assert re.search(r"^evenkeel_workload_skew\{.*\} 2.0$", shown, re.MULTILINE)
-    assert "evenkeel_decisions" not in shown
-
-
-def test_with_verify_it_counts_the_decisions_of_kube_scheduler_too(tmp_path, capfd):
-    api = ApiServer()
-    api.put(*NODES)
-    kubeconfig(api.url, tmp_path)
-    with serving(tmp_path, "--kubeconfig", "kubeconfig", "--verify") as metrics:
-        until(lambda: any("leases" in path and "watch=1" in path for path in api.asked), "all to be watched")
-        for event in wrong().events:
-            api.put(event.raw)
-        until(lambda: 'compared_total{verdict="differ"} 1.0\n' in metrics(), "a decision that differs")
-        shown = metrics()
-    api.stop()
-
-    assert 'evenkeel_decisions_compared_total{verdict="agree"} 3.0\n' in shown
-    assert "evenkeel_report_failures_total 0.0\n" in shown
-    assert "evenkeel: differs: pod/tiny -n shop: kube-scheduler chose a1; computed: " in capfd.readouterr().err
 
 
 @contextmanager

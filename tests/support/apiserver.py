@@ -10,12 +10,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support.build import key_of
-from webhook.cluster.listed_resources import FOLLOWED_RESOURCES, LISTED_RESOURCES
+from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.watched_resources import WATCHED
 
 REGISTRATION = "/apis/admissionregistration.k8s.io/"  # evenkeel reads its configurations every 10 seconds.
 TOKEN = "Bearer evenkeel"
-KINDS = {kind.kind: kind for kind in (*LISTED_RESOURCES, *FOLLOWED_RESOURCES, *WATCHED)}.values()
+KINDS = {kind.kind: kind for kind in (*LISTED_RESOURCES, *WATCHED)}.values()
 
 
 def path_of(item):

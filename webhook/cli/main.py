@@ -34,7 +34,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "manifests": "print the webhook configurations, policies and RBAC to apply",
         "certs": "issue the webhook's serving certificate, or show certificates",
         "serve": "serve the webhook over TLS",
-        "verify": "watch kube-scheduler, and count how often evenkeel agrees with it",
     },
     "To look up": {
         "version": "print the versions of evenkeel, of Kubernetes and of the cluster",

@@ -8,7 +8,6 @@ Report how the Pods of each workload are spread, and what a policy would do to i
     evenkeel report -A --summary                               the totals only
     evenkeel report deployment/web -n shop
     evenkeel report -A --metrics-bind :9090                    serve the skew as metrics, until you stop it
-    evenkeel report -A --metrics-bind :9090 --verify           and how often kube-scheduler decides as computed
     evenkeel report -A -o openreports --apply                  write the findings as OpenReports into the cluster
     evenkeel report -A -o html > spread.html                   a page with pictures, and why Pods wait
 
@@ -23,10 +22,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
 from webhook.loading import clusters, inputs, selection
@@ -47,9 +45,6 @@ from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
 from webhook.report.waiting_pods import waiting
 from webhook.scheduler.profile import Profiles
-
-if TYPE_CHECKING:
-    from webhook.loading.verification_thread import VerificationThread
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
 OPENREPORTS = "openreports"
@@ -80,11 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=60,
         help="with --metrics-bind: seconds to wait before the cluster is read again (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="with --metrics-bind: also count how often kube-scheduler decides as computed, as evenkeel verify does",
     )
     inputs.add_policy_argument(
         parser, "the policy file that answers (default: the built-in policy, for the findings only)"
@@ -125,8 +115,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
-        verification = _verification(args, source, profiles, chosen.namespace) if args.verify else None
-        return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named), verification)
+        return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
     report, known, inventory = _made(args, source, policies, profiles, chosen, named)
     of_nodes = policies.policy.notes_on(known.snapshot.nodes) if policies.in_force is not None else ()
     notes = selection.noted(args, (*_notes(args, chosen.namespace, report, known), *of_nodes))
@@ -211,28 +200,13 @@ def _check(args: argparse.Namespace, source: inputs.Source) -> None:
         raise UsageError(
             f"--apply: found --cluster {source.cluster}, wanted --cluster live; to print only, leave --apply out"
         )
-    if args.verify and args.metrics_bind is None:
-        raise UsageError("--verify: found no --metrics-bind, wanted one; evenkeel verify prints what it counts")
-    if args.verify and not source.live:
-        raise UsageError(f"--verify: found --cluster {source.cluster}, wanted --cluster live")
     if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
         wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
         raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
 
 
-def _verification(
-    args: argparse.Namespace, source: inputs.Source, profiles: Profiles, namespace: str
-) -> VerificationThread:
-    """Return a thread that judges the decisions of kube-scheduler, to be started."""
-    from webhook.loading.verification_thread import VerificationThread  # Only --verify needs it.
-
-    connect = partial(inputs.client, source=source, patience=inputs.PATIENCE)
-    return VerificationThread(connect, profiles, args.kubernetes_version, namespace)
-
-
-def _serve(args: argparse.Namespace, make: Callable[[], Made], verification: VerificationThread | None) -> int:
-    """Serve the metrics of reports, and of a `verification`, until the process is ended."""
-    from webhook.render import decision_metrics
+def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
+    """Serve the metrics of reports until the process is ended."""
     from webhook.serving.report_metrics import ReportError, serve
 
     def noted() -> tuple[Report, Sequence[str]]:
@@ -242,13 +216,7 @@ def _serve(args: argparse.Namespace, make: Callable[[], Made], verification: Ver
             raise ReportError(str(error)) from error
         return made.report, () if args.quiet else made.known.notes
 
-    def further() -> bytes:
-        return decision_metrics.text(verification.tally, verification.failures) if verification is not None else b""
-
-    listener = listen("--metrics-bind", args.metrics_bind)
-    if verification is not None:
-        verification.start()
-    serve(listener, args.metrics_interval, noted, further)
+    serve(listen("--metrics-bind", args.metrics_bind), args.metrics_interval, noted)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -19,36 +19,26 @@ from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES, Watched
 from webhook.objects.kinds import NO_KINDS, Kinds
 
-OnListed = Callable[[Watched, str], object]  # It is given a kind and the resourceVersion of its list.
 PAGE_SECONDS = 60.0
 WITHHELD = (FORBIDDEN_STATUS, NOT_FOUND)
-
-
-def _ignore(kind: Watched, version: str) -> None:
-    pass
 
 
 def read_contents(
     client: Client,
     namespace: str = "",
     kinds: Kinds = NO_KINDS,
-    *,
-    resources: Sequence[Watched] = LISTED_RESOURCES,
-    on_listed: OnListed = _ignore,
 ) -> Contents:
     """
-    Return the objects of `resources`, of one namespace or of all; nodes and namespaces are always whole.
+    Return the objects of LISTED_RESOURCES, of one namespace or of all; nodes and namespaces are always whole.
 
     Custom resources of these `kinds` are read, too, of those that the API server has.
 
     A kind that may not be listed is named in `missing`, and one whose API the server does not have is absent, as
     DeviceClass is before 1.34; any other failure is a ClusterError, also while the objects are gone through.  They come
-    kind by kind and page by page, so that no more than a page is in memory; after each kind `on_listed` is called.
+    kind by kind and page by page, so that no more than a page is in memory.
     """
     missing: dict[str, str] = {}
-    objects = chain(
-        _objects(client, namespace, missing, resources, on_listed), _custom(client, namespace, kinds, missing)
-    )
+    objects = chain(_objects(client, namespace, missing), _custom(client, namespace, kinds, missing))
     return Contents(objects, missing, namespace, _version(client), time_at(time()))
 
 
@@ -66,12 +56,10 @@ def _version(client: Client) -> str:
         return ""
 
 
-def _objects(
-    client: Client, namespace: str, missing: dict[str, str], resources: Sequence[Watched], on_listed: OnListed
-) -> Iterator[Mapping[str, object]]:
-    for kind in resources:
+def _objects(client: Client, namespace: str, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
+    for kind in LISTED_RESOURCES:
         decode = reduction.namespaces_page if kind.gvk == WATCHED_NAMESPACES.gvk else reduction.page
-        yield from _of_kind(client, kind, namespace, decode, missing, on_listed)
+        yield from _of_kind(client, kind, namespace, decode, missing)
 
 
 def _custom(client: Client, namespace: str, kinds: Kinds, missing: dict[str, str]) -> Iterator[Mapping[str, object]]:
@@ -103,9 +91,7 @@ def _of_kind(
     namespace: str,
     decode: Callable[[bytes], Any],
     missing: dict[str, str],
-    on_listed: OnListed = _ignore,
 ) -> Iterator[Mapping[str, object]]:
-    page: Mapping[str, Any] = {}
     try:
         for page in pages(client, kind, PAGE_SECONDS, namespace, decode):
             for raw in page.get("items") or ():
@@ -115,5 +101,3 @@ def _of_kind(
             raise
         if error.status == FORBIDDEN_STATUS or not kind.api_group:  # Every API server has the core group.
             missing[kind.name] = str(error)
-    else:
-        on_listed(kind, str(page["metadata"].get("resourceVersion", "")))

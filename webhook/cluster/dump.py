@@ -74,8 +74,8 @@ def namespace_of(path: Path) -> str:
 def _described(path: Path) -> Contents:
     """Return the header of a file of `evenkeel dump`, in words; no object is read."""
     if path.is_file():
-        with naming_file(path), ExitStack() as opened:
-            file = open_file(path, opened)
+        with _naming_file(path), ExitStack() as opened:
+            file = _open_file(path, opened)
             if contents := _of_evenkeel(file.readline(LONGEST_HEADER), file):
                 return contents
     return Contents(iter(()), {})
@@ -93,14 +93,14 @@ def _files(path: Path) -> list[Path]:
 
 def _contents(path: Path) -> Contents:
     """Return the contents of one file; `evenkeel dump` writes a header of one line."""
-    with naming_file(path), ExitStack() as opened:
-        file = open_file(path, opened)
+    with _naming_file(path), ExitStack() as opened:
+        file = _open_file(path, opened)
         first = file.readline(LONGEST_HEADER)
         contents = _of_evenkeel(first, file) or Contents(_of_kubectl(first, file), {})
         return contents._replace(objects=_named(path, contents.objects, opened.pop_all()))
 
 
-def open_file(path: Path, opened: ExitStack) -> BinaryIO:
+def _open_file(path: Path, opened: ExitStack) -> BinaryIO:
     """Open a file, gzipped or not, until `opened` is closed."""
     file = opened.enter_context(path.open("rb"))
     if file.peek(len(GZIP))[: len(GZIP)] != GZIP:
@@ -113,8 +113,6 @@ def _of_evenkeel(first: bytes, file: BinaryIO) -> Contents | None:
         return None
     from webhook.cluster import dump_file  # Few servers have such a file.
 
-    if dump_file.is_header(first, dump_file.RECORDING_KIND):
-        raise FormatError("is a recording of evenkeel verify, wanted a dump; judge it with evenkeel verify --replay")
     return dump_file.read(first, file) if dump_file.is_header(first) else None
 
 
@@ -127,21 +125,21 @@ def _of_kubectl(first: bytes, file: BinaryIO) -> Iterator[Mapping[str, object]]:
 
 def _named(path: Path, objects: Iterator[Mapping[str, object]], opened: ExitStack) -> Iterator[Mapping[str, object]]:
     """Yield the objects; an error in the file names it, and the file is closed at its end."""
-    with opened, naming_file(path):
+    with opened, _naming_file(path):
         yield from objects
 
 
 @contextmanager
-def naming_file(path: Path, again: str = "dump again") -> Iterator[None]:
-    """Raise whatever is wrong in the file as DumpError with its name; what helps is to write it `again`."""
+def _naming_file(path: Path) -> Iterator[None]:
+    """Raise whatever is wrong in the file as DumpError with its name."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise DumpError(f"{path}: is not {error.encoding.upper()}") from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise DumpError(f"{path}: is damaged ({error}); {again}") from error
+        raise DumpError(f"{path}: is damaged ({error}); dump again") from error
     except EOFError as error:
-        raise DumpError(f"{path}: is incomplete: a disk was full, or a copy failed; {again}") from error
+        raise DumpError(f"{path}: is incomplete: a disk was full, or a copy failed; dump again") from error
     except OSError as error:
         raise DumpError(f"{path}: {error.strerror}") from error
     except (DocumentError, FormatError) as error:
@@ -150,5 +148,5 @@ def naming_file(path: Path, again: str = "dump again") -> Iterator[None]:
 
 def read_text(path: Path) -> str:
     """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark; DumpError if it cannot be read."""
-    with naming_file(path):
+    with _naming_file(path):
         return decoded(path.read_bytes())

@@ -24,7 +24,7 @@ from webhook.objects.fields import texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.references import ObjectRef
 
-DUMP_KIND, RECORDING_KIND, VERSION = "ClusterDump", "ClusterRecording", 1
+DUMP_KIND, VERSION = "ClusterDump", 1
 CHUNK = 1 << 18  # Bytes of lines that are compressed together.
 _GVKS = {kind.gvk for kind in LISTED_RESOURCES}
 
@@ -89,9 +89,9 @@ def write(out: BinaryIO, contents: Contents, lines: Iterable[bytes]) -> None:
             file.write(chunk)
 
 
-def header(contents: Contents, kind: str = DUMP_KIND) -> dict[str, object]:
-    """Return the first line of a dump, or of a file of another `kind`."""
-    fields: dict[str, object] = {"kind": kind, "version": VERSION}
+def header(contents: Contents) -> dict[str, object]:
+    """Return the first line of a dump."""
+    fields: dict[str, object] = {"kind": DUMP_KIND, "version": VERSION}
     fields |= {"kubernetesVersion": contents.kubernetes_version, "time": contents.time}
     fields |= {"namespace": contents.namespace} if contents.namespace else {}
     return fields | ({"missing": contents.missing} if contents.missing else {})
@@ -122,9 +122,12 @@ def _naming(obj: Mapping[str, object]) -> Iterator[None]:
         raise ValueError(f"{ObjectRef.of(obj)}: {error}") from error
 
 
-def is_header(line: bytes, kind: str = DUMP_KIND) -> bool:
-    """Return whether the first line of a file is that of a dump, or of a file of another `kind`."""
-    return kind.encode() in line and isinstance(header := value_in(line), dict) and header.get("kind") == kind
+def is_header(line: bytes) -> bool:
+    """Return whether the first line of a file is that of a dump."""
+    if DUMP_KIND.encode() not in line:
+        return False
+    header = _value_in(line)
+    return isinstance(header, dict) and header.get("kind") == DUMP_KIND
 
 
 def read(first: bytes, rest: Iterable[bytes]) -> Contents:
@@ -133,13 +136,8 @@ def read(first: bytes, rest: Iterable[bytes]) -> Contents:
 
     Going through the objects raises FormatError at the first line that is no JSON object.
     """
-    header = value_in(first)
+    header = _value_in(first)
     assert isinstance(header, dict)
-    return described(header, _objects(rest))
-
-
-def described(header: Mapping[str, object], objects: Iterator[Mapping[str, object]]) -> Contents:
-    """Return what a header says of these objects; FormatError if its version is not supported."""
     if header.get("version") != VERSION:
         raise FormatError(
             f"version: found {json.dumps(header.get('version'))}, wanted {VERSION}; "
@@ -148,7 +146,7 @@ def described(header: Mapping[str, object], objects: Iterator[Mapping[str, objec
     texts = {name: value for name, value in header.items() if isinstance(value, str)}
     missing = header.get("missing")
     return Contents(
-        objects,
+        _objects(rest),
         {str(name): str(why) for name, why in missing.items()} if isinstance(missing, dict) else {},
         texts.get("namespace", ""),
         texts.get("kubernetesVersion", ""),
@@ -158,13 +156,13 @@ def described(header: Mapping[str, object], objects: Iterator[Mapping[str, objec
 
 def _objects(lines: Iterable[bytes]) -> Iterator[Mapping[str, object]]:
     for number, line in enumerate(lines, 2):
-        obj = value_in(line)
+        obj = _value_in(line)
         if not isinstance(obj, dict):
             raise FormatError(f"line {number}: must be a JSON object; the file is incomplete or changed, so dump again")
         yield obj
 
 
-def value_in(line: bytes) -> object:
+def _value_in(line: bytes) -> object:
     """Return the value in a line of JSON, None if it has none."""
     try:
         return from_line(line)

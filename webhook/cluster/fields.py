@@ -230,12 +230,6 @@ NAMESPACE_FIELDS: Table = {
 }
 
 
-def of_event(table: Table) -> Table:
-    """Return the table of an object with what commands read of an event: how far a watch is, and why it ends."""
-    metadata = {**(table["metadata"].below or {}), "resourceVersion": Field(BY_COMMANDS)}
-    return {**table, "metadata": Field(BY_COMMANDS, metadata), **_fields(BY_COMMANDS, "message code")}
-
-
 def form(table: Table, reader: FieldReader) -> Any:
     """Return the type of an object with the fields of a table that `reader` reads; an object or a list may be null."""
     if not table:

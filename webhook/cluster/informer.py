@@ -4,8 +4,6 @@ One kind of object, listed once and then watched until it is stopped.
     list ──> watch from its resourceVersion ──cut, timeout──> watch from the last event or bookmark
       ^                                     └──410 Gone──────> list
       └───────────────────────────────────────────────┘
-
-A reflector does this, and an informer is one that keeps the objects in a store.
 """
 
 from __future__ import annotations
@@ -23,8 +21,8 @@ from webhook.cluster.store import Key, Store
 from webhook.cluster.watched_resources import Watched
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import SnapshotError, SnapshotObject, read_object
-from webhook.verification.watch_event import BOOKMARK_EVENT, DELETED_EVENT, ERROR_EVENT
 
+BOOKMARK_EVENT, DELETED_EVENT, ERROR_EVENT = "BOOKMARK", "DELETED", "ERROR"
 PAGE, LARGEST_PAGE = 500, 16 << 20  # Objects, and bytes.
 # The system's, because workers forked from one parent share the state of the module's own generator.
 CHANCE = SystemRandom()
@@ -38,7 +36,7 @@ ReportEvent = Callable[..., None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long a reflector waits, in seconds."""
+    """How long an informer waits, in seconds."""
 
     first: float = 1.0  # After the first failure; doubled with each further one,
     most: float = 30.0  # up to this.  Times 0.5 to 1.5, so that replicas do not retry at the same time.
@@ -48,18 +46,31 @@ class Pace:
     silence: float = 90.0
 
 
-class Reflector(Thread):
-    """A thread that lists and watches one kind; `decode` decodes a line of a watch."""
+class Informer(Thread):
+    """
+    A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects.
+
+    With `features` it reads resources, too: what Pods request and nodes have.
+    """
 
     def __init__(
-        self, watched: Watched, client: Client, decode: Callable[[bytes], Any], report: ReportEvent, pace: Pace
+        self,
+        watched: Watched,
+        client: Client,
+        store: Store,
+        report: ReportEvent,
+        pace: Pace,
+        features: Features | None = None,
     ) -> None:
-        super().__init__(name=f"{type(self).__name__.lower()}-{watched.kind}", daemon=True)
-        self.watched, self._client, self._decode, self._pace = watched, client, decode, pace
+        super().__init__(name=f"informer-{watched.kind}", daemon=True)
+        self.watched, self._client, self._pace = watched, client, pace
         self._report, self._stopped = report, Event()
+        self._decoding = PLAIN if features is None else WITH_RESOURCES
+        self._store, self._kind, self._features = store, watched.gvk, features
         self._stream: Stream | None = None
         self._version = ""  # The last resourceVersion, "" when a list must come first.
         self._failures = 0
+        self._forget, self.synced = False, False
         self.problem = ""
         self.heard = monotonic()  # Time of the last response or event for this kind.
 
@@ -81,9 +92,12 @@ class Reflector(Thread):
             except Exception as error:  # A defect must not end the thread.
                 self._version = ""
                 self._failed(ClusterError(f"{type(error).__name__}: {error}"))
+        if self._forget:
+            self._store.retain(self._kind, {})
 
-    def stop(self) -> None:
-        """End the thread soon."""
+    def stop(self, forget: bool = False) -> None:
+        """End the thread soon; with `forget` it finally removes its objects from the store."""
+        self._forget = forget
         self._stopped.set()
         if stream := self._stream:
             stream.end()
@@ -116,14 +130,6 @@ class Reflector(Thread):
             self.problem = ""
             self._report(WATCH_RESUMED, self.watched.kind, tries=self._failures)
 
-    def _list(self) -> None:
-        """List all objects, and set the resourceVersion to watch from."""
-        raise NotImplementedError
-
-    def _apply(self, events: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        """Take the type and the object of each of these events, which are no bookmarks."""
-        raise NotImplementedError
-
     def _watch(self) -> None:
         """Watch from the last resourceVersion, until the API server or the connection ends the watch."""
         seconds = round(self._pace.watch * CHANCE.uniform(1, 2))
@@ -152,7 +158,7 @@ class Reflector(Thread):
         batch: list[tuple[str, dict[str, Any]]] = []
         version, error = self._version, None
         for line in filter(None, lines):
-            event = self._decode(line)
+            event = self._decoding.event(line)
             kind, obj = event["type"], event["object"]
             if kind == ERROR_EVENT:
                 error = ClusterError(f"{self.watched.path()}: {obj.get('message')}", int(obj.get("code") or 0))
@@ -165,38 +171,6 @@ class Reflector(Thread):
         if error is not None:
             raise error
         self._failures = 0  # Reset only after an event; a watch that is always cut off must back off.
-
-
-class Informer(Reflector):
-    """
-    A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects.
-
-    With `features` it reads resources, too: what Pods request and nodes have.
-    """
-
-    def __init__(
-        self,
-        watched: Watched,
-        client: Client,
-        store: Store,
-        report: ReportEvent,
-        pace: Pace,
-        features: Features | None = None,
-    ) -> None:
-        self._decoding = PLAIN if features is None else WITH_RESOURCES
-        super().__init__(watched, client, self._decoding.event, report, pace)
-        self._store, self._kind, self._features = store, watched.gvk, features
-        self._forget, self.synced = False, False
-
-    def run(self) -> None:
-        super().run()
-        if self._forget:
-            self._store.retain(self._kind, {})
-
-    def stop(self, forget: bool = False) -> None:
-        """End the thread soon; with `forget` it finally removes its objects from the store."""
-        self._forget = forget
-        super().stop()
 
     def _list(self) -> None:
         """

@@ -1,19 +1,15 @@
 """
 The kinds that commands list in a cluster: all that is watched, and the rest of what has Pods, scales or disrupts them.
 
-The RBAC for people, the table in docs/dump.md and the order of a dump are made from LISTED_RESOURCES.  Those that
-kube-scheduler reads are FOLLOWED_RESOURCES: `evenkeel verify` watches them.
+The RBAC for people, the table in docs/dump.md and the order of a dump are made from LISTED_RESOURCES.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
-from webhook.cluster.watched_resources import BY_KIND, Watched
-from webhook.objects.kinds import APPS, BATCH, CORE, DISRUPTION_BUDGET, STORAGE_V1, Kinds
-from webhook.scheduler.snapshot import DEVICE_CLASS
-from webhook.scheduler.storage_objects import STORAGE_KINDS
+from webhook.cluster.watched_resources import Watched
+from webhook.objects.kinds import APPS, BATCH, CORE, STORAGE_V1, Kinds
 
 LIST_VERBS = ("get", "list")
 WORKLOADS = "Pod templates, replicas and strategies: where the next Pods may go"
@@ -79,29 +75,6 @@ LISTED_RESOURCES = (
         STORAGE_V1, "VolumeAttachment", "volumeattachments", "the volumes that a node has attached", namespaced=False
     ),
 )
-# Whoever holds it makes the decisions, of several replicas of kube-scheduler.
-LEASE_NAME = "kube-scheduler"
-SCHEDULER_LEASE = Watched(
-    "coordination.k8s.io/v1",
-    "Lease",
-    "leases",
-    "which replica of kube-scheduler decides",
-    query={"fieldSelector": f"metadata.namespace=kube-system,metadata.name={LEASE_NAME}"},
-)
-_MORE_FOLLOWED = {*STORAGE_KINDS, DISRUPTION_BUDGET, DEVICE_CLASS}  # Besides what the webhook watches, by group.
-
-
-def _followed() -> Iterator[Watched]:
-    """Yield the kinds that kube-scheduler reads; of Pods those that the webhook counts, which are not finished."""
-    for kind in LISTED_RESOURCES:
-        if watched := BY_KIND.get(kind.gvk):
-            yield replace(kind, query=watched.query)
-        elif (kind.api_version.partition("/")[0], kind.kind) in _MORE_FOLLOWED:
-            yield kind
-    yield SCHEDULER_LEASE
-
-
-FOLLOWED_RESOURCES = tuple(_followed())
 
 
 def custom(kinds: Kinds) -> Mapping[str, Sequence[Watched]]:

@@ -6,7 +6,7 @@ A dump of a cluster has these fields and no others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,26 +17,19 @@ from webhook.cluster.fields import (
     OBJECT_FIELDS,
     TEMPLATE_FIELDS,
     FieldReader,
-    event_form,
     form,
-    of_event,
     page_form,
 )
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES
 from webhook.objects.contacts import contacts_in
-from webhook.objects.fields import FieldPath, texts_at
+from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, EACH_KEY, Kind
-from webhook.verification.watch_event import ERROR_EVENT
 
 _OBJECT_FORM, _NAMESPACE_FORM, _TEMPLATE_FORM = (
     form(table, FieldReader.COMMANDS) for table in (OBJECT_FIELDS, NAMESPACE_FIELDS, TEMPLATE_FIELDS)
 )
 _METADATA_FORM = form(OBJECT_FIELDS["metadata"].below or {}, FieldReader.COMMANDS)
 _PAGE, _NAMESPACES = (msgspec.json.Decoder(page_form(of)) for of in (_OBJECT_FORM, _NAMESPACE_FORM))
-_EVENT, _NAMESPACE_EVENT = (
-    msgspec.json.Decoder(event_form(form(of_event(table), FieldReader.COMMANDS)))
-    for table in (OBJECT_FIELDS, NAMESPACE_FIELDS)
-)
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
@@ -53,28 +46,6 @@ def namespaces_page(body: bytes) -> Any:
     decoded = _NAMESPACES.decode(body)
     for obj in decoded.get("items") or ():
         _reduce_namespace(obj)
-    return decoded
-
-
-def event(line: bytes) -> Any:
-    """Return an event of a watch, whose object has the fields above and its resourceVersion; errors as for a page."""
-    return _event(line, _EVENT, _drop_conditions)
-
-
-def namespace_event(line: bytes) -> Any:
-    """Return an event of a watch of Namespaces, likewise."""
-    return _event(line, _NAMESPACE_EVENT, _reduce_namespace)
-
-
-def _event(line: bytes, decoder: msgspec.json.Decoder[Any], reduce: Callable[[Any], object]) -> Any:
-    try:
-        decoded = decoder.decode(line)
-    except msgspec.ValidationError:
-        decoded = msgspec.json.decode(line)  # An error is a metav1.Status, and `status` a text in it.
-        if texts_at(decoded, "type") != [ERROR_EVENT]:
-            raise
-    else:
-        reduce(decoded["object"])
     return decoded
 
 

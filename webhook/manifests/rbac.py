@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from webhook.cluster.listed_resources import (
-    FOLLOWED_RESOURCES,
-    LEASE_NAME,
-    LIST_VERBS,
-    LISTED_RESOURCES,
-    SCHEDULER_LEASE,
-    custom,
-)
+from webhook.cluster.listed_resources import LIST_VERBS, LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCH_VERBS, Watched, watched
 from webhook.manifests.configurations import MUTATING_NAME, NAME, OWN_LABELS, Manifest
 from webhook.policy.policy import Policy
@@ -78,18 +71,8 @@ def rules(policy: Policy) -> list[Manifest]:
 
 
 def viewer_rules(policy: Policy) -> list[Manifest]:
-    """
-    Return the rules of the ClusterRole for people: also for the custom resources that the policy has.
-
-    What kube-scheduler reads may be watched, too, and so may the Lease of kube-scheduler.
-    """
-    followed = {kind.gvk for kind in FOLLOWED_RESOURCES}
-    only_listed = [kind for kind in LISTED_RESOURCES if kind.gvk not in followed]
-    return [
-        *_rules((kind for kind in LISTED_RESOURCES if kind.gvk in followed), WATCH_VERBS),
-        *_rules((*only_listed, *chain.from_iterable(custom(policy.kinds).values())), LIST_VERBS),
-        _named_rule(SCHEDULER_LEASE.api_group, SCHEDULER_LEASE.resource, LEASE_NAME, WATCH_VERBS),
-    ]
+    """Return the rules of the ClusterRole for people: also for the custom resources that the policy has."""
+    return _rules((*LISTED_RESOURCES, *chain.from_iterable(custom(policy.kinds).values())), LIST_VERBS)
 
 
 def _rules(kinds: Iterable[Watched], verbs: Sequence[str]) -> list[Manifest]:

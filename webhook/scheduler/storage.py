@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from webhook.objects.labels import Labels
 from webhook.scheduler.affinity import NodeTerm
@@ -313,30 +313,6 @@ class Storage:
         """Return a copy with these PersistentVolumes in it, in place of those with the same names."""
         return replace(self, volumes=self.volumes.plus(volumes)) if volumes else self
 
-    def replaced(self, namespace: str, name: str, before: StorageObject | None, after: StorageObject | None) -> Storage:
-        """Return a copy with an object as it is `after` a change, None for an object that is not there."""
-        kind = type(before if after is None else after)
-        if kind is StorageCapacity:
-            others = [capacity for capacity in self.capacities if capacity != before]
-            capacities = [*others, *([after] if isinstance(after, StorageCapacity) else [])]
-            return replace(self, capacities=tuple(sorted(capacities, key=lambda each: each.name)))
-        if kind is Attachment:
-            attachments = dict(self.attachments)
-            if isinstance(before, Attachment):
-                attachments[before.node] = attachments.get(before.node, frozenset()) - {before[1:]}
-            if isinstance(after, Attachment):
-                attachments[after.node] = attachments.get(after.node, frozenset()) | {after[1:]}
-            return replace(self, attachments={node: attached for node, attached in attachments.items() if attached})
-        field_name = _STORAGE_FIELDS[kind]
-        by_name: dict[object, object] = dict(getattr(self, field_name))
-        key = (namespace, name) if kind is Claim else name
-        if after is None:
-            by_name.pop(key, None)
-        else:
-            by_name[key] = after
-        values: Any = PersistentVolumes(cast("Any", by_name)) if kind is PersistentVolume else by_name
-        return replace(self, **{field_name: values})
-
     def with_csi_nodes(self, like: Mapping[str, str]) -> Storage:
         """Return a copy in which nodes have the drivers of others, each by the name of the one that it is like."""
         new = {name: self.csi_nodes[other] for name, other in like.items() if other in self.csi_nodes}
@@ -388,10 +364,3 @@ class Storage:
 
 
 NO_STORAGE = Storage()
-_STORAGE_FIELDS: Mapping[type, str] = {
-    Claim: "claims",
-    PersistentVolume: "volumes",
-    StorageClass: "classes",
-    CSINode: "csi_nodes",
-    CSIDriver: "csi_drivers",
-}

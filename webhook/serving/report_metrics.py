@@ -30,16 +30,10 @@ class ReportError(Exception):
 
 
 class Exposed:
-    """
-    What is served: the last report, when it was made, and how often none could be.
+    """What is served: the last report, when it was made, and how often none could be."""
 
-    `further` returns the text of the metrics that go with it.
-    """
-
-    def __init__(
-        self, interval: float, clock: Callable[[], float] = time.time, further: Callable[[], bytes] = bytes
-    ) -> None:
-        self.interval, self.clock, self.further = interval, clock, further
+    def __init__(self, interval: float, clock: Callable[[], float] = time.time) -> None:
+        self.interval, self.clock = interval, clock
         self.read_at, self.failures = 0.0, 0
         self.report: Report | None = None
         self.notes: Sequence[str] = ()
@@ -72,7 +66,7 @@ class Exposed:
 
         @app.get("/metrics")
         def metrics() -> Response:
-            return text(200, self.body + self.further(), render.CONTENT_TYPE)
+            return text(200, self.body, render.CONTENT_TYPE)
 
         @app.get("/healthz")
         def healthz() -> Response:
@@ -86,11 +80,11 @@ class Exposed:
         return app
 
 
-def serve(listener: socket.socket, interval: float, make: Make, further: Callable[[], bytes] = bytes) -> None:
-    """Serve, with `further` metrics, until SIGTERM, which the first process of a container does not heed by itself."""
+def serve(listener: socket.socket, interval: float, make: Make) -> None:
+    """Serve until SIGTERM, which the first process of a container does not heed by itself."""
     stopped = Event()
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.set())
-    exposed = Exposed(interval, further=further)
+    exposed = Exposed(interval)
     OpenPort(listener, exposed.app(), LOG).start()
     while not stopped.is_set():
         exposed.read(make)

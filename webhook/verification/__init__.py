@@ -1,1 +1,0 @@
-"""Whether kube-scheduler decides as is computed here, by what the API server says of both."""
