@@ -13,7 +13,6 @@ from tests.generate import (
     exits,
     growth,
     metrics,
-    organisation,
     scenarios,
     versions,
     waiting,
@@ -52,7 +51,6 @@ def table_of(block: re.Match[str]) -> str:
 WHOLE = {
     "webhook/loading/completing.json": completion.table,  # which a page shows
     "docs/explain.svg": waiting.picture,
-    **{file: partial(organisation.file, file) for file in organisation.files()},  # which a page shows
     "docs/kinds.md": kinds.page,
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
@@ -177,8 +175,6 @@ TABLES = {
         "exits": exits.table,
         "viewer": viewer,
         "skew": skew,
-        "policy_init": partial(organisation.session, "warn"),
-        "policy_init_case": organisation.case,
         "values": chart.table,
     },
     **{"metrics": metrics.table, "reasons": metrics.reasons},

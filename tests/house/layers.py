@@ -30,8 +30,7 @@ __main__
 cli.main
 {COMMANDS}
 cli
-policy_test.drafting
-policy_test.live · policy_test.wishes · policy_test.writing
+policy_test.live · policy_test.writing
 policy_test.running
 policy_test.installed · policy_test.told
 loading

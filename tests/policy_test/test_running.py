@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.support import ROOT
 from tests.support.build import constraint, namespace, node, pod, service, workload
 from tests.support.commands import POLICY, Run
 
@@ -31,6 +32,10 @@ def test_a_test_that_passes_is_0_and_one_that_fails_is_1(run):
     code, out, err = run("policy test t", t=a_test(denied(), denied(outcome="allowed")))
     assert (1, "") == (code, err)
     assert "-outcome: allowed\n      +outcome: denied\n" in out
+
+
+def test_the_policies_of_an_organisation_pass_their_tests(run):
+    assert 0 == run(["policy", "test", str(ROOT / "docs" / "examples" / "organisation")]).code
 
 
 def test_folders_are_searched_and_paths_are_relative_to_the_file(run, tmp_path):

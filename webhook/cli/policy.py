@@ -1,6 +1,5 @@
 """
-Write a policy, check a policy file, show the settings for one Pod, test what a policy does, export it, or print the
-JSON Schema.
+Check a policy file, show the settings for one Pod, test what a policy does, export it, or print the JSON Schema.
 
 Exit code 0: fine, 1: a test has failed or a copy differs, 2: the policy or another input cannot be used.
 """
@@ -9,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -19,7 +17,6 @@ from shlex import quote
 import yaml
 
 from webhook.admission.terms import Terms
-from webhook.lint.writing import write_new
 from webhook.loading import inputs, selection
 from webhook.loading.engines import ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
 from webhook.loading.usage import UsageError, print_notes
@@ -29,25 +26,13 @@ from webhook.objects.workload import parse_workloads
 from webhook.policy import reach, scheduler_defaults
 from webhook.policy.policy import Policy
 from webhook.policy.schema import schema
-from webhook.policy_test.drafting import POLICY_FILE, TEST_FILE, drafts
 from webhook.policy_test.running import SUFFIX, files_of, run_file
-from webhook.policy_test.wishes import add_wish_arguments, wishes_of
 from webhook.policy_test.writing import write
 from webhook.render import in_force, policy_check, policy_test
 from webhook.render.policy_check import KUBE_SCHEDULER, ComparedCopy
 from webhook.scheduler.features import LATEST, Features
 from webhook.scheduler.nodes import Nodes
 
-INIT = f"""
-Write a policy from what is wanted, and a test that shows each part of it: {POLICY_FILE} and {TEST_FILE}.
-
-    evenkeel policy init --require topology.kubernetes.io/zone --min-replicas 3 --namespace-selector env=production
-                                        in production, workloads with three replicas or more need a constraint for zones
-    evenkeel policy init … --exempt team=payments --until 2027-06-30
-                                        until that day, this only warns in the namespaces of one team
-
-Exit code 0: written, 2: bad input, or a file exists already.
-"""
 CHECK = (
     "Check a policy file; print its errors, and notes on settings that may surprise you. "
     "Exit code 0: it can be used, 1: the copy that --against names differs, 2: it cannot."
@@ -77,22 +62,6 @@ SCHEMA_HELP = "Print the JSON Schema of a policy file, for completion in an edit
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    init = actions.add_parser(
-        "init",
-        help="write a policy and its test from what is wanted",
-        description=INIT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_wish_arguments(init)
-    init.add_argument(
-        "--dir",
-        metavar="DIR",
-        type=Path,
-        default=Path(),
-        help="the folder to write to; created if missing (default: .)",
-    )
-    init.add_argument("--force", action="store_true", help="replace existing files")
-    init.set_defaults(act=_init)
     check = actions.add_parser("check", help="check a policy file, and print errors and notes", description=CHECK)
     check.add_argument("file", metavar="FILE", type=Path, help="a policy file")
     check.add_argument(
@@ -180,29 +149,6 @@ def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     code: int = args.act(args)
     return code
-
-
-def _init(args: argparse.Namespace) -> int:
-    files = {args.dir / name: text for name, text in drafts(wishes_of(args)).items()}
-    if in_the_way := [file for file in files if os.path.lexists(file) and not args.force]:
-        raise UsageError("\n".join(f"{file}: exists; to replace it: --force" for file in in_the_way))
-    if folders := [file for file in files if file.is_dir()]:
-        raise UsageError("\n".join(f"{file}: is a folder; give another --dir" for file in folders))
-    try:
-        args.dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{args.dir}: {error.strerror}; give another --dir") from error
-    for file, text in files.items():
-        try:
-            write_new(str(file), text)
-        except OSError as error:
-            raise UsageError(f"{file}: {error.strerror}") from error
-        print(f"wrote {file}")
-    folder, policy = (quote(str(path)) for path in (args.dir, args.dir / POLICY_FILE))
-    print(f"next: evenkeel policy check {policy}")
-    print(f"      evenkeel policy test {folder}")
-    print(f"      evenkeel report -A --policy {policy}")
-    return 0
 
 
 def _test(args: argparse.Namespace) -> int:

@@ -20,7 +20,6 @@ ENFORCEMENTS = ("Deny", "Warn", "Audit")
 OWNED = ("Audit", "Deny")
 ON_ERROR = ("Allow", "Deny")
 BUILT_IN_NAME = "builtIn"
-CONTACT_LIMIT = 40  # characters
 STRING: Schema = {"type": "string", "minLength": 1}
 _STRINGS: Schema = {"type": "array", "items": STRING}
 _PATH: Schema = {"type": "string", "pattern": r"^[A-Za-z0-9_-]+(\[\*\])?(\.[A-Za-z0-9_-]+(\[\*\])?)*$"}
@@ -47,7 +46,7 @@ _WANTED_FORMS: Mapping[object, str] = {
 _NOTICE = object_schema(
     **{
         "from": {**DAY, "description": "the first day on which it denies, in UTC"},
-        "contact": {**STRING, "maxLength": CONTACT_LIMIT, "description": "whom to ask"},
+        "contact": {**STRING, "maxLength": 40, "description": "whom to ask"},
         "url": {**STRING, "maxLength": 80, "description": "where to read more"},
     }
 )

@@ -47,7 +47,7 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
         head["today"] = inputs.today()
         policy = policy.on(head["today"])
     terms = Terms(policy, inputs.cluster(source, features, policy.watch_pods), features)
-    written = [case_of(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
+    written = [_case(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
     cases = _unlike([case for case in written if _can_be_written(case)])
     if not cases:
         found_none = f"{' '.join(paths)}: found no object that the policy judges"
@@ -97,7 +97,7 @@ def _read(file: str, named: bool) -> tuple[Raw, ...]:
         return ()
 
 
-def case_of(obj: Raw, given: Given, terms: Terms) -> dict[str, object]:
+def _case(obj: Raw, given: Given, terms: Terms) -> dict[str, object]:
     """Return a case of what becomes of an object today; what a built-in controller owns is sent by that controller."""
     ref, owner = ObjectRef.of(obj), owner_of(obj)
     user = account_of(ref.kind, owner) if owner is not None else None
