@@ -101,6 +101,9 @@ class InCel(NamedTuple):
     why_not: str = ""
 
 
+NOT_IN_CEL = InCel(why_not="they are not written in CEL")
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSetting:
     """
@@ -441,11 +444,11 @@ def rule(
     title: str,
     severity: Severity,
     fix: str,
-    cel: InCel,
     bad: str,
     good: str,
     context: str = "",
     where: tuple[RunsWhere, ...] = (),
+    cel: InCel = NOT_IN_CEL,
     yields_to: tuple[str, ...] = (),
     parameters: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
