@@ -11,7 +11,6 @@ from tests.support import ROOT
 from tests.support.build import HOSTNAME, constraint
 from tests.support.placing import node
 from tests.support.reporting import deployment, pods
-from tests.support.simulated import application
 
 EXAMPLES = ROOT / "docs" / "examples"
 MANY, MOST_BYTES, TIMES, PAGE = 2_000, 5_000_000, 4, re.compile(rb"/Type\s*/Page\b")
@@ -43,29 +42,6 @@ def example(made):
     folder = EXAMPLES / "report"
     policies = ("--policy", str(folder / "new.yaml"), "--compare", str(folder / "old.yaml"))
     return made(["report", "-A", "--cluster", str(folder / "cluster.yaml"), *policies])
-
-
-@pytest.fixture(scope="module")
-def simulation(made):
-    steps = ("lose=topology.kubernetes.io/zone=a", "delete=topology.kubernetes.io/zone=a", "scale=9")
-    cluster = ("-n", "shop", "--cluster", str(EXAMPLES / "simulate" / "cluster.yaml"), "--runs", "20")
-    return made(["simulate", "deployment/web", *cluster, "--kubernetes-version", "1.34", *steps])
-
-
-@pytest.fixture(scope="module")
-def whole(made):
-    steps = ("lose=topology.kubernetes.io/zone=*", "delete=topology.kubernetes.io/zone=*")
-    cluster = ("-A", "--cluster", str(EXAMPLES / "simulate" / "whole.yaml"), "--runs", "20")
-    return made(["simulate", *cluster, "--kubernetes-version", "1.34", *steps])
-
-
-@pytest.fixture(scope="module")
-def whole_hostile(made, tmp_path_factory):
-    """Names of one long word, and scripts."""
-    made_of = [raw for name in (HOSTILE, "w" * 200) for raw in application(name, [HOSTILE], labels={"team": name})]
-    nodes = [node(HOSTILE, "a"), node("b1", "b")]
-    cluster = ("-A", "--by", "team", "--keep", "1", "--cluster", str(listed(tmp_path_factory, *nodes, *made_of)))
-    return made(["simulate", *cluster, "--runs", "2", "lose=topology.kubernetes.io/zone=*"])
 
 
 @pytest.fixture(scope="module")
@@ -280,24 +256,13 @@ def blank(page):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", ["ten", "whole"])
+@pytest.mark.parametrize("name", ["ten"])
 def test_no_word_is_cut(opened, request, name, width):
     """Neither by the edge of what is around it, nor between two letters at the end of a line."""
     page = opened(request.getfixturevalue(name), width)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
 
     assert [] == page.evaluate(CUT)
-
-
-@pytest.mark.parametrize("media", ["screen", "print"])
-def test_each_workload_of_a_whole_cluster_has_its_bar(opened, whole, media):
-    page = opened(whole)
-    page.emulate_media(media=media)
-    row = page.get_by_role("row", name="Deployment shop/web").first
-
-    assert ["3", "1", "0", "1"] == [cell.inner_text() for cell in row.get_by_role("cell").all()[1:5]]
-    bars = [bar.bounding_box() for bar in row.locator("rect").all()]
-    assert 2 == pytest.approx(bars[0]["width"] / bars[1]["width"], abs=0.1)
 
 
 def test_no_script_of_a_cluster_runs(opened, hostile):
@@ -321,7 +286,7 @@ def test_and_none_that_would_get_into_the_page(opened, example):
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
-@pytest.mark.parametrize("name", ["example", "empty", "simulation", "whole", "hostile", "whole_hostile"])
+@pytest.mark.parametrize("name", ["example", "empty", "hostile"])
 def test_nothing_has_to_be_scrolled_sideways(opened, request, name, width):
     page = opened(request.getfixturevalue(name), width)
 
@@ -330,7 +295,7 @@ def test_nothing_has_to_be_scrolled_sideways(opened, request, name, width):
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["example", "empty", "simulation", "whole"])
+@pytest.mark.parametrize("name", ["example", "empty"])
 def test_it_holds_wcag_2_2_aa(opened, axe, request, name, scheme, width):
     page = opened(request.getfixturevalue(name), width, scheme)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")

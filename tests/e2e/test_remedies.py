@@ -12,10 +12,9 @@ from typing import NamedTuple
 import pytest
 
 from tests.e2e.api import MERGE
-from tests.e2e.kubelet import CAPACITY, create_node, create_zones
+from tests.e2e.kubelet import CAPACITY, create_node
 from tests.e2e.placement import node, pods, settled
 from tests.e2e.plane import ControlPlane
-from tests.e2e.site import ready
 from tests.e2e.webhook import containers
 from tests.support import placing
 from tests.support.build import HOSTNAME, ZONE, constraint, pod, workload
@@ -351,59 +350,6 @@ def test_commands_for_nodes_that_are_lost_or_unlabelled_and_for_a_claim(plane, n
     assert ("unnamed", "unnamed") == (left["metadata"]["name"], left["metadata"]["labels"][HOSTNAME])
     assert SELECTED_NODE not in plane.api.call("GET", f"{claims}/data")["metadata"].get("annotations", {})
     plane.api.call("DELETE", "/api/v1/nodes", {"gracePeriodSeconds": 0})
-
-
-def drain(plane: ControlPlane, name: str, seconds: int) -> int:
-    """What kubectl exits with, if it drains a node for so long at most."""
-    return plane.kubectl("drain", name, f"--timeout={seconds}s", "--ignore-daemonsets", "--force").code
-
-
-@pytest.fixture
-def three_zones(plane, namespace) -> Iterator[None]:
-    create_zones(plane.api, {"a": 1, "b": 1, "c": 1})
-    yield
-    path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
-    plane.api.call("DELETE", path, {"propagationPolicy": "Background"})
-    until(lambda: not pods(plane, namespace), "no Pods")
-    plane.api.call("DELETE", "/api/v1/nodes", {"gracePeriodSeconds": 0})
-
-
-@pytest.mark.parametrize(
-    ("budgets", "change"),
-    [
-        ([{"minAvailable": 3}], "scale Deployment {}/web to 4 replicas"),
-        ([{"maxUnavailable": 0}], "set maxUnavailable of PodDisruptionBudget {}/web-0 to 1"),
-        ([{"minAvailable": 2}, {"maxUnavailable": 1}], "delete PodDisruptionBudget {}/web-0"),
-    ],
-)
-def test_a_drain_that_budgets_hold_ends_once_it_is_done_as_was_said(plane, three_zones, namespace, budgets, change):
-    soft = constraint(whenUnsatisfiable="ScheduleAnyway")
-    made = containers(workload("Deployment", soft, namespace=namespace, spec={"replicas": 3}))
-    plane.api.call("POST", f"/apis/apps/v1/namespaces/{namespace}/deployments", made)
-    until(lambda: len([one for one in pods(plane, namespace) if ready(one)]) == 3, "Pods that are ready")
-    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
-    path = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets"
-    for i, spec in enumerate(budgets):
-        of_web = {"selector": {"matchLabels": {"app": "web"}}, **spec}
-        plane.api.call("POST", path, {**budget, "metadata": {"name": f"web-{i}"}, "spec": of_web})
-
-    def is_counted() -> bool:
-        """Of several budgets over a Pod, its controller counts only one anew when the Pod changes."""
-        there = plane.api.call("GET", path)["items"]
-        return all(one.get("status", {}).get("currentHealthy") == 3 for one in there)
-
-    until(is_counted, "budgets that know of all Pods")
-    assert drain(plane, "b1", 4)
-    assert 0 == plane.kubectl("uncordon", "b1").code
-
-    words = ("simulate", "deployment/web", "drain=b1", "--runs", "20", "-n", namespace, "-o", "json")
-    (step,) = json.loads(script(*words, "--kubeconfig", plane.kubeconfig).stdout)["steps"]
-    remedy = {one["change"]: one for one in step["drainRemedies"]}[change.format(namespace)]
-    for command in remedy["commands"]:
-        assert 0 == plane.kubectl(*shlex.split(command["shell"])[1:]).code
-
-    assert 0 == drain(plane, "b1", 40)
-    assert not [one for one in pods(plane, namespace) if node(one) == "b1"]
 
 
 @pytest.fixture

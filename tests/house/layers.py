@@ -94,9 +94,9 @@ findings.rule
 findings
 simulation.pending · simulation.remedies
 simulation.rollout_check
-simulation.cluster_results · simulation.each_domain · simulation.planning
+simulation.cluster_results · simulation.planning
 simulation.results
-simulation.cluster_run · simulation.drain_remedies
+simulation.cluster_run
 simulation.initial_pods · simulation.run
 simulation.controllers
 simulation.preemption

@@ -226,7 +226,7 @@ FORMS = {
     ],
     "certs inspect": ["certs inspect {folder}/tls.crt"],
     "ClusterSimulation": [
-        f"simulate -A --runs 2 --cluster {EXAMPLES}/simulate/whole.yaml {LOST.replace('=a', '=*')}",
+        f"simulate -A --runs 2 --cluster {EXAMPLES}/simulate/whole.yaml {LOST}",
         f"simulate -n shop --runs 2 --cluster {EXAMPLES}/simulate/budgets.yaml drain=b1",
     ],
     "Explanation": [

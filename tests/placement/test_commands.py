@@ -11,15 +11,11 @@ import pytest
 from tests.support.build import workload
 from tests.support.placement import parsed
 from tests.support.placing import HOSTNAME, spread
-from webhook.objects.references import ObjectRef
 from webhook.placement.commands import (
     ClusterEdit,
     asking,
     commands,
     deleting,
-    deleting_budget,
-    replacing,
-    scaling,
 )
 from webhook.placement.commands import read_template as template_for
 from webhook.placement.template_edits import requesting_less, tolerating, with_constraint, without_node_affinity
@@ -54,21 +50,6 @@ def test_what_is_done_to_a_node():
 
     assert "kubectl uncordon a1" == str(command)
     assert command.patch is None
-
-
-def test_what_is_done_to_a_budget_and_its_workload():
-    budget, there = ObjectRef("policy/v1", "PodDisruptionBudget", "shop", "web"), ("spec", "minAvailable")
-    edits = scaling(ObjectRef("apps/v1", "Deployment", "shop", "web"), 4), deleting_budget(budget)
-    *done, patched = commands((*edits, replacing(budget, there, "90%", 2)), None)
-
-    assert ["kubectl scale deployment.apps/web --replicas=4 -n shop", "kubectl delete pdb web -n shop"] == [
-        *map(str, done)
-    ]
-    *words, operations = shlex.split(str(patched))
-    assert "kubectl patch poddisruptionbudget.policy/web -n shop --type=json -p" == " ".join(words)
-    written = {"op": "test", "value": "90%"}, {"op": "replace", "value": 2}
-    assert [{**operation, "path": "/spec/minAvailable"} for operation in written] == json.loads(operations)
-    assert (budget, [*patched.patch.operations]) == (patched.patch.ref, json.loads(operations))
 
 
 def test_a_template_is_patched_with_a_test_of_what_was_there():
@@ -111,9 +92,6 @@ def test_a_name_that_kubernetes_would_refuse_is_in_no_command(name):
     )
     assert () == commands((TOLERATED,), read_template(web(spread(), name=name)))
     assert () == commands((TOLERATED,), read_template(web(spread(), namespace=name)))
-    for ref in (ObjectRef("policy/v1", "PodDisruptionBudget", *names) for names in (("shop", name), (name, "web"))):
-        for edit in (scaling(ref, 2), deleting_budget(ref), replacing(ref, ("spec", "maxUnavailable"), 0, 1)):
-            assert () == commands((edit,), None)
 
 
 def test_values_in_a_patch_are_quoted():

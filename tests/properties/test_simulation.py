@@ -30,7 +30,6 @@ from webhook.simulation.results import results
 from webhook.simulation.run import run
 from webhook.simulation.state import Start, State
 from webhook.simulation.step import Step, StepError, Which, parse_step
-from webhook.simulation.ties import UNIFORM
 
 PART, CHANGES = 12, 12  # Every twelfth recorded cluster, and how often each changes.
 
@@ -60,7 +59,7 @@ def begun(case, known, *, movable=False):
     constraints = tuple(one for one in in_force(case, known)[1] if profile.heeds(one))
     of_class = PodClass(pod, constraints, system_defaults(case), profile)
     there = recorded_pods(case, known) if movable else {}
-    start = Start(snapshot, first_ground(snapshot.nodes), there, (), known, UNIFORM, 0.0)
+    start = Start(snapshot, first_ground(snapshot.nodes), there, (), known, 0.0)
     return State(start, random.Random(case["id"])), Maker(of_class)
 
 

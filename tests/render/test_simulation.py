@@ -13,7 +13,6 @@ from webhook.objects.references import ObjectRef
 from webhook.placement.commands import Command
 from webhook.render.simulation import Simulated, as_json, ending_lines, said_share, text, total_line
 from webhook.simulation.disruption import MORE_THAN_ONE
-from webhook.simulation.drain_remedies import drain_remedies
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import KeptPods, OfDrain, Range, StuckRollout, UncountedPods, WaitingPods, results
 from webhook.simulation.run import run
@@ -159,39 +158,6 @@ def test_a_budget_whose_workloads_want_no_pods_says_so():
     found = lines([*EVEN, idle, api, named_budget("api", "api", minAvailable="50%")], "drain=a1")
 
     assert "      shop/api: minAvailable 50%, but its workloads have 0 replicas: it allows no eviction" in found
-
-
-def drained_with(objects, *steps):
-    made = plan(objects, " ".join(steps))
-    outcomes = [run(made, 1, i) for i in range(3)]
-    return Simulated(REF, made, 1, 3, results(made, outcomes, drain_remedies(made, 1, outcomes)), (), ())
-
-
-def test_what_lets_a_drain_end_comes_with_its_commands():
-    made = drained_with([*nodes("a=2 b=1 c=1"), *EVEN[3:], budget(maxUnavailable=0)], "drain=a1", "scale=3")
-    operations = '[{"op":"test","path":"/spec/maxUnavailable","value":0},'
-    patch = "kubectl patch poddisruptionbudget.policy/web -n shop --type=json"
-    found = text(made).splitlines()
-    first = found.index("    Changes that let the drain end (each was tried in one simulated run):")
-
-    assert "      set maxUnavailable of PodDisruptionBudget shop/web to 1:" == found[first + 1]
-    assert found[first + 2].startswith(f"        {patch} -p '{operations}")
-    held, scaled = json.loads(as_json(made))["steps"]
-    ((change, (command,)),) = (remedy.values() for remedy in held["drainRemedies"])
-    assert "set maxUnavailable of PodDisruptionBudget shop/web to 1" == change
-    assert command["shell"].startswith(patch)
-    assert {"shell", "arguments", "patch"} == command.keys()
-    assert "drainRemedies" not in scaled
-
-
-def test_where_no_change_lets_a_drain_end_that_is_said():
-    """Every node is full."""
-    made = drained_with([*nodes("a=1 b=1 c=1", pods="1"), *EVEN[3:], budget(minAvailable=3)], "drain=a1")
-    tried = "evenkeel tried other replicas and budgets, each in one simulated run"
-    nothing = f"{tried}: none lets the drain end without more waiting Pods."
-
-    assert f"    {nothing}" == text(made).splitlines()[-1]
-    assert [] == json.loads(as_json(made))["steps"][0]["drainRemedies"]
 
 
 def test_what_differs_between_runs_is_said_of_each():
@@ -527,7 +493,6 @@ def test_the_json_is_the_form_of_a_simulation():
         "apiGroup": "apps",
         "workload": "Deployment/web",
         "kubernetesVersion": "1.33",
-        "ties": "uniform",
         "seed": 1,
         "runs": 20,
         "early": False,

@@ -12,7 +12,6 @@ from webhook.simulation.disruption import (
     BlockedEviction,
     Budget,
     BudgetStatus,
-    DrainChange,
     Drained,
     KeptPod,
     drain,
@@ -71,13 +70,6 @@ def drained(run, budgets, makes):
     found = drain(["a1", "b1"], budgets, 2, run, evict, settle)
     assert len(evicted) == found.evicted
     return evicted, found.held
-
-
-def test_a_change_gives_budgets_other_limits_or_deletes_them():
-    change = DrainChange(limits={"shop/least": 1, "shop/most": 2}, deleted=frozenset({"shop/gone"}))
-    budgets = [budget(3, name="least"), budget(most="0%", name="most"), budget(1, name="gone"), budget(1)]
-
-    assert (budget(1, name="least"), budget(most=2, name="most"), budget(1)) == change.applied(budgets)
 
 
 def test_a_budget_refuses_an_eviction_that_it_cannot_afford():

@@ -157,29 +157,6 @@ def test_a_file_with_replicas_beyond_the_bounds_of_an_autoscaler():
     assert note.startswith("apply: HorizontalPodAutoscaler hpa keeps it between 1 and 6: it will scale it back to 6.")
 
 
-def test_what_a_person_may_scale_while_a_drain_is_held():
-    """Neither what an autoscaler or an owner scales, nor a StatefulSet that is not simulated, nor one without Pods."""
-    sets = [owned(kind, name, {"replicas": 2}) for kind, name in (("StatefulSet", "db"), ("ReplicaSet", "api"))]
-    pods = [pod(owner, 0, "a1") for owner in ("StatefulSet/db", "ReplicaSet/api")]
-    idle, limit = owned("Deployment", "idle", {"replicas": 0}), budget(minAvailable=1)
-    objects = [*nodes(), *deployment(replicas=3), *sets, idle, *pods, limit]
-
-    assert {"Deployment shop/web": 3, "ReplicaSet shop/api": 2} == {
-        name: scale.replicas for name, scale in plan(objects, "drain=a1").scales.items()
-    }
-    assert ["ReplicaSet shop/api"] == [*plan([*objects, autoscaler(maxReplicas=6)], "drain=a1").scales]
-    assert {} == plan(objects, "scale=4").scales
-
-
-@pytest.mark.parametrize(("owner", "scales"), [("Rollout/web", []), (None, ["ReplicaSet shop/web"])])
-def test_a_replica_set_that_something_owns_is_not_scaled(owner, scales):
-    """The owner would scale it back."""
-    web = owned("ReplicaSet", "web", {"replicas": 2, "template": template()}, owner)
-    objects = [*nodes(), web, pod("ReplicaSet/web", 0, "a1"), budget(minAvailable=1)]
-
-    assert scales == [*plan(objects, "drain=a1", raw=web).scales]
-
-
 def test_each_workload_is_not_compared_with_each_autoscaler(monkeypatch):
     asked = []
     monkeypatch.setattr(Autoscaler, "scales", lambda of, ref: asked.append(ref))

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.support.build import priority_class
 from tests.support.placing import node
 from tests.support.simulated import budget, deployment, maker, owned, plan, pod, simulated, state, template
-from webhook.simulation.disruption import DrainChange
 from webhook.simulation.pod import InitialPod
 from webhook.simulation.results import Range
 from webhook.simulation.run import run
@@ -108,15 +105,6 @@ def test_a_budget_is_violated_by_the_step_whose_pods_preempt():
     found = [result.violated for result in simulated(objects, "scale=2 scale=3 cordon=n1")]
 
     assert [{}, {"shop/web": 1.0}, {}] == found
-
-
-@pytest.mark.parametrize(("change", "violated"), [({}, ("shop/web",)), ({"limits": {"shop/web": 0}}, ())])
-def test_a_budget_is_violated_as_it_is_after_a_change(change, violated):
-    """The Pod that a drain evicts preempts another."""
-    low = budget(minAvailable=1, selector={"matchLabels": {"app": "low"}})
-    made = plan([small("n1"), small("n2"), *web(1, "n1"), *placeholder("n2"), low], "drain=n1")
-
-    assert violated == run(replace(made, changes={0: DrainChange(**change)}), 1, 0)[-1].violated
 
 
 def test_budgets_are_counted_and_violated_where_there_is_no_other_way():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint
@@ -27,7 +25,7 @@ from tests.support.simulated import (
     updating,
 )
 from webhook.scheduler.configured_profiles import read_profiles
-from webhook.simulation.disruption import BlockedEviction, DrainChange
+from webhook.simulation.disruption import BlockedEviction
 from webhook.simulation.run import Uncounted, run
 
 NINE = [f"{zone}{i}" for i in (1, 2, 3) for zone in "abc"]
@@ -267,21 +265,6 @@ def test_a_budget_that_allows_nothing_holds_a_drain():
     assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(result)
 
 
-def test_a_change_is_made_once_the_nodes_of_its_drain_are_cordoned():
-    """Another workload wants as many Pods more as it is given, and so does its budget."""
-    other = owned("ReplicaSet", "api", {"replicas": 1, "template": template()})
-    objects = [*even(constraint(**SOFT)), other, pod("ReplicaSet/api", 0, "a1"), budget(maxUnavailable=1)]
-    made = plan(objects, "cordon=c1 drain=a1")
-    changes = {name: DrainChange({name: 2}) for name in ("Deployment shop/web", "ReplicaSet shop/api")}
-    for name, change in changes.items():
-        *_, before, drained = run(replace(made, changes={1: change}), 1, 0)
-
-        assert (before.there + 2 * (name == "Deployment shop/web"), 0) == (drained.there, drained.pending)
-        assert () == drained.drained.kept
-    gone = DrainChange({"ReplicaSet shop/gone": 1}, {"shop/web": 0})
-    assert ("shop/web",) == run(replace(made, changes={1: gone}), 1, 0)[-1].drained.held[0].budgets
-
-
 def test_a_budget_lets_a_drain_go_on_as_pods_come_back():
     (result,) = simulated([*even(constraint(**SOFT)), budget(maxUnavailable=1)], f"drain={ZONE}=a")
 
@@ -383,9 +366,9 @@ def test_the_same_seed_comes_to_the_same_and_another_does_not():
     assert [run(made, 1, i) for i in range(9)] != [run(made, 2, i) for i in range(9)]
 
 
-@pytest.mark.parametrize("ties", ["uniform", "first"])
-def test_either_way_of_breaking_ties_keeps_a_hard_constraint(ties):
-    (result,) = simulated(even(), "scale=15", ties=ties)
+@pytest.mark.parametrize("minor", [34, 35])
+def test_either_way_of_breaking_ties_keeps_a_hard_constraint(minor):
+    (result,) = simulated(even(), "scale=15", minor=minor)
 
     assert {"a": (5, 5), "b": (5, 5), "c": (5, 5)} == ends(result)
 

@@ -29,7 +29,6 @@ READ = {
     "drain=pool=old": Step("drain=pool=old", DRAIN, which=Which(key="pool", value="old")),
     "cordon=n1": Step("cordon=n1", CORDON, which=Which("n1")),
     f"lose={ZONE}=a": Step(f"lose={ZONE}=a", LOSE, which=Which(key=ZONE, value="a")),
-    "lose=pool=*": Step("lose=pool=*", LOSE, which=Which(key="pool", value="*")),
     "delete=pool=": Step("delete=pool=", DELETE, which=Which(key="pool", value="")),
     "taint=n1,dedicated=infra:NoSchedule": Step(
         "taint=n1,dedicated=infra:NoSchedule", TAINT, which=Which("n1"), taint=Taint("dedicated", "infra", "NoSchedule")

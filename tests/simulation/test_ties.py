@@ -7,14 +7,8 @@ from random import Random
 
 import pytest
 
-from webhook.scheduler.features import features
 from webhook.simulation import ties
-from webhook.simulation.ties import by_heap, nodes_in_a_row, uniform, usual
-
-
-@pytest.mark.parametrize(("minor", "how"), [(32, "uniform"), (34, "uniform"), (35, "first"), (37, "first")])
-def test_how_a_version_breaks_ties(minor, how):
-    assert how == usual(features(minor))
+from webhook.simulation.ties import by_heap, nodes_in_a_row, uniform
 
 
 def test_uniform_takes_each_as_often():

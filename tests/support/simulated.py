@@ -27,7 +27,6 @@ from webhook.simulation.results import results
 from webhook.simulation.run import run
 from webhook.simulation.state import Start, State
 from webhook.simulation.step import parse_step
-from webhook.simulation.ties import UNIFORM
 
 SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
 HOUR_AGO, NOW = "2026-01-01T00:00:00Z", 1_767_229_200.0
@@ -151,12 +150,10 @@ def workload(objects) -> Raw:
     return next(one for one in objects if one["kind"] in ("Deployment", "StatefulSet"))
 
 
-def plan(objects, steps, *, raw=None, minor=33, ties="", **fields):
+def plan(objects, steps, *, raw=None, minor=33, **fields):
     """The plan to take these steps, as on the command line, with the first workload."""
     taken = [parse_step(one) for one in steps.split()]
-    return planned(
-        raw or workload(objects), cluster(*objects, minor=minor), taken, KINDS, tie_breaking=ties, **fields
-    ).plan
+    return planned(raw or workload(objects), cluster(*objects, minor=minor), taken, KINDS, **fields).plan
 
 
 def simulated(objects, steps, *, runs=60, **fields):
@@ -210,11 +207,11 @@ def pod_class(*constraints, priority=0, minor=33, **fields):
     return PodClass(incoming, parse_constraints(list(constraints), {"app": "web"}, features(minor)))
 
 
-def state(*objects, found=None, waiting=(), minor=33, ties=UNIFORM, seed=1):
+def state(*objects, found=None, waiting=(), minor=33, seed=1):
     """A run in a cluster of these objects."""
     known = features(minor)
     snapshot = from_objects(objects, known)
-    start = Start(snapshot, first_ground(snapshot.nodes), found or {}, waiting, known, ties, NOW)
+    start = Start(snapshot, first_ground(snapshot.nodes), found or {}, waiting, known, NOW)
     return State(start, Random(seed))
 
 

@@ -7,7 +7,6 @@ workload, print which workloads of the whole cluster lose Pods:
     evenkeel simulate statefulset/db add=3,pool=new drain=pool=old delete=pool=old --cluster cluster.jsonl.gz
     evenkeel simulate -f deployment.yaml rollout     apply the file, then roll it out once more
     evenkeel simulate lose=topology.kubernetes.io/zone=a -A
-    evenkeel simulate 'lose=topology.kubernetes.io/zone=*' -A --keep 50%     each zone in turn
 
 Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (they become unreachable), delete=NODES,
 taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]. NODES is the name of a node, or a label KEY=VALUE of nodes.
@@ -28,7 +27,7 @@ from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
 from webhook.loading.simulated_runs import OfRun, OneRun, all_runs, until_unchanged
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import IntOrPercent, Raw, int_or_percent
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef, owner_of
 from webhook.objects.times import seconds_at
@@ -36,18 +35,15 @@ from webhook.placement.commands import Command, commands, read_template
 from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.remedies import Remedy
 from webhook.placement.subject import next_replica
-from webhook.render import cluster_simulation, cluster_simulation_page, simulation_page
+from webhook.render import cluster_simulation
 from webhook.render import simulation as render
-from webhook.render.cluster_simulation import USUAL_KEEP, ClusterSimulated
+from webhook.render.cluster_simulation import ClusterSimulated
 from webhook.render.style import add_color_argument, style_of
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
-from webhook.simulation import ties
 from webhook.simulation.cluster_results import WorkloadResult, cluster_results
 from webhook.simulation.cluster_run import ClusterOutcome, run_cluster
 from webhook.simulation.controllers import SIMULATED, Makers, SimulatedCluster
-from webhook.simulation.drain_remedies import drain_remedies
-from webhook.simulation.each_domain import domain_result, steps_of_each
 from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
 from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
@@ -56,8 +52,7 @@ from webhook.simulation.run import run as run_steps
 from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
-KEEP = "keep"
-MOST_CHOICES = 10  # namespaces, or labels
+MOST_CHOICES = 10  # namespaces
 NO_PODS = "No workload has Pods, so no Pod can be lost."
 PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
 RUNS_IN_WORDS = f"fewer without a workload, if steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
@@ -77,21 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a file with the workload, or with objects to apply besides it, or - for standard input; repeatable",
     )
-    parser.add_argument(
-        "--keep",
-        metavar="PERCENT|NUMBER",
-        help="without a workload: print workloads that keep fewer Pods on their nodes than this"
-        f" (default, with KEY=* and --fail-on keep: {USUAL_KEEP}%)",
-    )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    parser.add_argument(
-        "--by",
-        metavar=f"{selection.BY_NAMESPACE}|LABEL",
-        help="without a workload: print totals for each namespace, or for each value of a label of the workloads",
-    )
-    selection.add_output_argument(parser, selection.HTML)
+    selection.add_output_argument(parser)
     inputs.add_quiet_argument(parser)
     add_color_argument(parser)
     parser.add_argument(
@@ -108,17 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the number that random choices start from (default: %(default)s)",
     )
     parser.add_argument(
-        "--ties",
-        choices=ties.TIES,
-        help="how to choose among equally good nodes (default: as this Kubernetes version does)",
-    )
-    parser.add_argument(
         "--fail-on",
         choices=COMES_ABOUT_IN_CLUSTER,
         help="exit with 1 if this is true in any run; pending: in the end, a Pod of the workload waits or is missing; "
         "stuck: in any step, a rollout or drain never finishes, or a drain fails; skew: in the end, the skew is larger "
-        "than maxSkew; lost: a deleted Pod is not replaced; keep: a workload of the whole cluster keeps fewer Pods "
-        "than --keep says; not-judged: something was not simulated",
+        "than maxSkew; lost: a deleted Pod is not replaced; not-judged: something was not simulated",
     )
     inputs.add_scheduler_argument(parser)
     inputs.add_version_argument(parser)
@@ -142,8 +120,8 @@ def run(args: argparse.Namespace) -> int:
         raw, known = _workload(args, source, namespace, names, steps, kinds, objects, made.preempting)
         made = _planned(args, raw, known, steps, kinds, profiles)
     ref = ObjectRef.of(raw)
-    outcomes = _outcomes(args, run_steps, made.plan, runs, "runs", lambda outcomes: results(made.plan, outcomes))
-    outcome = results(made.plan, outcomes, drain_remedies(made.plan, args.seed, outcomes))
+    outcomes = _outcomes(args, run_steps, made.plan, runs, lambda outcomes: results(made.plan, outcomes))
+    outcome = results(made.plan, outcomes)
     helps = helping(made.plan, args.seed, outcomes, ref)
     shown = render.Simulated(
         ref,
@@ -157,11 +135,8 @@ def run(args: argparse.Namespace) -> int:
         [_commands(each.remedy, raw, kinds, applied=bool(args.filename)) for each in helps.changes],
         len(outcomes) < runs,
     )
-    if args.output == selection.HTML:
-        print(simulation_page.html(shown, clusters.origin(source, known)))
-    else:
-        as_json = args.output == selection.JSON
-        print(render.as_json(shown) if as_json else render.text(shown, style_of(args.color)))
+    as_json = args.output == selection.JSON
+    print(render.as_json(shown) if as_json else render.text(shown, style_of(args.color)))
     return int(bool(args.fail_on and COMES_ABOUT[args.fail_on](shown)))
 
 
@@ -170,9 +145,6 @@ def _check_of_workload(args: argparse.Namespace, workload: str) -> None:
     of_cluster = {
         "-A": args.all_namespaces,
         "-l": bool(args.selector),
-        "--by": bool(args.by),
-        "--keep": args.keep is not None,
-        f"--fail-on {KEEP}": args.fail_on == KEEP,
     }
     if given := [option for option, is_given in of_cluster.items() if is_given]:
         them = "it" if len(given) == 1 else "them"
@@ -183,16 +155,15 @@ def _check_of_workload(args: argparse.Namespace, workload: str) -> None:
 def _run_cluster(
     args: argparse.Namespace, source: inputs.Source, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
 ) -> int:
-    """Simulate all workloads of a cluster together: once, or for each domain of a key in turn."""
-    keep, chosen, by = _keep(args), selection.selection(args, source), selection.label_of_sums(args)
+    """Simulate all workloads of a cluster together."""
+    chosen = selection.selection(args, source)
     known = clusters.read(source, args.kubernetes_version, lambda _: True, chosen.namespace)
     try:
-        in_turn = steps_of_each(steps, known.snapshot.nodes)
         makers = Makers(_cluster(known), kinds, given_defaults(known.pods, known.others), profiles)
-        made = {domain: planned_cluster(makers, taken, args.ties or "") for domain, taken in in_turn.items()}
+        made = planned_cluster(makers, steps)
     except StepError as error:
         raise UsageError(str(error)) from error
-    workloads = next(iter(made.values())).plan.workloads
+    plan, workloads = made.plan, made.plan.workloads
     shown = {name: of for name, of in workloads.items() if chosen.has(of.ref.namespace, of.labels)}
     if workloads and not shown:
         there = sorted({of.ref.namespace for of in workloads.values()})
@@ -201,62 +172,34 @@ def _run_cluster(
         raise UsageError(
             f"found no workload with Pods{where}{labelled}; these namespaces have some: {first_of(there, MOST_CHOICES)}"
         )
-    if by and shown and not any(by in of.labels for of in shown.values()):
-        labels = sorted({label for of in shown.values() for label in of.labels})
-        raise UsageError(
-            f"--by {by}: no workload has the label; the labels of workloads are "
-            f"{first_of(labels, MOST_CHOICES) or 'none'}"
-        )
-    groups = {name: of.labels.get(by, "") if by else of.ref.namespace for name, of in shown.items()}
+    groups = {name: of.ref.namespace for name, of in shown.items()}
     of_run = selection.noted(args, (*known.notes, *known.assumed))
     notes = (*of_run, *_unlisted_of_all(known, kinds), *(() if workloads else (NO_PODS,)))
-    each = [
-        _of_domain(
-            args,
-            ClusterSimulated(
-                of.plan,
-                args.seed,
-                (),
-                (),
-                of.not_judged,
-                (*notes, *of.notes),
-                chosen.namespace,
-                args.selector,
-                args.by or "",
-                len(shown),
-                keep,
-            ),
-            domain,
-            groups,
-        )
-        for domain, of in made.items()
-    ]
-    simulated = cluster_simulation.joined(each)
-    if args.output == selection.HTML:
-        print(cluster_simulation_page.html(simulated, steps, clusters.origin(source, known)))
-    else:
-        as_json = args.output == selection.JSON
-        style = style_of(args.color)
-        print(cluster_simulation.as_json(simulated) if as_json else cluster_simulation.text(simulated, style))
-    return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](simulated)))
-
-
-def _of_domain(
-    args: argparse.Namespace, simulated: ClusterSimulated, domain: str, groups: Mapping[str, str]
-) -> ClusterSimulated:
-    """Return what the runs of the steps of a domain come to."""
-    plan = simulated.plan
     runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
 
-    def of_runs(outcomes: Sequence[Sequence[ClusterOutcome]]) -> ClusterSimulated:
-        result = domain_result(domain, plan, outcomes, groups, simulated.least_kept)
-        return simulated._replace(steps=cluster_results(plan, outcomes, groups), domains=(result,))
+    def simulated(outcomes: Sequence[Sequence[ClusterOutcome]]) -> ClusterSimulated:
+        return ClusterSimulated(
+            plan,
+            args.seed,
+            len(outcomes),
+            cluster_results(plan, outcomes, groups),
+            made.not_judged,
+            (*notes, *made.notes),
+            chosen.namespace,
+            args.selector,
+            len(shown),
+            early=len(outcomes) < runs,
+        )
 
-    what = f"runs for {domain}" if domain else "runs"
     outcomes = _outcomes(
-        args, run_cluster, plan, runs, what, lambda outcomes: cluster_simulation.numbers(of_runs(outcomes))
+        args, run_cluster, plan, runs, lambda outcomes: cluster_simulation.numbers(simulated(outcomes))
     )
-    return of_runs(outcomes)._replace(early=len(outcomes) < runs)
+    of_cluster = simulated(outcomes)
+    if args.output == selection.JSON:
+        print(cluster_simulation.as_json(of_cluster))
+    else:
+        print(cluster_simulation.text(of_cluster, style_of(args.color)))
+    return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](of_cluster)))
 
 
 def _outcomes(
@@ -264,7 +207,6 @@ def _outcomes(
     run: OneRun[OfRun],
     plan: Plan,
     runs: int,
-    what: str,
     come_to: Callable[[Sequence[OfRun]], object],
 ) -> list[OfRun]:
     """Return the outcomes of the runs; unless --runs is given, of so many as change what they `come_to`."""
@@ -273,17 +215,7 @@ def _outcomes(
         return args.runs is None and come_to(half) == come_to(done)
 
     of_runs = all_runs(run, plan, args.seed, runs)
-    return until_unchanged(progress.with_bar(of_runs, runs, what, timed=True), is_unchanged)
-
-
-def _keep(args: argparse.Namespace) -> IntOrPercent | None:
-    """Return how many Pods workloads are to keep; None if that is not asked for."""
-    if args.keep is None:
-        return USUAL_KEEP if args.fail_on == KEEP else None
-    keep = int_or_percent(int(args.keep) if args.keep.isdecimal() and len(args.keep) < 7 else args.keep)
-    if not keep or (isinstance(keep, str) and int(keep[:-1]) > 100):
-        raise UsageError(f'--keep: found "{args.keep}", wanted a percentage such as {USUAL_KEEP}, or a number of Pods')
-    return keep
+    return until_unchanged(progress.with_bar(of_runs, runs, "runs", timed=True), is_unchanged)
 
 
 def _cluster(known: Known) -> SimulatedCluster:
@@ -326,13 +258,11 @@ COMES_ABOUT: Mapping[str, Callable[[render.Simulated], bool]] = {
 
 
 def _at_end(shown: ClusterSimulated) -> Iterator[WorkloadResult]:
-    """Yield what is in the end of each workload that is not as it was before, for each domain."""
-    number = len(shown.plan.steps)
-    for step in shown.steps[number - 1 :: number]:
-        yield from (*step.hurt, *step.whole)
+    """Yield what is in the end of each workload that is not as it was before."""
+    yield from (*shown.steps[-1].hurt, *shown.steps[-1].whole)
 
 
-# The same of all workloads that are shown, and how many Pods they keep.
+# The same of all workloads that are shown.
 COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
     "pending": lambda shown: any(
         of.more.most or of.leaving.most or of.queued.most or of.stranded.most for of in _at_end(shown)
@@ -340,7 +270,6 @@ COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
     "stuck": lambda shown: any(step.held for step in shown.steps),
     "skew": lambda shown: any(of.uneven for of in _at_end(shown)),
     "lost": lambda shown: any(of.gone.most or of.leaving.most for of in _at_end(shown)),
-    KEEP: lambda shown: any(of.not_kept for of in shown.domains),
     inputs.NOT_JUDGED: lambda shown: bool(shown.not_judged),
 }
 
@@ -357,7 +286,6 @@ def _planned(
             kinds,
             applied=bool(args.filename),
             stored=known.replaced.get(ObjectRef.of(raw).key),
-            tie_breaking=args.ties or "",
             defaults=given_defaults(known.pods, known.others),
             profiles=profiles,
         )

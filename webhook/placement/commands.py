@@ -102,25 +102,6 @@ def deleting(namespace: str, *names: str) -> ClusterEdit:
     return ClusterEdit(("delete", "pod", *names, "-n", namespace), (namespace, *names))
 
 
-def deleting_budget(ref: ObjectRef) -> ClusterEdit:
-    """Return how a PodDisruptionBudget is deleted."""
-    return ClusterEdit(("delete", "pdb", ref.name, "-n", ref.namespace), (ref.namespace, ref.name))
-
-
-def scaling(ref: ObjectRef, replicas: int) -> ClusterEdit:
-    """Return how a workload is scaled."""
-    arguments = ("scale", ref.in_kubectl, f"--replicas={replicas}", "-n", ref.namespace)
-    return ClusterEdit(arguments, (ref.namespace, ref.name))
-
-
-def replacing(ref: ObjectRef, path: FieldPath, old: object, new: object) -> ClusterEdit:
-    """Return how a field of an object is replaced, by a patch that tests its old value."""
-    at = "".join(f"/{part}" for part in path)
-    operations = ({"op": "test", "path": at, "value": old}, {"op": "replace", "path": at, "value": new})
-    patching = _patching(JsonPatch(ref, operations))
-    return ClusterEdit(patching.arguments, (ref.namespace, ref.name), patch=patching.patch)
-
-
 def asking(namespace: str, pod: str) -> str:
     """Return the command that explains a Pod, as a shell reads it; without the Pod if nobody could name it."""
     named = (f"pod/{pod}", "-n", namespace) if is_subdomain(pod) and is_subdomain(namespace) else ()

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, number_of, one_line
-from webhook.objects.fields import IntOrPercent
 from webhook.objects.names import OUTPUT_API_VERSION
-from webhook.placement.room import in_words
 from webhook.render.simulation import (
     ENDED_EARLY,
     MOST_REASONS,
@@ -26,51 +24,25 @@ from webhook.render.simulation import (
 )
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine, columns, restyled
 from webhook.simulation.cluster_results import ClusterStep, SkewResult, Sum, WorkloadResult
-from webhook.simulation.each_domain import NO_DOMAIN, DomainResult, LossOfWorkload, worst_first
 from webhook.simulation.results import Range
 from webhook.simulation.run import Plan
-from webhook.simulation.step import DRAIN
 
-MOST_IN_FULL, MOST_LOSSES = 6, 20  # the first: with more, only what they come to is shown
-USUAL_KEEP = "50%"
 MOST_WHOLE = 10  # Workloads that come back whole, each in a row of its own.
-NO_GROUP = "-"  # the name of the sum of workloads without the label
-OUT = "workloads that lose all their Pods at once, or get none of the lost Pods back"
-IN_TURN = "each domain in turn, the worst first"
 
 
 class ClusterSimulated(NamedTuple):
-    """
-    All that is to be printed of a simulation of a whole cluster, once or for each of several `domains` in turn: the
-    steps of all of these, one after the other.
-
-    Shown are the workloads of `namespace`, "" for all, that the labels `selector` match, and `shown` is how many these
-    are; sums are by the label `by`, "" for namespaces.  What of a workload is to be kept is None if nobody has asked.
-    Runs ended `early` if further ones would change no number.
-    """
+    """All that is to be printed of a simulation of a whole cluster."""
 
     plan: Plan
     seed: int
+    runs: int
     steps: Sequence[ClusterStep]
-    domains: Sequence[DomainResult]
     not_judged: Sequence[str]
     notes: Sequence[str]
-    namespace: str
-    selector: str
-    by: str
-    shown: int
-    keep: IntOrPercent | None = None
-    early: bool = False
-
-    @property
-    def least_kept(self) -> IntOrPercent:
-        """How much of a workload is to be kept."""
-        return USUAL_KEEP if self.keep is None else self.keep
-
-    @property
-    def in_turn(self) -> bool:
-        """Whether domains are taken in turn."""
-        return self.domains[0].domain != NO_DOMAIN
+    namespace: str  # of the workloads that are shown; "" for all
+    selector: str  # of the labels of the workloads that are shown
+    shown: int  # how many these are
+    early: bool = False  # further runs would change no number
 
 
 class Row(NamedTuple):
@@ -89,17 +61,6 @@ class ResultTable(NamedTuple):
     rows: Sequence[Row]
 
 
-def joined(each: Sequence[ClusterSimulated]) -> ClusterSimulated:
-    """Return the simulations of domains in turn as a single one."""
-    return each[0]._replace(
-        steps=[step for of in each for step in of.steps],
-        domains=worst_first(domain for of in each for domain in of.domains),
-        not_judged=list(dict.fromkeys(gap for of in each for gap in of.not_judged)),
-        notes=list(dict.fromkeys(note for of in each for note in of.notes)),
-        early=any(of.early for of in each),
-    )
-
-
 def text(simulated: ClusterSimulated, style: Style = UNCOLOURED) -> str:
     """Render a simulation for a person who is about to do it."""
     return style.lines((*head(simulated), *numbers(simulated)))
@@ -107,10 +68,10 @@ def text(simulated: ClusterSimulated, style: Style = UNCOLOURED) -> str:
 
 def head(simulated: ClusterSimulated) -> Iterator[str]:
     """Yield what was simulated and how, and what is not simulated."""
-    plan, runs = simulated.plan, sorted({of.runs for of in simulated.domains})
+    plan = simulated.plan
     version = f"Kubernetes 1.{plan.start.features.minor}"
     all_of = f"The whole cluster, {number_of(len(plan.workloads), 'workload')}"
-    yield f"{all_of}, {_runs(runs, simulated)} with seed {simulated.seed}, {version}."
+    yield f"{all_of}, {number_of(simulated.runs, 'run')} with seed {simulated.seed}, {version}."
     yield f"  {ties_in_words(plan)} Pods are ready as soon as they have a node."
     if simulated.early:
         yield f"  {ENDED_EARLY}"
@@ -119,80 +80,16 @@ def head(simulated: ClusterSimulated) -> Iterator[str]:
     yield from (f"  {line}" for line in (*simulated.notes, *gaps_in_words(simulated.not_judged)))
 
 
-def _runs(numbers: Sequence[int], simulated: ClusterSimulated) -> str:
-    least = f"{numbers[0]:,} to " if len(numbers) > 1 else ""
-    return f"{least}{number_of(numbers[-1], 'run')}{' of each domain' if simulated.in_turn else ''}"
-
-
 def numbers(simulated: ClusterSimulated) -> list[TextLine]:
     """Return the lines in which any run may change a number."""
     lines = list[TextLine]()
-    for step in steps_in_full(simulated):
+    for step in simulated.steps:
         lines += [
             "",
             Styled(Look.NAME, f"  {one_line(step.step.text, LINE_LIMIT)}"),
-            *_lines(step_parts(step, simulated)),
+            *_lines(step_parts(step)),
         ]
-    if simulated.in_turn:
-        lines += ["", Styled(Look.NAME, f"  {IN_TURN}"), *_lines(domain_parts(simulated))]
-    if simulated.in_turn or simulated.keep is not None:
-        title, *below = kept_parts(simulated)
-        lines += ["", *_lines([title], 2), *_lines(below)]
     return lines
-
-
-def steps_in_full(simulated: ClusterSimulated) -> Sequence[ClusterStep]:
-    """Return the steps of which each workload is shown: none where there are many domains."""
-    return simulated.steps if len(simulated.domains) <= MOST_IN_FULL else ()
-
-
-def domain_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
-    """Yield what the steps of each domain come to."""
-    rows = []
-    for of in simulated.domains[:MOST_LOSSES]:
-        few = Styled(Look.ERROR if of.not_kept else "", f"{len(of.not_kept):,}")
-        cells = (ends_text(of.lost), *_hurt(of.more, of.missing, of.out), few)
-        rows.append(Row(of.domain, cells, tuple(_domain_remarks(of))))
-    yield ResultTable(("domain", "lost", "wait", "missing", "out", f"keep < {_kept(simulated)}"), rows)
-    if more := simulated.domains[MOST_LOSSES:]:
-        yield f"and {len(more):,} more, none of them worse"
-    yield f"out: {OUT}"
-    if any(any(of.room) for of in simulated.domains[:MOST_LOSSES]):
-        yield "lacks: the room that is missing for the waiting Pods; each amount is the most of any run"
-
-
-def _domain_remarks(of: DomainResult) -> Iterator[str]:
-    if of.held:
-        yield f"a {DRAIN} does not finish{but_in_all(of.held)}: the numbers count only the Pods that it can move"
-    if any(of.room):
-        yield f"lacks {in_words(of.room)}"
-
-
-def _kept(simulated: ClusterSimulated) -> str:
-    return str(simulated.least_kept).replace("%", " %")
-
-
-def kept_parts(simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
-    """Yield how many workloads do not keep enough Pods, and these, each with the domain in which it loses most."""
-    worst = dict[str, tuple[LossOfWorkload, str]]()
-    for of in simulated.domains:
-        for loss in of.not_kept:
-            if loss.workload not in worst or loss.kept.least < worst[loss.workload][0].kept.least:
-                worst[loss.workload] = loss, of.domain
-    keep = f"{_kept(simulated)} of {'their' if len(worst) != 1 else 'its'} Pods"
-    if isinstance(simulated.keep, int):
-        keep = number_of(simulated.keep, "Pod")
-    if not worst:
-        yield Styled(Look.GOOD, f"Every workload keeps at least {keep.replace('their', 'its')} on their nodes.")
-        return
-    few = f"{number_of(len(worst), 'workload')} {'does' if len(worst) == 1 else 'do'} not keep {keep} on their nodes:"
-    yield Styled(Look.ERROR, few)
-    losses = sorted(worst.values(), key=lambda of: of[0].by_share)
-    titles = ("workload", "Pods", "keeps", *(["domain"] if simulated.in_turn else []))
-    cells = [(loss.workload, f"{loss.pods:,}", ends_text(loss.kept), domain) for loss, domain in losses[:MOST_LOSSES]]
-    yield ResultTable(titles, [Row(name, tuple(others[: len(titles) - 1])) for name, *others in cells])
-    if len(losses) > MOST_LOSSES:
-        yield f"and {len(losses) - MOST_LOSSES:,} more"
 
 
 def _chosen(simulated: ClusterSimulated) -> str:
@@ -200,7 +97,7 @@ def _chosen(simulated: ClusterSimulated) -> str:
     return f"{where}{f' with {one_line(simulated.selector, LINE_LIMIT)}' if simulated.selector else ''}"
 
 
-def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str | ResultTable]:
+def step_parts(step: ClusterStep) -> Iterator[str | ResultTable]:
     """Yield what a step comes to, in all, for each workload, and in sums."""
     if step.drained is not None:
         yield drain_line(step.drained)
@@ -218,15 +115,10 @@ def step_parts(step: ClusterStep, simulated: ClusterSimulated) -> Iterator[str |
     if not few:
         yield ""
         yield _whole(step)
-    if len(step.sums) > 1 or (simulated.by and step.sums):
+    if len(step.sums) > 1:
         yield ""
-        sums = [
-            Row(of.name or NO_GROUP, (*_cells(of.lost, of.back), *_hurt(of.more, of.missing, of.broken)))
-            for of in step.sums
-        ]
-        yield ResultTable(
-            (simulated.by or "namespace", "lost", "back", "wait", "missing", "incomplete workloads"), sums
-        )
+        sums = [Row(of.name, (*_cells(of.lost, of.back), *_hurt(of.more, of.missing, of.broken))) for of in step.sums]
+        yield ResultTable(("namespace", "lost", "back", "wait", "missing", "incomplete workloads"), sums)
     if step.elsewhere:
         are = "is" if step.elsewhere == 1 else "are"
         yield f"{number_of(step.elsewhere, 'workload')} that {are} not shown {are} affected, too."
@@ -308,11 +200,11 @@ def _skew(of: SkewResult) -> str:
     return Styled(Look.WARNING, words)
 
 
-def _lines(parts: Iterable[str | ResultTable], indent: int = 4) -> Iterator[TextLine]:
+def _lines(parts: Iterable[str | ResultTable]) -> Iterator[TextLine]:
     """Yield the lines of texts and tables, below each other and indented."""
     for part in parts:
         for line in [(part,)] if isinstance(part, str) else _table(*part):
-            yield (" " * indent, *line) if any(line) else ""
+            yield ("    ", *line) if any(line) else ""
 
 
 def _table(titles: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
@@ -344,39 +236,16 @@ def as_json(simulated: ClusterSimulated) -> str:
             "kind": "ClusterSimulation",
             "namespace": simulated.namespace,
             "selector": simulated.selector,
-            "by": simulated.by,
             "kubernetesVersion": f"1.{simulated.plan.start.features.minor}",
-            "ties": simulated.plan.start.ties,
             "seed": simulated.seed,
-            "runs": max(of.runs for of in simulated.domains),
+            "runs": simulated.runs,
             "early": simulated.early,
             "steps": [_step_json(step, simulated.plan) for step in simulated.steps],
-            "keep": simulated.least_kept,
-            "domains": [_domain_json(of, simulated.plan) for of in simulated.domains],
             "notJudged": list(simulated.not_judged),
             "notes": list(simulated.notes),
         },
         indent=2,
     )
-
-
-def _domain_json(of: DomainResult, plan: Plan) -> dict[str, object]:
-    return {
-        "domain": of.domain,
-        "runs": of.runs,
-        "held": of.held,
-        **_ranges_json(of),
-        "notKept": [
-            {**_named(loss.workload, plan), "pods": loss.pods, "kept": numbers_json(loss.kept)} for loss in of.not_kept
-        ],
-        "lacks": {
-            "pods": of.room.pods,
-            "milliCpu": of.room.milli_cpu,
-            "memory": of.room.memory,
-            "ephemeralStorage": of.room.ephemeral_storage,
-            "others": dict(of.room.scalars),
-        },
-    }
 
 
 def _named(workload: str, plan: Plan) -> dict[str, object]:
@@ -397,7 +266,7 @@ def _step_json(step: ClusterStep, plan: Plan) -> dict[str, object]:
     }
 
 
-def _ranges_json(of: DomainResult | Sum | WorkloadResult) -> dict[str, object]:
+def _ranges_json(of: Sum | WorkloadResult) -> dict[str, object]:
     """Return the ranges among the fields, by the names of these."""
     return {name: numbers_json(value) for name, value in of._asdict().items() if isinstance(value, Range)}
 

@@ -15,7 +15,6 @@ from webhook.placement.remedies import IN_TEMPLATE, NOW
 from webhook.render.explanation import command_json, constraint_words, too_few_domains, unwritten
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
-from webhook.simulation.drain_remedies import DrainRemedy
 from webhook.simulation.pod import PodClass
 from webhook.simulation.remedies import NOTHING_HELPS, Helping
 from webhook.simulation.results import (
@@ -30,7 +29,6 @@ from webhook.simulation.results import (
 )
 from webhook.simulation.run import Plan
 from webhook.simulation.step import DRAIN
-from webhook.simulation.ties import FIRST
 
 BAR_WIDTH = 40  # of the longest bar
 MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
@@ -181,7 +179,7 @@ def _available(shown: Simulated) -> str:
 
 def ties_in_words(plan: Plan) -> str:
     """Return which of the best nodes a Pod gets."""
-    if plan.start.ties == FIRST:
+    if plan.start.features.breaks_ties_by_heap:
         return "Among equally good nodes, kube-scheduler mostly takes the first that it looks at."
     return "Among equally good nodes, one is chosen at random."
 
@@ -399,7 +397,6 @@ def ending_lines(result: StepResult) -> Iterator[str]:
             f"{pods} deleted, and no controller replaces {'it' if len(result.lost) == 1 else 'them'}: {lost}.",
         )
     yield from held_lines(result.held, result.kept)
-    yield from _drain_remedy_lines(result.drain_remedies)
     yield from violated_lines(result.violated)
     if result.stuck is not None:
         stuck = result.stuck
@@ -434,20 +431,6 @@ def held_lines(held: Mapping[BlockedEviction, float], kept_pods: Mapping[Blocked
             yield f"  and the same on {len(kept) - MOST_REASONS:,} more nodes"
         yield from (f"  {_numbers_of(budget)}" for budget in kept_pods[kept[0][0]].budgets)
         yield f"  {NOT_EVICTED if len(budgets) > 1 else ASKED_AGAIN}"
-
-
-def _drain_remedy_lines(remedies: Sequence[DrainRemedy] | None) -> Iterator[str]:
-    """Yield what lets a drain end that is held, with its commands."""
-    if remedies is None:
-        return
-    if not remedies:
-        tried = "evenkeel tried other replicas and budgets, each in one simulated run"
-        yield f"{tried}: none lets the {DRAIN} end without more waiting Pods."
-        return
-    yield Styled(Look.NAME, f"Changes that let the {DRAIN} end (each was tried in one simulated run):")
-    for remedy in remedies:
-        yield f"  {one_line(remedy.change, LINE_LIMIT)}:"
-        yield from (f"    {command}" for command in remedy.commands)
 
 
 def keeping(
@@ -498,7 +481,6 @@ def as_json(shown: Simulated) -> str:
             "workload": f"{shown.ref.kind}/{shown.ref.name}",
             "namespace": shown.ref.namespace,
             "kubernetesVersion": f"1.{_minor(shown)}",
-            "ties": shown.plan.start.ties,
             "seed": shown.seed,
             "runs": shown.runs,
             "early": shown.early,
@@ -522,7 +504,6 @@ def as_json(shown: Simulated) -> str:
 
 
 def _result(result: StepResult, source: str) -> dict[str, object]:
-    remedies = result.drain_remedies
     return {
         "constraints": [_of_constraint(constraint, source) for constraint in result.constraints],
         "pending": {
@@ -537,7 +518,6 @@ def _result(result: StepResult, source: str) -> dict[str, object]:
         "updated": numbers_json(result.updated),
         "pods": numbers_json(result.there),
         "held": {keeping(eviction, result.held, result.kept): share for eviction, share in result.held.items()},
-        **({"drainRemedies": list(map(_of_drain_remedy, remedies))} if remedies is not None else {}),
         "violated": dict(result.violated),
         "missing": numbers_json(result.missing),
         "lost": dict(result.lost),
@@ -557,10 +537,6 @@ def _of_stuck(of: StuckRollout) -> dict[str, object]:
 def drain_json(of: OfDrain) -> dict[str, object]:
     """Return what a drain has done, for programs."""
     return {"nodes": list(of.nodes), "cordoned": of.cordoned, "evicted": numbers_json(of.evicted)}
-
-
-def _of_drain_remedy(remedy: DrainRemedy) -> dict[str, object]:
-    return {"change": remedy.change, "commands": list(map(command_json, remedy.commands))}
 
 
 def _of_constraint(of: OfConstraint, source: str) -> dict[str, object]:

@@ -8,21 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from random import Random
 from typing import NamedTuple
 
-from webhook.placement.room import amounts
 from webhook.scheduler.filtering import count_each
-from webhook.scheduler.framework import feasible_nodes
-from webhook.scheduler.profile import NODE_RESOURCES_FIT
-from webhook.scheduler.resources import PODS
 from webhook.simulation.disruption import Drained
 from webhook.simulation.pod import Pod
 from webhook.simulation.run import HOUR, Plan, SimulatedRun
 from webhook.simulation.step import DELETE, LOSE
 
-NOTHING_LACKING: Counter[str] = Counter()
 AT_ONCE = (LOSE, DELETE)  # Steps that take all Pods of their nodes at the same time.
 
 
@@ -40,31 +34,21 @@ class ConstraintSkew(NamedTuple):
 
 
 class WorkloadOutcome(NamedTuple):
-    """
-    What a step does to a workload.
+    """What a step does to the Pods of a workload."""
 
-    Of the Pods that `ran` before, so many are `lost`: evicted, deleted, or on a node that nobody reaches any more;
-    `preempted` of them for another Pod.  `running` are there with a node in the end.  Pods wait for `reasons`, all
-    where that are more than `waited` before any step; those that do so for want of room request this `room`, of each
-    resource; PODS is one.  Of those that are `missing`, `stranded` are still there on nodes that nobody reaches,
-    `leaving` are made once those that they replace are gone from such nodes, and `queued` once Pods before them are
-    ready; no controller makes the others.  It may have lost all `at_once`.
-    """
-
-    ran: int
-    running: int
-    lost: int = 0
-    preempted: int = 0
-    waited: int = 0
+    ran: int  # before the step
+    running: int  # with a node after it
+    lost: int = 0  # evicted, deleted, or on a node that nobody reaches any more
+    preempted: int = 0  # lost because another Pod needed the room
+    waited: int = 0  # without a node before any step
     waiting: int = 0
     missing: int = 0
-    stranded: int = 0
-    leaving: int = 0
-    queued: int = 0
-    reasons: Mapping[str, int] = {}
+    stranded: int = 0  # of the missing: still there, on nodes that nobody reaches
+    leaving: int = 0  # of the missing: made once the Pods that they replace are gone from such nodes
+    queued: int = 0  # of the missing: made once the Pods before them are ready; no controller makes the others
+    reasons: Mapping[str, int] = {}  # why Pods wait, if more do than `waited`
     skews: tuple[ConstraintSkew, ...] = ()
-    room: Counter[str] = NOTHING_LACKING
-    at_once: bool = False
+    at_once: bool = False  # it may have lost all Pods at once
 
     @property
     def out(self) -> bool:
@@ -152,7 +136,7 @@ class _Outcomes:
         for pod in simulated.state.waiting:
             self.waiting.setdefault(pod.source, []).append(pod)
         self.leaving, self.queued, self.snapshot = simulated.waiting_anew, simulated.queued, simulated.state.snapshot()
-        self.whys: dict[object, tuple[str, bool]] = {}
+        self.whys: dict[object, str] = {}
 
     def of_workloads(self) -> Iterator[tuple[str, WorkloadOutcome]]:
         """Yield the outcome of each workload to which the step does anything, or which is not whole."""
@@ -183,29 +167,14 @@ class _Outcomes:
         )
 
     def _with_reasons(self, outcome: WorkloadOutcome, pods: list[Pod]) -> WorkloadOutcome:
-        reasons, room = Counter[str](), Counter[str]()
-        for pod in pods:
-            reason, for_room = self._why(pod)
-            reasons[reason] += 1
-            if for_room:
-                room.update({PODS: 1, **dict(amounts(pod.requests))})
-        return outcome._replace(reasons=dict(reasons), room=+room)
+        return outcome._replace(reasons=dict(Counter(map(self._why, pods))))
 
-    def _why(self, pod: Pod) -> tuple[str, bool]:
-        """Return why a Pod waits, and whether it would not with more room; Pods that are alike wait for the same."""
+    def _why(self, pod: Pod) -> str:
+        """Return why a Pod waits; Pods that are alike wait for the same."""
         alike = pod.of_class, pod.mounts, pod.nominated
         if alike not in self.whys:
-            self.whys[alike] = self.simulated.why(pod), self._lacks_room(pod)
+            self.whys[alike] = self.simulated.why(pod)
         return self.whys[alike]
-
-    def _lacks_room(self, pod: Pod) -> bool:
-        of_class = pod.of_class
-        refusals = self.simulated.state.framework_of(pod).feasibility().refusals if not of_class.waits else ()
-        if not any(refusal.plugin == NODE_RESOURCES_FIT for refusal in refusals):
-            return False
-        filters = tuple(name for name in of_class.profile.filters if name != NODE_RESOURCES_FIT)
-        cycle = self.simulated.state.cycle_of(pod, self.snapshot)
-        return bool(feasible_nodes(replace(cycle, profile=replace(cycle.profile, filters=filters))))
 
     def _skews(self, name: str, pods: list[Pod]) -> tuple[ConstraintSkew, ...]:
         """Return the skew of each constraint of the Pods that wait, or that were moved."""

@@ -113,14 +113,6 @@ class Budget(NamedTuple):
         untold = self.untold and not self._is_number
         return BudgetStatus(str(self), *self.written.limit, healthy, desired, expected, allowed, untold)
 
-    def limited(self, number: int | None) -> Budget:
-        """Return the budget with a number as its limit; as it is if that is None."""
-        if number is None:
-            return self
-        if self.written.max_unavailable is None:
-            return self._replace(written=self.written._replace(min_available=number))
-        return self._replace(written=self.written._replace(max_unavailable=number))
-
     @property
     def _is_number(self) -> bool:
         """Whether it says how many Pods must be healthy, whatever number is expected."""
@@ -148,21 +140,6 @@ def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -
     if not pod.ready and (budget.written.always_allow or budget.healthy(state) >= budget.desired(replicas) > 0):
         return ()
     return () if budget.allowed(replicas, state) else selecting
-
-
-class DrainChange(NamedTuple):
-    """
-    What is changed so that a drain ends: replicas `more` of workloads, `limits` of budgets, and budgets `deleted`.
-    """
-
-    more: Mapping[str, int] = {}
-    limits: Mapping[str, int] = {}
-    deleted: frozenset[str] = frozenset()
-
-    def applied(self, budgets: Iterable[Budget]) -> tuple[Budget, ...]:
-        """Return the PodDisruptionBudgets as they are after the change."""
-        left = [budget for budget in budgets if str(budget) not in self.deleted]
-        return tuple([budget.limited(self.limits.get(str(budget))) for budget in left])
 
 
 class BlockedEviction(NamedTuple):

@@ -21,7 +21,7 @@ from webhook.objects.pod_object import PodObject, priority_of
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef
-from webhook.objects.workload_object import WorkloadObject, read_workload_object
+from webhook.objects.workload_object import WorkloadObject
 from webhook.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.subject import maker_of
@@ -31,16 +31,15 @@ from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.volumes import read_mounts
-from webhook.simulation import ties
 from webhook.simulation.claims import unknown_topologies, with_made, with_volumes
 from webhook.simulation.controllers import DEPLOYMENT, SET, SIMULATED, STATEFUL, Controllers, Makers, SimulatedCluster
 from webhook.simulation.disruption import Budget
 from webhook.simulation.initial_pods import DAEMON_SET, initial_budgets, initial_pod, on_added_nodes
 from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
-from webhook.simulation.run import NO_WORKLOAD, FoundWorkload, Named, Plan, Scale, SetFound
+from webhook.simulation.run import NO_WORKLOAD, FoundWorkload, Named, Plan, SetFound
 from webhook.simulation.state import Start
-from webhook.simulation.step import ADD, APPLY, DRAIN, EACH, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
+from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
 
 # Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
 LOSING_CLAIMS = frozenset({"CloneSet", "Job"})
@@ -102,7 +101,6 @@ def planned(
     *,
     applied: bool = False,
     stored: Raw | None = None,
-    tie_breaking: str = "",
     defaults: DefaultsOf = none_given,
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
@@ -118,10 +116,6 @@ def planned(
         raise StepError("\n".join(refused))
     if applied and ObjectRef.of(raw).kind == STATEFUL:
         raw = with_new_template(raw)
-    if each := [step for step in steps if step.which.value == EACH]:
-        raise StepError(
-            f"{each[0].text}: * works only without a workload; write a value instead of *, or leave out the workload"
-        )
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(controllers.of_sets())
     named = replace(_named(controllers, of_sets), name=str(controllers.ref))
@@ -131,7 +125,7 @@ def planned(
     first = first_ground(cluster.snapshot.nodes)
     grounds, rollouts = _changes(controllers, named, first, taken)
     makers = (*of_sets, *rollouts.values())
-    situation = _situation(controllers, of_sets, makers, (first, *grounds), taken, tie_breaking)
+    situation = _situation(controllers, of_sets, makers, (first, *grounds), taken)
     start, budgets, changed = situation.start, situation.budgets, situation.changed
     notes = [*_notes(controllers, named, taken), *_notes_on_claims(controllers, makers, changed)]
     if controllers.updating.lost:
@@ -144,9 +138,8 @@ def planned(
         raise StepError("\n".join(controllers.errors))
     before = controllers.stored_class(stored) if stored is not None else None
     further = controllers.next_maker(len(rollouts) + 1) if _unable_to_roll_out(controllers.ref, named) is None else None
-    scales = dict(_scales(controllers, {pod.source for pod in situation.pods})) if budgets else {}
     daemons = situation.daemons
-    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons, before, further, scales=scales)
+    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons, before, further)
     most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
     not_judged = dict.fromkeys(
         [*(gap for maker in makers for gap in _gaps(maker, controllers, most)), *situation.not_judged]
@@ -154,7 +147,7 @@ def planned(
     return Planned(plan, tuple(not_judged), tuple(notes), situation.preempting)
 
 
-def planned_cluster(makers: Makers, steps: Sequence[Step], tie_breaking: str = "") -> Planned:
+def planned_cluster(makers: Makers, steps: Sequence[Step]) -> Planned:
     """
     Return all that runs need to simulate steps of all workloads of a cluster together, of which all Pods are known;
     StepError for a step that does nothing, or that is about one workload.
@@ -165,7 +158,7 @@ def planned_cluster(makers: Makers, steps: Sequence[Step], tie_breaking: str = "
             write = "write TYPE/NAME, such as deployment/web, before it, or add -f FILE"
             raise StepError(f"{step.text}: needs one workload; {write}. Without a workload, only steps of nodes work")
         grounds.append(after(grounds[-1], step))
-    situation = _situation(makers, (), (), grounds, steps, tie_breaking)
+    situation = _situation(makers, (), (), grounds, steps)
     plan = Plan(
         situation.start,
         NO_WORKLOAD,
@@ -235,7 +228,6 @@ def _situation(
     makers: Sequence[Maker],
     grounds: Sequence[Ground],
     steps: Sequence[Step],
-    tie_breaking: str,
 ) -> _Situation:
     """
     Return what runs begin with: `grounds` are the nodes before all steps and after each.
@@ -259,7 +251,6 @@ def _situation(
         {name: tuple(on_node) for name, on_node in by_node.items() if name},
         tuple(sorted((pod for pod in by_node.get("", ()) if pod.spreads), key=lambda pod: pod.created or 0.0)),
         cluster.features,
-        tie_breaking or ties.usual(cluster.features),
         cluster.time if cluster.time is not None else _latest(pods),
         lowest,
     )
@@ -268,22 +259,6 @@ def _situation(
     unknown = (DISRUPTION_BUDGETS,) if disrupting and snapshot.budgets is None else ()
     daemons = on_added_nodes(start.by_node, later)
     return _Situation(start, pods, changed, budgets, daemons, preempting, unknown)
-
-
-def _scales(controllers: Controllers, names: Set[str]) -> Iterator[tuple[str, Scale]]:
-    """
-    Yield those of the workloads of these names that nothing but a person scales, and the simulated one; of StatefulSets
-    no other.
-    """
-    others = controllers.cluster.others.values()
-    autoscalers = [scaler.target for raw in others if (scaler := read_autoscaler(raw, "")) is not None]
-    scaled = {(target.namespace, target.kind, target.name) for target in autoscalers}  # Few name the API group.
-    named = [raw for raw in others if is_simulated(raw) and str(ObjectRef.of(raw)) in names]
-    stateless = [workload for workload in map(read_workload_object, named) if workload.ref.kind != STATEFUL]
-    for workload in (*stateless, controllers.workload):
-        ref = workload.ref
-        if workload.owner is None and (ref.namespace, ref.kind, ref.name) not in scaled:
-            yield str(ref), Scale(ref, _replicas(workload))
 
 
 def _refused(raw: Raw, stored: Raw) -> Iterator[str]:

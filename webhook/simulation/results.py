@@ -15,7 +15,6 @@ from webhook.objects.fields import IntOrPercent
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.nodes import Nodes
 from webhook.simulation.disruption import BlockedEviction, Drained, KeptPod
-from webhook.simulation.drain_remedies import DrainRemedy
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.run import Plan, StepOutcome
 from webhook.simulation.step import ROLLOUT
@@ -115,7 +114,7 @@ class StepResult(NamedTuple):
     `reasons`, `holding` (constraints by their index) and `held` (all that keeps a drain from its end) come with the
     share of the runs, and so do Pods that are `lost`, as no controller makes them, and PodDisruptionBudgets that are
     `violated`; `unfinished` is that in which not every Pod is in the end as the workload wants it.  `kept` are the Pods
-    of each that is `held`, and `drain_remedies` what lets the drain end, None where nothing was tried.
+    of each that is `held`.
     """
 
     step: str
@@ -138,17 +137,10 @@ class StepResult(NamedTuple):
     stuck: StuckRollout | None = None
     drained: OfDrain | None = None
     kept: Mapping[BlockedEviction, KeptPods] = {}
-    drain_remedies: tuple[DrainRemedy, ...] | None = None
 
 
-def results(
-    plan: Plan,
-    outcomes: Sequence[Sequence[StepOutcome]],
-    drain_remedies: Mapping[int, tuple[DrainRemedy, ...]] | None = None,
-) -> tuple[StepResult, ...]:
-    """
-    Return the result before any step, and after each; `outcomes` are those of each run, `drain_remedies` of each step.
-    """
+def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
+    """Return the result before any step, and after each; `outcomes` are those of each run."""
     step_results, grounds = [], (plan.start.ground, *plan.grounds)
     first, of_class = plan.first_class, plan.named.sets[-1].maker.of_class
     for i in range(len(plan.steps) + 1):
@@ -161,8 +153,7 @@ def results(
         )
         result = _result(text, (of_class if i else first).constraints, grounds[i].nodes, at_step)
         stuck = _stuck(outcomes, i, begun=plan.steps[i - 1].action == ROLLOUT) if i else None
-        helping = (drain_remedies or {}).get(i - 1)
-        step_results.append(result._replace(stuck=stuck, drained=drained, drain_remedies=helping))
+        step_results.append(result._replace(stuck=stuck, drained=drained))
     return tuple(step_results)
 
 

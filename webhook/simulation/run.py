@@ -24,7 +24,7 @@ from webhook.scheduler.profile import Cycle
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation.claims import without_claims
 from webhook.simulation.deployment import Deployment
-from webhook.simulation.disruption import Budget, DrainChange, Drained, drain
+from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.node_changes import LOST, Ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.preemption import make_room
@@ -82,22 +82,13 @@ class FoundWorkload(NamedTuple):
     waiting: int
 
 
-class Scale(NamedTuple):
-    """A workload that a person may scale, as nothing else does, and its replicas."""
-
-    ref: ObjectRef
-    replicas: int
-
-
 @dataclass(frozen=True)
 class Plan:
     """
     All that is the same in every run: `grounds` are the nodes after each step, `makers` what makes the Pods of each
     step that begins a rollout, `daemons` the Pods that start on each node that is added.  `stored` are Pods of the
     template that the cluster has before a file is applied, None where none is.  `next` makes the Pods of a rollout
-    after all steps, None where none may begin.  `changes` are what is changed once the nodes of a drain are cordoned,
-    and `scales` the workloads that may be scaled then, as they are written.  `workloads` are all of the cluster, where
-    none is named.
+    after all steps, None where none may begin.  `workloads` are all of the cluster, where none is named.
     """
 
     start: Start
@@ -109,8 +100,6 @@ class Plan:
     daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)
     stored: PodClass | None = None
     next: Maker | None = None
-    changes: Mapping[int, DrainChange] = field(default_factory=dict)
-    scales: Mapping[str, Scale] = field(default_factory=dict)
     workloads: Mapping[str, FoundWorkload] = field(default_factory=dict)
 
     @property
@@ -290,8 +279,6 @@ class SimulatedRun:
         if action == ADD:
             self._start_daemons(ground)
         elif action == DRAIN:
-            if i in self.plan.changes:
-                self._change(self.plan.changes[i], ground.touched)
             drained = drain(ground.touched, self.budgets, self.workload.replicas, state, self.evict, self.settle)
         elif action == LOSE:
             for nodes in lose_nodes(state, before):
@@ -301,21 +288,6 @@ class SimulatedRun:
             self._evict_from(ground.touched, (step.taint,), kept=True)
         self.settle(True)
         return drained
-
-    def _change(self, change: DrainChange, nodes: tuple[str, ...]) -> None:
-        """Make a change so that a drain ends, and let the cluster react: Pods are made like those on the nodes."""
-        self.budgets = change.applied(self.budgets)
-        for name, number in change.more.items():
-            if name == self.plan.named.name:
-                self.workload.scale(self.workload.replicas + number)
-                continue
-            like = next((pod for pod in self.state.pods_of(nodes) if pod.workload == name), None)
-            if like is not None and like.maker is not None:
-                for _ in range(number):
-                    self.state.make(like.maker, like=like)
-                asked = [(budget, budget.expected + number * budget.selects(like)) for budget in self.budgets]
-                self.budgets = tuple([budget._replace(expected=expected) for budget, expected in asked])
-        self.settle(True)
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
         """

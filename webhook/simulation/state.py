@@ -44,7 +44,6 @@ class Start(NamedTuple):
     by_node: Mapping[str, tuple[InitialPod, ...]]
     waiting: tuple[InitialPod, ...]
     features: Features
-    ties: str
     now: float
     lowest: int = 0
 
@@ -325,10 +324,10 @@ class State:
         begun = self._search_from
         candidates, self._search_from = sample(feasible, len(self.ground.nodes), begun, framework.searched.bit_count())
         best = framework.best(candidates)
-        if self.begun.ties == ties.UNIFORM:
-            position = ties.uniform(best, self.random)
-        else:
+        if self.begun.features.breaks_ties_by_heap:
             position = ties.by_heap(best, candidates, begun, len(self.ground.nodes), self.random)
+        else:
+            position = ties.uniform(best, self.random)
         self._bind_volumes(pod, framework, position)
         self._bind(pod, of_class, self.ground.names[position])
         return True

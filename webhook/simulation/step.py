@@ -19,7 +19,6 @@ APPLY, ROLLOUT, SCALE, ADD = "apply", "rollout", "scale", "add"
 DRAIN, CORDON, LOSE, DELETE, TAINT = "drain", "cordon", "lose", "delete", "taint"
 REPLACE = "replace"  # Delete the Pods of old revisions that wait, as a person does where a rollout is stuck.
 OF_NODES = (DRAIN, CORDON, LOSE, DELETE, TAINT)
-EACH = "*"  # In place of the value of a label: of each that nodes have, in turn.
 MOST_REPLICAS, MOST_NODES = 20_000, 5_000
 EFFECTS = (*DO_NOT_SCHEDULE, "PreferNoSchedule")
 STEP_FORMS: Mapping[str, str] = {
@@ -40,7 +39,7 @@ class StepError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Which:
-    """The nodes of a step: the one of this name, or those with the label `key`=`value`, EACH for each in turn."""
+    """The nodes of a step: the one of this name, or those with the label `key`=`value`."""
 
     name: str = ""
     key: str = ""
@@ -109,7 +108,7 @@ def _of_nodes(text: str, rest: str) -> Step:
 def _which(text: str, written: str) -> Which:
     key, equals, value = written.partition("=")
     if equals:
-        if label_key_errors(key) or (value != EACH and label_value_errors(value)):
+        if label_key_errors(key) or label_value_errors(value):
             raise _unread(text, STEP_FORMS[text.partition("=")[0]])
         return Which(key=key, value=value)
     if not is_subdomain(written):

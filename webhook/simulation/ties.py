@@ -11,20 +11,12 @@ from __future__ import annotations
 from math import isqrt
 from random import Random
 
-from webhook.scheduler.features import Features
 from webhook.scheduler.nodes import NodeSet
 from webhook.simulation.sampling import first
 
-UNIFORM, FIRST = "uniform", "first"
-TIES = (UNIFORM, FIRST)
 # How late a worker begins on average, as a share of the time that it needs for its nodes; it is less on two CPUs.
 LATENESS = 0.5
 WORKERS = 16
-
-
-def usual(features: Features) -> str:
-    """Return how a version breaks ties."""
-    return FIRST if features.breaks_ties_by_heap else UNIFORM
 
 
 def uniform(best: NodeSet, random: Random) -> int:

@@ -13,7 +13,6 @@ from webhook.scheduler.counts import NO_REQUESTS
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import NominatedPod, Snapshot
-from webhook.simulation import ties
 from webhook.simulation.node_changes import first_ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.state import OutOfPlacementsError, Start, State
@@ -33,7 +32,7 @@ def placed_in(attempts: Sequence[Cycle], snapshot: Snapshot, most_placements: in
     if not attempts:
         return [], snapshot
     features = attempts[0].features
-    start = Start(snapshot, first_ground(snapshot.nodes), {}, (), features, ties.usual(features), 0.0, LOWEST_PRIORITY)
+    start = Start(snapshot, first_ground(snapshot.nodes), {}, (), features, 0.0, LOWEST_PRIORITY)
     state = State(start, Random(0), most_placements)
     for nominated in _others(snapshot.nominated, attempts):
         state.start(_nominated_pod(nominated))
