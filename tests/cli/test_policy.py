@@ -257,6 +257,26 @@ def test_replicas_that_could_be_lost_together_are_noted_where_calls_are_refused_
     ) in together.out
 
 
+def test_kinds_that_a_live_cluster_does_not_serve_are_noted(run, api):
+    api.serve("example.com/v2", fleets="Fleet")
+    fleet = {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}
+    policy = POLICY | {"workloads": [fleet, {"builtIn": "cnpg-cluster"}]}
+    checked = run("policy check p --cluster live", p=policy)
+    by_api_server = run("policy check p --cluster live --engine policy", p=POLICY | {"workloads": [fleet]})
+    reported = run("report -A --policy p", p=policy)
+    api.further["/apis"] = 503
+    unknown = run("policy check p --cluster live", p=policy)
+
+    note = "note: workloads: the cluster does not serve example.com/v1 Fleet (fleets), "
+    assert 0 == checked.code
+    assert f"p: {note}" in checked.out
+    assert f"p: {note}" in by_api_server.out
+    assert note in reported.err
+    assert "cnpg" not in checked.out
+    assert "does not serve" not in unknown.out
+    assert "p: note: evenkeel cannot find out which kinds the cluster serves: /apis: 503" in unknown.out
+
+
 def test_policy_show_prints_until_when_and_how_strictly(run):
     override = {"name": "a", "podSelector": {}, "until": "9999-12-31", "enforcement": "Warn", "ownedObjects": "Deny"}
     shown = run("policy show --policy p", p=POLICY | {"overrides": [override]}).out.splitlines()

@@ -19,7 +19,7 @@ def families() -> list[Family]:
     """All that a server exposes that watches a cluster."""
     metrics = Metrics()
     kinds = tuple(one.kind for one in WATCHED)
-    metrics.unsent.samples = lambda: {(): 0}
+    metrics.unsent.samples = metrics.unserved.samples = lambda: {(): 0}
     metrics.policy_info.samples = lambda: {("12 digits", enforcement): 1 for enforcement in (DENY, WARN, AUDIT)}
     ClusterMetrics(metrics, kinds, (LOOKUP_KINDS, LOOKUP_RESULTS), lambda: dict.fromkeys(kinds, (False, 0.0)))
     return described(metrics.registry.collect())

@@ -41,7 +41,7 @@ loading.usage
 serving.report_metrics · serving.server
 serving.webhook
 serving.certificate
-serving.renewal · serving.sent_calls
+serving.renewal · serving.sent_calls · serving.served_kinds
 serving.app · serving.certificate_files · serving.cluster_telemetry · serving.kubernetes_version · serving.policy_file
 serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
@@ -83,7 +83,7 @@ admission.defaulting
 admission.ownership
 admission
 policy.parsing
-policy.enforcement · policy.reach
+policy.enforcement · policy.reach · policy.unserved
 policy.translation
 policy.scheduler_defaults
 policy.policy

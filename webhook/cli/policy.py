@@ -202,7 +202,8 @@ def _check(args: argparse.Namespace) -> int:
     of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
-    notes = (*policy.notes, *ends, *in_cel, *of_nodes, *of_replicas, *entries)
+    of_kinds = inputs.notes_on_kinds(source, policy.kinds)
+    notes = (*policy.notes, *ends, *in_cel, *of_kinds, *of_nodes, *of_replicas, *entries)
     copy = _compared(policy.on(inputs.today()), args.against) if args.against is not None else None
     form = policy_check.as_json if args.output == selection.JSON else policy_check.text
     print(form(str(args.file), notes, copy))

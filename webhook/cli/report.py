@@ -38,6 +38,7 @@ from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.pod_object import read_pod
 from webhook.objects.references import ObjectRef
 from webhook.placement.created_pods import read_creation
+from webhook.policy.policy import Policy
 from webhook.render import report as render
 from webhook.render.claims import notes_on_pins
 from webhook.render.style import add_color_argument, style_of
@@ -117,8 +118,8 @@ def run(args: argparse.Namespace) -> int:
     if args.metrics_bind is not None:
         return _serve(args, lambda: _made(args, source, policies, profiles, chosen, named))
     report, known, inventory = _made(args, source, policies, profiles, chosen, named)
-    of_nodes = policies.policy.notes_on(known.snapshot.nodes) if policies.in_force is not None else ()
-    notes = selection.noted(args, (*_notes(args, chosen.namespace, report, known), *of_nodes))
+    of_policy = _on_policy(policies.policy, source, known) if policies.in_force is not None else ()
+    notes = selection.noted(args, (*_notes(args, chosen.namespace, report, known), *of_policy))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == OPENREPORTS:
@@ -293,6 +294,12 @@ def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Know
         raise UsageError(f"{none}; name another with -n{made}")
     if namespace and not report.workloads:
         yield f"Only the namespace {namespace} is in the report; -A reports all."
+
+
+def _on_policy(policy: Policy, source: inputs.Source, known: Known) -> Iterator[str]:
+    """Yield what of the policy the cluster lacks."""
+    yield from policy.notes_on(known.snapshot.nodes)
+    yield from inputs.notes_on_kinds(source, policy.kinds)
 
 
 def _exit_code(report: Report, fail_on: str | None) -> int:

@@ -254,6 +254,20 @@ def client(option: str = LIVE_OPTION, source: Source = NO_CLUSTER, patience: flo
         raise UsageError(f"{option}: {error}") from error
 
 
+def notes_on_kinds(source: Source, kinds: Kinds) -> Iterator[str]:
+    """Yield which of the kinds a live cluster does not serve; nothing of another source, which does not tell."""
+    if not source.live:
+        return
+    from webhook.cluster.client import ClusterError
+    from webhook.cluster.discovery import read_served
+    from webhook.policy.unserved import groups_of, unserved
+
+    try:
+        yield from unserved(kinds, read_served(client(source=source, patience=PATIENCE), groups_of(kinds)))
+    except ClusterError as error:
+        yield f"evenkeel cannot find out which kinds the cluster serves: {error}"
+
+
 def namespace(text: str, advice: str = "") -> str:
     """Return the name of one namespace, the value of -n; UsageError, which ends in the advice, if it is none."""
     if not DNS_LABEL.fullmatch(text):

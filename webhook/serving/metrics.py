@@ -126,6 +126,11 @@ class Metrics:
             "or have with different rules or conditions. Absent while the configurations cannot be read.",
         )
         self.registry.register(self.unsent)
+        self.unserved = Computed(
+            "kinds_not_served",
+            "Number of kinds that the policy names and the cluster does not serve. Absent while that is not known.",
+        )
+        self.registry.register(self.unserved)
         self.certificate_failures = self.counter(
             "certificate_reload_failures", "Number of failed reloads of the certificate, or of the CAs of clients."
         )

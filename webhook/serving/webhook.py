@@ -43,10 +43,11 @@ if TYPE_CHECKING:
     from webhook.serving.kubernetes_version import KubernetesVersion
     from webhook.serving.renewal import Renewal
     from webhook.serving.sent_calls import SentCalls
+    from webhook.serving.served_kinds import ServedKinds
 
 POLL_SECONDS = 1.0
 CALLS_POLL_SECONDS = 10.0  # As often as where the certificate is renewed.
-VERSION_POLL_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
+API_POLL_SECONDS = 60.0  # An upgrade of the API servers takes minutes.
 GARBAGE_THRESHOLD = 20_000  # rarely, because a review leaves no reference cycles
 
 
@@ -91,6 +92,7 @@ class Webhook:
             )
         self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
         self.version = _version(config, self.reviewer)
+        self.kinds = _served_kinds(config, self.reviewer)
         self.policy_file = PolicyFile(config.policy_file, self.reviewer)
         self.certificate_files = CertificateFiles(config.certificate, metrics)
         self.calls = _sent_calls(config, self.reviewer)
@@ -118,6 +120,7 @@ class Webhook:
             *(() if renewal is None else (renewal.check(),)),
             *(() if self.calls is None else (self.calls.check(),)),
             self.policy_file.check(None if self.calls is None else self.calls.missing),
+            *(() if self.kinds is None else (self.kinds.check(),)),
             *(() if self.version is None else (self.version.check(),)),
             Check("cluster", cluster.ready, cluster.detail),
         )
@@ -154,8 +157,9 @@ class Webhook:
             *(() if self.calls is None else (self.calls.look,)),
         )
         _every(POLL_SECONDS, actions)
-        if self.version is not None:
-            _every(VERSION_POLL_SECONDS, (self.version.look,))
+        asking = [each.look for each in (self.version, self.kinds) if each is not None]
+        if asking:
+            _every(API_POLL_SECONDS, asking)
         if self.config.renewal is not None:
             _every(self.config.renewal.pause, (self._renew,))
         elif self.calls is not None:
@@ -173,6 +177,15 @@ def _version(config: Config, reviewer: Reviewer) -> KubernetesVersion | None:
     from webhook.serving.kubernetes_version import KubernetesVersion
 
     return KubernetesVersion(config.client, reviewer)
+
+
+def _served_kinds(config: Config, reviewer: Reviewer) -> ServedKinds | None:
+    """Return the task that asks a live cluster whether it serves the kinds of the policy."""
+    if config.client is None:
+        return None
+    from webhook.serving.served_kinds import ServedKinds
+
+    return ServedKinds(config.client, reviewer)
 
 
 def _sent_calls(config: Config, reviewer: Reviewer) -> SentCalls | None:

@@ -1,0 +1,57 @@
+"""Asks a live cluster whether it serves the kinds of the policy; of those that it does not, nothing is judged."""
+
+from __future__ import annotations
+
+import logging
+
+from webhook.cluster.client import Client, ClusterError
+from webhook.cluster.discovery import read_served
+from webhook.objects.kinds import NO_KINDS, Kinds
+from webhook.policy.unserved import groups_of, unserved
+from webhook.serving.health import Check
+from webhook.serving.logs import log
+from webhook.serving.reviewer import Reviewer
+
+
+class ServedKinds:
+    """Compares the kinds of the policy in force with what the API server serves, as it last answered."""
+
+    def __init__(self, client: Client, reviewer: Reviewer) -> None:
+        self.client, self.reviewer = client, reviewer
+        self.problem = ""
+        self._compared: tuple[Kinds, tuple[str, ...]] = NO_KINDS, ()
+        self._logged: tuple[str, ...] = ()
+        reviewer.metrics.unserved.samples = self._samples
+
+    @property
+    def unserved(self) -> tuple[str, ...] | None:
+        """A line for each kind that is not served; None while that is not known of the policy in force."""
+        kinds, lines = self._compared
+        return lines if kinds == self.reviewer.policy.kinds else None
+
+    def look(self) -> None:
+        """Ask once; log the kinds that are not served when they change, and the first of several failures."""
+        kinds = self.reviewer.policy.kinds
+        try:
+            served = read_served(self.client, groups_of(kinds))
+        except ClusterError as error:
+            if not self.problem:
+                log(logging.WARNING, "cannot find out which kinds the cluster serves", problem=str(error))
+            self.problem = str(error)
+            return
+        self.problem, lines = "", tuple(unserved(kinds, served))
+        self._compared = kinds, lines
+        if lines and lines != self._logged:
+            log(logging.WARNING, "the cluster does not serve kinds of the policy", kinds=list(lines))
+        self._logged = lines
+
+    def _samples(self) -> dict[tuple[str, ...], float]:
+        lines = self.unserved
+        return {} if lines is None else {(): len(lines)}
+
+    def check(self) -> Check:
+        """Return ready, always: other kinds are judged all the same."""
+        lines = self.unserved
+        if lines is None:
+            return Check("kinds", True, f"not known: {self.problem}" if self.problem else "not known yet")
+        return Check("kinds", True, "; ".join(lines) or "all that the policy names")
