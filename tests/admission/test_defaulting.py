@@ -27,8 +27,10 @@ from tests.support.build import (
     workload,
 )
 from tests.support.review import Case, review
+from tests.support.said import rule_in
 from webhook.admission import review as admission
 from webhook.admission.defaulting import Defaults, Undefaulted
+from webhook.admission.dry_run import patched
 from webhook.admission.ownership import NEVER
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy import parsing as policies
@@ -479,6 +481,15 @@ def test_no_patch_that_the_policy_itself_would_deny_ever_leaves():
 
     assert ((), "would-be-denied") == (decision.patch, decision.defaulted.reason)
     assert "must be DoNotSchedule by this cluster's policy (soft-constraint)" in decision.defaulted.detail
+
+
+def test_what_a_pod_lacks_with_defaults_too_is_told_like_without():
+    asks = policy_with(
+        SOFT_ZONE, rules={"missing-constraints": {**SOFTNESS["missing-constraints"], "topologyKeys": [HOSTNAME]}}
+    )
+    written = patched(pod(), mutated(pod(), service(), policy=asks).patch)
+
+    assert ["missing-constraints"] == [*map(rule_in, validated(written, service(), policy=asks).warnings)]
 
 
 @pytest.mark.parametrize("count", [500, 900], ids=["more than can be judged with two constraints", "in one"])

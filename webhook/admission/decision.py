@@ -28,20 +28,6 @@ class Outcome(StrEnum):
     ERROR = "error"  # Malformed, or a defect of evenkeel's.
 
 
-class JudgedFinding(NamedTuple):
-    """
-    A finding, and its effect: it `warns` unless it denies, and `would_deny` if the enforcement were Deny.
-
-    `announces` says whether the day from which it denies is told, also where the API server itself warns about it.
-    """
-
-    finding: Finding
-    would_deny: bool
-    denies: bool
-    warns: bool
-    announces: bool
-
-
 NO_ANNOTATIONS: Mapping[str, str] = {}
 
 

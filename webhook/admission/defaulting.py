@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.admission.cost import MOST_SELECTOR_VALUES, TooLarge, weigh_constraints
-from webhook.admission.ownership import NEVER, Audited
+from webhook.admission.ownership import NEVER, Audited, denying_findings
 from webhook.admission.terms import Terms
-from webhook.findings.evaluation import evaluate
-from webhook.findings.finding import Finding, Severity
+from webhook.findings.finding import Finding
 from webhook.findings.rule import RULES
 from webhook.findings.wording import LINE_LIMIT, line, one_line
 from webhook.objects.fields import as_list, path_text
@@ -24,7 +23,6 @@ from webhook.policy.policy import InForce
 from webhook.scheduler.constraint import Constraint, as_stored, parse_constraints, same
 from webhook.scheduler.default_constraints import SYSTEM
 from webhook.scheduler.default_selector import SELECTOR_KINDS, default_selector
-from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import EQUALS, IN, Selector, as_label_selector, equals
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
@@ -43,7 +41,7 @@ REASONS = {
     "nothing-selects-it": "no Service, ReplicationController, ReplicaSet or StatefulSet selects or owns it",
     "malformed": "the Pod has fields of a wrong type",
     "too-large": "the Pod would have too many constraints or labels to judge",
-    "would-be-denied": "with the default constraints, the policy itself would deny the Pod",
+    "would-be-denied": "the policy denies the Pod with the default constraints, and not without them",
     "would-be-invalid": "with the default constraints, the API server would refuse the Pod",
 }
 
@@ -82,10 +80,11 @@ class Undefaulted(NamedTuple):
 
 
 def default_constraints(
-    obj: Mapping[str, object], pod: Workload, in_force: InForce, terms: Terms
+    obj: Mapping[str, object], pod: Workload, in_force: InForce, user: str, terms: Terms
 ) -> Defaults | Undefaulted:
     """
-    Return the constraints that kube-scheduler would apply to the new Pod `obj` if it had the policy's defaults.
+    Return the constraints that kube-scheduler would apply to the new Pod `obj` of `user` if it had the policy's
+    defaults.
 
     (podTopologySpread.buildDefaultConstraints)  Unlike the scheduler, this keeps matchLabelKeys.  It omits keys that
     the derived selector already has, because the API server rejects a key in both.
@@ -111,8 +110,9 @@ def default_constraints(
         return Undefaulted("too-large", str(error))
     if errors := validate(constraints, pod.labels, pod.path, merged=False, features=terms.features):
         return Undefaulted("would-be-invalid", f"{path_text(errors[0].path)}: {errors[0].detail}")
-    if denied := _denied(pod, constraints, in_force, terms.features):
-        return Undefaulted("would-be-denied", line(denied[0]))
+    denying = _denying(pod, constraints, in_force, user, terms)
+    if denying and not denying_findings(pod, in_force, user, terms):
+        return Undefaulted("would-be-denied", line(denying[0]))
     left_out = _left_out(suited, derived.selector)
     note = _note(in_force.override, derived.sources, left_out)
     patch = _patch(obj, constraints, note)
@@ -164,7 +164,9 @@ def _patch(
     return spread, {"op": "add", "path": f"/metadata/annotations/{escaped}", "value": note}
 
 
-def given(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, terms: Terms) -> Audited:
+def given(
+    obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, user: str, terms: Terms
+) -> Audited:
     """
     Return whether findings on `pod`, which is `obj`, are only audited, since evenkeel gives it the same constraints.
 
@@ -176,7 +178,7 @@ def given(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | N
     """
     if not pod.has_constraints or terms.snapshot is None or len(pod.labels) > MOST_SELECTOR_VALUES:
         return NEVER
-    if DEFAULTED_BY_ANNOTATION in pod.annotations and _gives(obj, pod, namespace_labels, terms):
+    if DEFAULTED_BY_ANNOTATION in pod.annotations and _gives(obj, pod, namespace_labels, user, terms):
         return Audited(True, True)
     constraints = () if pod.owner is not None else parse_constraints(pod.raw_constraints, {}, terms.features)
     if not constraints:
@@ -185,20 +187,24 @@ def given(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | N
     unlabelled = pod.labels.keys() <= TOPOLOGY_LABELS
     made = unlabelled or not ADDED_LABELS.isdisjoint(original.labels)
     relabelled = not pod.labels.items() <= original.labels.items()
-    if not made or relabelled or not _gives(obj, original, namespace_labels, terms):
+    if not made or relabelled or not _gives(obj, original, namespace_labels, user, terms):
         return NEVER
     return Audited(True, unlabelled or original.labels == pod.labels)
 
 
-def _gives(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, terms: Terms) -> bool:
-    """Return whether the policy gives `pod` the constraints that it has, as it was when it had no node."""
+def _gives(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, user: str, terms: Terms) -> bool:
+    """
+    Return whether the policy gives `pod` the constraints that it has, as it was when it had no node, and allows them.
+    """
     bare = replace(pod, raw_constraints=None, node_name="")
-    given = default_constraints(obj, bare, terms.policy.in_force(bare, namespace_labels), terms)
+    in_force = terms.policy.in_force(bare, namespace_labels)
+    given = default_constraints(obj, bare, in_force, user, terms)
     if not isinstance(given, Defaults):
         return False
     written, features = list(given.constraints), terms.features
     forms = (written, as_stored(written, pod.labels, features))
-    return any(same(pod.raw_constraints, form, features) for form in forms)
+    the_same = any(same(pod.raw_constraints, form, features) for form in forms)
+    return the_same and not _denying(bare, written, in_force, user, terms)
 
 
 def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Snapshot) -> Workload:
@@ -229,12 +235,11 @@ def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Sna
     return original
 
 
-def _denied(pod: Workload, constraints: object, in_force: InForce, features: Features) -> list[Finding]:
-    """Return the errors that the policy's other rules would find in a Pod with these constraints."""
+def _denying(pod: Workload, constraints: object, in_force: InForce, user: str, terms: Terms) -> list[Finding]:
+    """Return the findings that deny a Pod with these constraints, if `user` wrote them."""
     if all(RULES[rule].kept_by_defaults for rule in in_force.errors):
         return []
-    findings = evaluate(replace(pod, raw_constraints=constraints), in_force.settings, None, features).findings
-    return [finding for finding in findings if finding.severity is Severity.ERROR]
+    return denying_findings(replace(pod, raw_constraints=constraints), in_force, user, terms)
 
 
 def _exempt(pod: Workload, policy: InForce) -> str | None:

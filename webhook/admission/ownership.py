@@ -1,13 +1,17 @@
-"""Whether an object belongs to a controller, so that its denial would reach nobody."""
+"""Whether a finding denies an object: if that belongs to a controller, its denial would reach nobody."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from webhook.admission.terms import Terms
+from webhook.findings import wording
+from webhook.findings.evaluation import find_all
+from webhook.findings.finding import TOLD, Finding, Severity
 from webhook.objects.kinds import APPS, BATCH, CORE
 from webhook.objects.references import Owner
 from webhook.objects.workload import Workload
-from webhook.policy.policy import DENY
+from webhook.policy.policy import AUDIT, DENY, InForce
 
 # Which built-in controllers create which kind: for each kind of owner, the account of its controller.
 CHAIN = {
@@ -27,6 +31,8 @@ CONTROLLERS = frozenset(  # The users that they may be.
     {MANAGER, *(ACCOUNTS + account for owners in CHAIN.values() for account in owners.values())}
 )
 
+LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
+
 
 class Audited(NamedTuple):
     """Whether findings go only to the audit log, for enforced rules and for `others`."""
@@ -36,6 +42,54 @@ class Audited(NamedTuple):
 
 
 NEVER = Audited(False, False)
+
+
+class JudgedFinding(NamedTuple):
+    """
+    A finding, and its effect: it `warns` unless it denies, and `would_deny` if the enforcement were Deny.
+
+    `announces` says whether the day from which it denies is told, also where the API server itself warns about it.
+    """
+
+    finding: Finding
+    would_deny: bool
+    denies: bool
+    warns: bool
+    announces: bool
+
+
+def judge_finding(
+    finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool = False, excepted: Audited = NEVER
+) -> JudgedFinding:
+    """
+    Return a finding on a workload that `user` sends, with whether it denies or warns.
+
+    What is only audited, because of its owner or since it is `excepted`, neither denies nor warns.  What denies names
+    the owner as the place to mend: of a Job that a person made of a CronJob, the error is in the CronJob.
+    """
+    owner = workload.owner
+    owned = audited(workload, user, rules.owned_objects) if owner is not None else NEVER
+    only_audited = owned[finding.enforced] or excepted[finding.enforced]
+    certain = finding.enforced or finding.rule not in rules.doubted
+    enforcement = rules.of_enforced if finding.enforced else rules.enforcement
+    would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited
+    if would_deny and owner is not None:
+        named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
+        finding = finding._replace(fix=f"change its owner, {named}: {finding.fix}")
+    told = finding.severity in TOLD and not only_audited and enforcement != AUDIT
+    warns, denies = told and not finding.said_by_api_server, would_deny and enforcement == DENY
+    new = would_deny or finding.severity is not Severity.ERROR  # Otherwise the object had this error before.
+    return JudgedFinding(finding, would_deny, denies, warns, announces=told and new and not denies)
+
+
+def denying_findings(workload: Workload, rules: InForce, user: str, terms: Terms) -> list[Finding]:
+    """Return the findings that deny a new object that `user` sends."""
+    if DENY not in (rules.enforcement, rules.of_enforced):
+        return []
+    settings = {rule: rules.settings[rule] for rule in rules.errors}
+    findings = find_all(workload, settings, terms.snapshot, terms.features).findings
+    judged = [judge_finding(finding, workload, rules, user) for finding in findings]
+    return [each.finding for each in judged if each.denies]
 
 
 def audited(workload: Workload, user: str, owned_objects: str) -> Audited:

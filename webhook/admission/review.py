@@ -11,26 +11,25 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from webhook.admission.cost import TooLarge, weigh
-from webhook.admission.decision import ALLOWED, Decision, JudgedFinding, Outcome, bad_request, not_judged
+from webhook.admission.decision import ALLOWED, Decision, Outcome, bad_request, not_judged
 from webhook.admission.defaulting import Undefaulted, default_constraints, given
-from webhook.admission.ownership import NEVER, Audited, audited
+from webhook.admission.ownership import LONGEST_NAME, NEVER, JudgedFinding, audited, judge_finding
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.findings import wording
 from webhook.findings.evaluation import find_all, one_per_field
-from webhook.findings.finding import TOLD, Evaluation, Finding, Severity, Skipped
-from webhook.findings.rule import RuleSettings
+from webhook.findings.finding import TOLD, Evaluation, Finding, Skipped
+from webhook.findings.rule import RULES, RuleSettings
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
-from webhook.policy.policy import AUDIT, DENY, InForce, mildest
+from webhook.policy.policy import mildest
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
 WorkloadJudge = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
-LONGEST_NAME = 253  # of an object, a group or a kind; anything longer is cut before it goes back
 
 
 def review(request: AdmissionRequest, terms: Terms, judging: WorkloadJudge = find_all) -> Decision:
@@ -74,7 +73,7 @@ def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: 
     if snapshot is not None and snapshot.namespaces and namespace_labels is None:
         return Decision(defaulted=Undefaulted("namespace-unknown"))  # it may have opted out
     in_force = terms.policy.in_force(pod, namespace_labels)
-    defaulted = default_constraints(request.obj, pod, in_force, terms)
+    defaulted = default_constraints(request.obj, pod, in_force, request.user, terms)
     if isinstance(defaulted, Undefaulted):
         return Decision(defaulted=defaulted)
     return Decision(
@@ -122,11 +121,12 @@ def _judge_workloads(
     excused = old.excuse(findings) if old is not None else [False] * len(findings)
     pod = request.workloads[0]
     told = pod.is_pod and any(finding.severity in TOLD for _, finding in findings)
-    excepted = given(request.obj, pod, namespace_labels, terms) if told else NEVER
+    excepted = given(request.obj, pod, namespace_labels, request.user, terms) if told else NEVER
     judged: dict[FieldPath, list[JudgedFinding]] = {}
     for (workload, finding), was_there in zip(findings, excused, strict=True):
         rules = in_force[workload.path]
-        outcome = _judge_finding(finding, workload, rules, request.user, old=was_there, excepted=excepted)
+        exception = excepted if RULES[finding.rule].needs_constraints else NEVER  # found without defaults, too
+        outcome = judge_finding(finding, workload, rules, request.user, old=was_there, excepted=exception)
         judged.setdefault(workload.path, []).append(outcome)
     return [each for path, of_workload in judged.items() for each in _shown(of_workload, path)]
 
@@ -137,30 +137,6 @@ def _shown(judged: Sequence[JudgedFinding], path: FieldPath) -> Sequence[JudgedF
         return judged
     denying = {i for i, each in enumerate(judged) if each.would_deny}
     return [judged[i] for i in one_per_field([each.finding for each in judged], len(path) + 2, denying)]
-
-
-def _judge_finding(
-    finding: Finding, workload: Workload, rules: InForce, user: str, *, old: bool, excepted: Audited
-) -> JudgedFinding:
-    """
-    Return a finding on a workload that `user` sends, with whether it denies or warns.
-
-    What is only audited, because of its owner or since it is `excepted`, neither denies nor warns.  What denies names
-    the owner as the place to mend: of a Job that a person made of a CronJob, the error is in the CronJob.
-    """
-    owner = workload.owner
-    owned = audited(workload, user, rules.owned_objects) if owner is not None else NEVER
-    only_audited = owned[finding.enforced] or excepted[finding.enforced]
-    certain = finding.enforced or finding.rule not in rules.doubted
-    enforcement = rules.of_enforced if finding.enforced else rules.enforcement
-    would_deny = finding.severity is Severity.ERROR and certain and not old and not only_audited
-    if would_deny and owner is not None:
-        named = wording.one_line(f"{owner.kind} {owner.name}", LONGEST_NAME)
-        finding = finding._replace(fix=f"change its owner, {named}: {finding.fix}")
-    told = finding.severity in TOLD and not only_audited and enforcement != AUDIT
-    warns, denies = told and not finding.said_by_api_server, would_deny and enforcement == DENY
-    new = would_deny or finding.severity is not Severity.ERROR  # Otherwise the object had this error before.
-    return JudgedFinding(finding, would_deny, denies, warns, announces=told and new and not denies)
 
 
 def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms: Terms, error: TooLarge) -> Decision:

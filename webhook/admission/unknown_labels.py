@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from webhook.admission.decision import JudgedFinding
+from webhook.admission.ownership import JudgedFinding
 from webhook.findings.finding import Severity
 from webhook.findings.wording import some
 from webhook.objects.fields import FieldPath

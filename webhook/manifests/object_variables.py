@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
-from webhook.admission.ownership import ACCOUNTS, CHAIN, MANAGER
-from webhook.admission.review import LONGEST_NAME
+from webhook.admission.ownership import ACCOUNTS, CHAIN, LONGEST_NAME, MANAGER
 from webhook.findings.rule import MOST_LABELS_COPIED
 from webhook.findings.wording import OBJECT_LIMIT
 from webhook.manifests import kinds as of_kinds
