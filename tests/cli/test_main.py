@@ -101,7 +101,7 @@ WRONG = {
     "help explian": 'evenkeel: unknown command "explian"; did you mean explain?',
     "--versoin": 'evenkeel: unknown option "--versoin"; did you mean --version?',
     "policy chekc": 'evenkeel policy: unknown command "chekc"; did you mean check?',
-    "policy": "evenkeel policy: ACTION: found none, wanted init, check, show, test, export, schema; see evenkeel policy"
+    "policy": "evenkeel policy: ACTION: found none, wanted check, show, test, export, schema; see evenkeel policy"
     " --help",
     "completion": "evenkeel completion: SHELL: found none, wanted bash, zsh, fish; see evenkeel completion --help",
     "-n shop explain pod/a": 'evenkeel: unknown option "-n"; write options after the command; see evenkeel --help',
@@ -206,7 +206,6 @@ NOTED = [
     f"pending -A {IN_CLUSTER}",
     "policy export --for kube-scheduler",
     f"report -A {IN_CLUSTER}",
-    f"report -A {IN_CLUSTER} -o openreports",
     f"simulate deployment/web scale=3 -n shop {IN_CLUSTER}",
     f"simulate scale=3 -f {EXAMPLES}/web.yaml {IN_CLUSTER}",
     f"simulate drain=a1 -A --runs 2 {IN_CLUSTER}",

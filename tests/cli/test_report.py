@@ -14,7 +14,6 @@ from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, pods
 from webhook.cluster.dump_file import DUMP_KIND, VERSION
 from webhook.loading.clusters import ASSUMED
-from webhook.render import openreports
 
 WEB = [*deployment(constraint()), *pods("a1", "b1")]
 BAD = deployment(EMPTY, name="bad")
@@ -88,7 +87,7 @@ def test_exit_codes(report, fail_on, enforcement, code):
             "--by team: found --metrics-bind, which prints nothing; leave out one of the two",
         ),
         ("-A --by team=x", '--by: found "team=x", wanted namespace, or the key of a label such as team'),
-        ("-A --summary -o openreports", "--summary: found -o openreports, wanted -o text or -o json"),
+        ("-A --summary -o html", "--summary: found -o html, wanted -o text or -o json"),
         ("-A --changed --policy p", "--changed: found no --compare, wanted the policy in force now"),
         (
             "-A --changed --policy p --compare p --summary",
@@ -121,7 +120,7 @@ def test_without_nodes_a_policy_can_be_asked_all_the_same(report):
     assert "shop/deployment/bad   denied" in out
 
 
-@pytest.mark.parametrize("options", ["", "-o json", "-o html", "-o openreports", "--policy p --fail-on denied"])
+@pytest.mark.parametrize("options", ["", "-o json", "-o html", "--policy p --fail-on denied"])
 def test_where_nodes_may_not_be_listed_it_says_so_and_exits_as_explain_does(run, options):
     """A person with the ClusterRole edit in one namespace may list everything there, and no node."""
     header = {"kind": DUMP_KIND, "version": VERSION, "missing": {"nodes": "nodes is forbidden"}}
@@ -137,7 +136,7 @@ def test_where_nodes_may_not_be_listed_it_says_so_and_exits_as_explain_does(run,
         explained.err.splitlines(),
     )
     assert 1 == (out if "json" in options else err).count(said)
-    assert "not known" in out or "json" in options or "openreports" in options
+    assert "not known" in out or "json" in options
 
 
 def test_pods_that_are_denied_are_denied_at_the_next_update(report):
@@ -233,57 +232,6 @@ REPORTED = {
     "kind": "List",
     "items": [*ZONES, *deployment(EMPTY, constraint(topologyKey="rack"), uid="u1")],
 }
-
-
-def test_openreports_are_what_kubectl_applies(run):
-    code, out, err = run("report -A --cluster dump -o openreports", dump=REPORTED)
-
-    assert (0, "", ["Report"]) == (code, err, [one["kind"] for one in json.loads(out)["items"]])
-
-
-def test_what_cannot_be_judged_is_said_beside_openreports(run):
-    without = {**REPORTED, "items": REPORTED["items"][len(ZONES) :]}
-    _, out, err = run("report -A --cluster dump -o openreports", dump=without)
-
-    assert [] != json.loads(out)["items"]
-    assert err.startswith("note: The file has no Node, so no placement can be judged")
-
-
-@pytest.mark.parametrize(
-    ("command", "whole"),
-    [("", True), ("--kubernetes-version 1.99", True), ("--cluster without", False)],
-)
-def test_a_report_is_whole_where_nothing_could_not_be_read(run, monkeypatch, command, whole):
-    """Then reports of what is gone are deleted; that a version is too new is no gap."""
-    published = []
-    monkeypatch.setattr("webhook.cli.report._publish", lambda *_, whole: published.append(whole))
-    without = {**REPORTED, "items": REPORTED["items"][len(ZONES) :]}
-
-    assert 0 == run(f"report -A --cluster dump -o openreports {command}", dump=REPORTED, without=without).code
-    assert [whole] == published
-
-
-def test_findings_left_out_of_openreports_are_said(run, monkeypatch):
-    monkeypatch.setattr(openreports, "MOST_RESULTS", 1)
-    _, out, err = run("report -A --cluster dump -o openreports", dump=REPORTED)
-
-    assert 1 == len(json.loads(out)["items"][0]["results"])
-    most = "the reports hold at most 1, those of the worst workloads first"
-    assert f"findings are left out: {most}; to report the others, choose workloads with -n or -l\n" in err
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--cluster dump --apply", "--apply: found -o text, wanted -o openreports"),
-        (
-            "--cluster dump --apply -o openreports",
-            "--apply: found --cluster dump, wanted --cluster live; to print only, leave --apply out",
-        ),
-    ],
-)
-def test_where_no_openreports_can_be_written(run, options, said):
-    assert (2, "", f"evenkeel: {said}\n") == run(f"report -A {options}", dump=REPORTED, p=POLICY)
 
 
 @pytest.mark.parametrize(

@@ -59,14 +59,14 @@ def test_a_response_that_is_no_list_is_an_error(body, decode):
     client = SimpleNamespace(get=lambda path, query, seconds, decode, most: decode(json.dumps(body).encode()))
 
     with pytest.raises(ClusterError, match=r"^/api/v1/nodes: the response is no list of objects$"):
-        list(informer.pages(client, NODES, 1, decode=decode))
+        list(informer.pages(client, NODES, 1, decode))
 
 
 def test_a_list_with_what_is_no_object_is_an_error():
     client = SimpleNamespace(get=lambda *_: {"metadata": {}, "items": [{}, None]})
 
     with pytest.raises(ClusterError, match=r"^/api/v1/nodes: the response is no list of objects$"):
-        list(informer.pages(client, NODES, 1))
+        list(informer.pages(client, NODES, 1, PLAIN.page))
 
 
 def test_a_page_that_would_take_much_memory_is_asked_for_in_smaller_ones(monkeypatch):

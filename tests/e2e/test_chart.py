@@ -436,13 +436,11 @@ def one(kind, objects, suffix=""):
     return found
 
 
-REPORTS = {"report": {"openReports": {"enabled": True}, "metrics": {"enabled": True}}}
+REPORTS = {"report": {"metrics": {"enabled": True}}}
 
 
 def pod_of(obj):
     """The Pod that an object makes, with its labels, if it makes any."""
-    if obj["kind"] == "CronJob":
-        return obj["spec"]["jobTemplate"]["spec"]["template"]
     return obj if obj["kind"] == "Pod" else obj["spec"]["template"] if obj["kind"] in ("Deployment", "Job") else None
 
 
@@ -583,33 +581,28 @@ def test_nothing_reports_unless_it_is_asked_for():
     assert [] == [obj for obj in render({}) if obj["metadata"]["name"].endswith("-report")]
 
 
-def test_reports_have_pods_and_rights_of_their_own():
-    """And what they are asked is what the program takes."""
+def test_reports_have_a_pod_and_rights_of_their_own():
+    """And what it is asked is what the program takes."""
     objects = render(EVERYTHING | REPORTS)
-    role = one("ClusterRole", objects, "-report")
-    pods = {kind: pod_of(one(kind, objects, "-report")) for kind in ("CronJob", "Deployment")}
+    deployment, role = one("Deployment", objects, "-report"), one("ClusterRole", objects, "-report")
+    pod, chosen = pod_of(deployment), deployment["spec"]["selector"]["matchLabels"]
+    (container,) = pod["spec"]["containers"]
+    args = parser(container["args"]).parse_args(container["args"])
     service = one("Service", objects)["spec"]["selector"]
-    keep = {("openreports.io", "reports", verb) for verb in ("list", "create", "patch", "delete")}
 
-    assert granted([viewer(policies.built_in())]) | keep == granted([role])
-    for pod in pods.values():
-        (container,) = pod["spec"]["containers"]
-        args = parser(container["args"]).parse_args(container["args"])
-        assert "evenkeel-report" == pod["spec"]["serviceAccountName"]
-        assert not service.items() <= pod["metadata"]["labels"].items()
-        assert one("NetworkPolicy", objects, "-report")["spec"]["podSelector"]["matchLabels"].items() <= (
-            pod["metadata"]["labels"].items()
-        )
-        assert args.apply != bool(args.metrics_bind)
-    chosen = one("Deployment", objects, "-report")["spec"]["selector"]["matchLabels"]
-    assert not chosen.items() <= pods["CronJob"]["metadata"]["labels"].items()
+    assert granted([viewer(policies.built_in())]) == granted([role])
+    assert "evenkeel-report" == pod["spec"]["serviceAccountName"]
+    assert not service.items() <= pod["metadata"]["labels"].items()
+    assert chosen == pod["metadata"]["labels"]
+    assert chosen == one("NetworkPolicy", objects, "-report")["spec"]["podSelector"]["matchLabels"]
     assert chosen == one("PodMonitor", objects, "-report")["spec"]["selector"]["matchLabels"]
+    assert (":8080", 60) == (args.metrics_bind, args.metrics_interval)
 
 
 @pytest.mark.parametrize(
     ("report", "seen"),
-    [({}, False), ({"openReports": {"enabled": True}}, False), ({"metrics": {"enabled": True}}, True)],
-    ids=["as it comes", "OpenReports", "metrics"],
+    [({}, False), ({"metrics": {"enabled": True}}, True)],
+    ids=["as it comes", "metrics"],
 )
 def test_alerts_and_a_dashboard_of_workloads_come_with_their_metrics_alone(report, seen):
     """As they stand in the chart's files, beside those of the webhook, which stay as they are."""
@@ -629,25 +622,11 @@ def test_alerts_and_a_dashboard_of_workloads_come_with_their_metrics_alone(repor
         assert json.loads((files / file).read_text("utf-8")) == json.loads(boards[name][key])
 
 
-@pytest.mark.parametrize("which", ["openReports", "metrics"])
-def test_one_of_both_alone(which):
-    objects = render({"report": {which: {"enabled": True}}})
-    kinds = {obj["kind"] for obj in objects if obj["metadata"]["name"].endswith("-report")}
-    rules = one("ClusterRole", objects, "-report")["rules"]
+def test_metrics_of_reports_need_no_more_than_these_objects():
+    found = [obj for obj in render(REPORTS) if obj["metadata"]["name"].endswith("-report")]
 
-    made = "CronJob" if which == "openReports" else "Deployment"
-    assert {"ServiceAccount", "ClusterRole", "ClusterRoleBinding", made} == kinds
-    assert (which == "openReports") == any(rule["apiGroups"] == ["openreports.io"] for rule in rules)
-
-
-@pytest.mark.parametrize("which", ["openReports", "metrics"])
-def test_whoever_may_view_a_namespace_may_read_its_reports(which):
-    objects = render({"report": {which: {"enabled": True}}})
-    label = "rbac.authorization.k8s.io/aggregate-to-view"
-    roles = [obj for obj in objects if obj["metadata"]["labels"].get(label) == "true"]
-    wanted = {("openreports.io", "reports", verb) for verb in ("get", "list", "watch")}
-
-    assert granted(roles) == (wanted if which == "openReports" else set())
+    assert ["ClusterRole", "ClusterRoleBinding", "Deployment", "ServiceAccount"] == sorted(obj["kind"] for obj in found)
+    assert {"get", "list", "watch"} >= {verb for *_, verb in granted([one("ClusterRole", found)])}
 
 
 def test_the_secrets_of_two_modes_have_two_names():
@@ -921,9 +900,9 @@ def test_with_the_policies_of_the_api_server_alone_nothing_runs():
 
     more = EVERYTHING | REPORTS | alone | {"policy": {}}
     extra = {(obj["kind"], obj["metadata"]["name"]) for obj in render(more) if "helm.sh/hook" not in str(obj)} - made
-    kept = ("evenkeel-report", "evenkeel-skip-label", "evenkeel-report-dashboard", "evenkeel-report-reader")
+    kept = ("evenkeel-report", "evenkeel-skip-label", "evenkeel-report-dashboard")
     assert {*kept, "evenkeel-policy"} >= {name for _, name in extra}
-    assert {"CronJob", "Deployment", "PrometheusRule", "PodMonitor", "ValidatingAdmissionPolicy"} <= dict(extra).keys()
+    assert {"Deployment", "PrometheusRule", "PodMonitor", "ValidatingAdmissionPolicy"} <= dict(extra).keys()
 
 
 def test_the_webhook_is_the_same_with_policies_beside_it():

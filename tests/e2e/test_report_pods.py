@@ -1,4 +1,4 @@
-"""The Pods of the chart that run `evenkeel report`, as processes with their arguments, policy, account and rights."""
+"""The Pod of the chart that runs `evenkeel report`, as a process with its arguments, policy, account and rights."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.e2e import custom, openreports
+from tests.e2e import custom
 from tests.e2e.api import MERGE
 from tests.e2e.helm import NAMESPACE, render
-from tests.e2e.openreports import PATH
 from tests.e2e.release import Container
 from tests.e2e.words import EMPTY, deployment
 from tests.support.build import constraint
@@ -24,13 +23,13 @@ ROLE = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{NAME}"
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}
 VALUES = {
     "policy": {"workloads": [FLEET]},
-    "report": {"openReports": {"enabled": True}, "metrics": {"enabled": True, "interval": 5}},
+    "report": {"metrics": {"enabled": True, "interval": 5}},
 }
 
 
 @pytest.fixture(scope="module", autouse=True)
 def installed(plane):
-    """The chart's account, rights, policy, CronJob and Deployment, where every kind is served that it may list."""
+    """The chart's account, rights, policy and Deployment, where every kind is served that it may list."""
     plane.create_namespace(NAMESPACE)
     fleet = Kind(FLEET["apiVersion"], FLEET["kind"], FLEET["resource"], built_in=False)
     of_each_group = {(kind.api_group, kind.resource): kind for kind in (*KINDS, fleet) if not kind.built_in}
@@ -59,20 +58,10 @@ def without(plane, full):
     until(lambda: may_list(plane, full), "the API server to know of it")
 
 
-def of_the_cron_job(plane, job, folder):
-    """What a Pod runs that the Job controller has made of the chart's CronJob."""
-    assert 0 == plane.kubectl("create", "job", job, f"--from=cronjob/{NAME}", "-n", NAMESPACE).code
-    return Container(plane, made(plane, f"batch.kubernetes.io/job-name={job}"), folder)
-
-
 def made(plane, selected):
     """The spec of the Pod with these labels."""
     path = f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector={selected}"
     return until(lambda: plane.api.call("GET", path)["items"], "a Pod")[0]["spec"]
-
-
-def ended(container):
-    return subprocess.run(container.command, env=container.environment, capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -82,90 +71,43 @@ def findings(plane, namespace):
     return namespace
 
 
-@pytest.fixture
-def definitions(plane, tmp_path):
-    (tmp_path / "module").mkdir()
-    openreports.define(plane, tmp_path / "module")
-
-
-def test_the_cron_job_publishes_and_is_forbidden_nothing(plane, definitions, findings, tmp_path):
-    container = of_the_cron_job(plane, findings, tmp_path)
-    assert {"--all-namespaces", "--cluster=live", "--output=openreports", "--apply"} <= {*container.command}
-    first, again = ended(container), ended(container)
-
-    assert (0, "") == (first.returncode, first.stderr)
-    assert re.fullmatch("[1-9][0-9]* reports.openreports.io written, 0 unchanged, 0 deleted\n", first.stdout)
-    assert ["Deployment"] == [one["scope"]["kind"] for one in plane.api.call("GET", PATH.format(findings))["items"]]
-    assert re.fullmatch("0 reports.openreports.io written, [1-9][0-9]* unchanged, 0 deleted\n", again.stdout)
-    good = constraint(nodeTaintsPolicy="Honor", matchLabelKeys=["pod-template-hash"])
-    assert 0 == plane.apply(deployment(findings, good)).code
-    assert ", 1 deleted\n" in ended(container).stdout
-
-
-def test_who_may_view_a_namespace_may_read_the_reports_there(plane, definitions, findings):
-    """As kube-controller-manager aggregates roles into view."""
-    asked = ("auth", "can-i", "list", "reports.openreports.io", "--as", "jane", "-n")
-    assert 0 == plane.kubectl("create", "rolebinding", "jane", "--clusterrole=view", "--user=jane", "-n", findings).code
-
-    until(lambda: plane.kubectl(*asked, findings).code == 0, "the role to be aggregated")
-    assert 0 != plane.kubectl(*asked, NAMESPACE).code
-
-
-@pytest.mark.parametrize(
-    ("resource", "code", "said"),
-    [
-        ("pods", 0, "note: pods cannot be listed: "),
-        ("fleets.a.io", 0, "note: fleets.a.io cannot be listed: "),
-        ("reports.openreports.io", 2, "ask for the rights to list, create, patch and delete reports.openreports.io"),
-    ],
-)
-def test_a_right_that_is_taken_away_is_missed(plane, definitions, findings, tmp_path, resource, code, said):
-    container = of_the_cron_job(plane, findings, tmp_path)
-    with without(plane, resource):
-        done = ended(container)
-
-    assert code == done.returncode
-    assert said in done.stderr
-
-
-def test_while_a_right_is_missed_no_report_is_deleted(plane, definitions, findings, tmp_path):
-    """What cannot be read may have findings."""
-    container, reports = of_the_cron_job(plane, findings, tmp_path), PATH.format(findings)
-    assert 0 == ended(container).returncode
-    with without(plane, "deployments"):
-        done = ended(container)
-
-    assert done.stdout.endswith(", 0 deleted\n")
-    assert (
-        "note: reports without findings are not deleted, because not all of the cluster could be read\n"
-    ) in done.stderr
-    assert "Deployment" in [one["scope"]["kind"] for one in plane.api.call("GET", reports)["items"]]
+@contextmanager
+def served(plane, folder):
+    """The container as a process that has made a report; at the end it exits with 0."""
+    spec = made(plane, "app.kubernetes.io/component=report")
+    container, probe = Container(plane, spec, folder), spec["containers"][0]["readinessProbe"]["httpGet"]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(container.command, stdout=log, stderr=log, env=container.environment)
+    running = Running((), {}, "", 0, "", folder / "log", process, health=container.ports[probe["port"]])
+    try:
+        until(lambda: answered(running, probe["path"]) == 200, "a report")
+        yield running
+        process.send_signal(signal.SIGTERM)
+        assert 0 == process.wait(PATIENCE)
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
 
 
 def test_the_metrics_are_served_and_nothing_is_forbidden(plane, findings, tmp_path):
     """As the probe of the container asks, and as Prometheus does."""
     spread = constraint(labelSelector={"matchLabels": {"app": "web"}})
     assert 0 == plane.apply(deployment(findings, spread)).code
-    spec = made(plane, "app.kubernetes.io/part-of=metrics")
-    container, probe = Container(plane, spec, tmp_path), spec["containers"][0]["readinessProbe"]["httpGet"]
     skew = re.compile(
         rf'^evenkeel_workload_skew{{.*group="apps",kind="Deployment",namespace="{findings}",.*workload="web"}} ', re.M
     )
-    with (tmp_path / "log").open("w") as log:
-        process = subprocess.Popen(container.command, stdout=log, stderr=log, env=container.environment)
-    running = Running((), {}, "", 0, "", tmp_path / "log", process, health=container.ports[probe["port"]])
-    try:
-        until(lambda: answered(running, probe["path"]) == 200, "a report")
+    with served(plane, tmp_path) as running:
         until(lambda: len(skew.findall(running.probe("/metrics")[1].decode())) == 1, "the skew of the Deployment")
         read_at = running.metric("evenkeel_report_timestamp_seconds")
         until(lambda: running.metric("evenkeel_report_timestamp_seconds") > read_at, "the next report")
         assert 0 == running.metric("evenkeel_report_failures_total")
         assert "" == (tmp_path / "log").read_text("utf-8")
-        process.send_signal(signal.SIGTERM)
-        assert 0 == process.wait(PATIENCE)
-    finally:
-        process.kill()
-        process.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("resource", ["pods", "fleets.a.io"])
+def test_a_right_that_is_taken_away_is_missed(plane, tmp_path, resource):
+    with without(plane, resource), served(plane, tmp_path):
+        assert f"note: {resource} cannot be listed: " in (tmp_path / "log").read_text("utf-8")
 
 
 def answered(running, path):

@@ -21,6 +21,7 @@ from tests.generate.commands import output
 from tests.generate.markdown import table
 from tests.house.layers import HOUSE
 from tests.support import ROOT
+from tests.support.monitoring import described
 from tests.support.planted import kept, planted
 from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT_FIELDS, TEMPLATE_FIELDS, FieldReader
 from webhook.cluster.listed_resources import LISTED_RESOURCES
@@ -146,7 +147,7 @@ def endings() -> str:
 
 def skew() -> str:
     """The table of the metrics of a report."""
-    rows = ((f"`{one.name}`", one.type, one.help) for one in skew_metrics.SKEW_METRICS)
+    rows = ((f"`{one.name}`", one.type, one.help) for one in described(skew_metrics.metrics(None, 0, 0)))
     return table(("metric", "type", "what it is"), rows)
 
 

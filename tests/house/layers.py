@@ -47,7 +47,6 @@ serving.reviewer
 serving.decision_log · serving.metrics · serving.wire
 serving
 cluster.contents · cluster.live · cluster.replicas
-cluster.published_reports
 cluster.dump · cluster.informer
 cluster.dump_file
 cluster.decoding · cluster.reduction

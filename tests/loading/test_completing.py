@@ -60,7 +60,7 @@ def offered(line):
         "help h": [],
         "help lint ": [],
         "explain pod/a ex": [],
-        "policy ": ["init", "check", "show", "test", "export", "schema"],
+        "policy ": ["check", "show", "test", "export", "schema"],
         "help policy s": ["show", "schema"],
         "completion ": ["bash", "zsh", "fish"],
         "completion bash ": [],

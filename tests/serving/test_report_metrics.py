@@ -76,14 +76,6 @@ def test_what_else_is_asked(exposed, path, method, status):
     assert status == asked(exposed, path, method)[0]
 
 
-def test_further_metrics_are_asked_for_each_time(exposed):
-    texts = iter([b"a 1\n", b"a 2\n"])
-    exposed.further = lambda: next(texts)
-    first, second = (asked(exposed, "/metrics")[1] for _ in range(2))
-
-    assert first.removesuffix("a 1\n") == second.removesuffix("a 2\n") == exposed.body.decode()
-
-
 def test_it_serves_until_it_is_ended(tmp_path):
     (tmp_path / "dump").write_text(json.dumps(CLUSTER))
     with serving(tmp_path, "--cluster", "dump") as metrics:

@@ -30,7 +30,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "If you run clusters": {
         "report": "report how Pods are spread, and what a policy would deny",
-        "policy": "write, check, show, test or export a policy, or print its schema",
+        "policy": "check, show, test or export a policy, or print its schema",
         "manifests": "print the webhook configurations, policies and RBAC to apply",
         "certs": "issue the webhook's serving certificate, or show certificates",
         "serve": "serve the webhook over TLS",

@@ -8,7 +8,6 @@ Report how the Pods of each workload are spread, and what a policy would do to i
     evenkeel report -A --summary                               the totals only
     evenkeel report deployment/web -n shop
     evenkeel report -A --metrics-bind :9090                    serve the skew as metrics, until you stop it
-    evenkeel report -A -o openreports --apply                  write the findings as OpenReports into the cluster
     evenkeel report -A -o html > spread.html                   a page with pictures, and why Pods wait
 
 The policy answers three times for each workload: as if it were created again, at its next update, and for its Pods as
@@ -20,9 +19,7 @@ Exit code 0: reported, 1: with --fail-on, the policy would deny a workload or wa
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable, Iterator, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +28,8 @@ from webhook.loading import clusters, inputs, selection
 from webhook.loading.clusters import Known
 from webhook.loading.listening import listen
 from webhook.loading.progress import with_bar, with_count
-from webhook.loading.usage import UsageError, print_notes
-from webhook.objects.fields import Raw, texts_at
+from webhook.loading.usage import UsageError
+from webhook.objects.fields import Raw
 from webhook.objects.kinds import Kinds
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.objects.pod_object import read_pod
@@ -48,7 +45,6 @@ from webhook.report.waiting_pods import waiting
 from webhook.scheduler.profile import Profiles
 
 DENIED_UPDATES, DENIED, WARNED = "denied-updates", "denied", "warned"
-OPENREPORTS = "openreports"
 LEAST_INTERVAL, MOST_INTERVAL = 5, 3600  # Seconds; the alerts take what is older than an hour for a failure.
 
 
@@ -57,14 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
-    selection.add_output_argument(parser, selection.HTML, OPENREPORTS)
+    selection.add_output_argument(parser, selection.HTML)
     inputs.add_quiet_argument(parser)
     add_color_argument(parser)
-    parser.add_argument(
-        "--apply",
-        action="store_true",
-        help=f"with -o {OPENREPORTS}: write the reports into the cluster, and delete those without findings",
-    )
     parser.add_argument(
         "--metrics-bind",
         metavar="HOST:PORT",
@@ -112,7 +103,7 @@ class Made(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     policies, source, profiles = _policies(args), inputs.source(args), inputs.profiles(args.scheduler_config)
-    _check(args, source)
+    _check(args)
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
     if args.metrics_bind is not None:
@@ -122,10 +113,7 @@ def run(args: argparse.Namespace) -> int:
     notes = selection.noted(args, (*_notes(args, chosen.namespace, report, known), *of_policy))
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     shown = render.Shown(args.changed, args.summary, args.by or "")
-    if args.output == OPENREPORTS:
-        print_notes(notes, args.quiet)
-        _publish(args, source, chosen, report, whole=known.is_whole)
-    elif args.output == selection.HTML:
+    if args.output == selection.HTML:
         from webhook.render import report_page  # Jinja2 takes a while to import.
 
         keys = {key_of(workload.live) for workload in report.workloads}
@@ -182,7 +170,7 @@ def _made(
     return Made(reporting.report(reported, selection.label_of_sums(args)), known, inventory)
 
 
-def _check(args: argparse.Namespace, source: inputs.Source) -> None:
+def _check(args: argparse.Namespace) -> None:
     """Raise UsageError if the options do not go together."""
     selection.label_of_sums(args)
     without_list = [f"--by {args.by}"] * bool(args.by) + ["--summary"] * args.summary
@@ -195,12 +183,6 @@ def _check(args: argparse.Namespace, source: inputs.Source) -> None:
         raise UsageError("--changed: found no --compare, wanted the policy in force now")
     if args.changed and without_list:
         raise UsageError(f"--changed: found {without_list[0]}, which lists no workload; leave out one of the two")
-    if args.apply and args.output != OPENREPORTS:
-        raise UsageError(f"--apply: found -o {args.output}, wanted -o {OPENREPORTS}")
-    if args.apply and not source.live:
-        raise UsageError(
-            f"--apply: found --cluster {source.cluster}, wanted --cluster live; to print only, leave --apply out"
-        )
     if args.metrics_bind is not None and not LEAST_INTERVAL <= args.metrics_interval <= MOST_INTERVAL:
         wanted = f"{LEAST_INTERVAL} to {MOST_INTERVAL} seconds: each time it reads all Pods"
         raise UsageError(f"--metrics-interval: found {args.metrics_interval}, wanted {wanted}")
@@ -219,48 +201,6 @@ def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
 
     serve(listen("--metrics-bind", args.metrics_bind), args.metrics_interval, noted)
     return 0
-
-
-def _publish(
-    args: argparse.Namespace, source: inputs.Source, chosen: selection.Selection, report: Report, *, whole: bool
-) -> None:
-    """Print OpenReports, or with --apply write them and say how many; only a `whole` report lets any be deleted."""
-    from webhook.render import openreports
-
-    objects = openreports.objects(report, int(time.time()))
-    if objects.left_out:
-        most = f"the reports hold at most {openreports.MOST_RESULTS:,}, those of the worst workloads first"
-        fewer = "to report the others, choose workloads with -n or -l"
-        print_notes([f"{objects.left_out:,} findings are left out: {most}; {fewer}"], args.quiet)
-    if not args.apply:
-        print(openreports.dumped(objects))
-        return
-    about: frozenset[str] | None = frozenset()
-    if whole:
-        uids = (texts_at(workload.live.raw, "metadata.uid")[0] for workload in report.workloads)
-        about = frozenset(uids) if args.object or args.selector else None
-    else:
-        print_notes(
-            ["reports without findings are not deleted, because not all of the cluster could be read"], args.quiet
-        )
-    _write(source, objects.items, chosen.namespace, about)
-
-
-def _write(source: inputs.Source, reports: Sequence[Raw], namespace: str, about: frozenset[str] | None) -> None:
-    from webhook.cluster.client import ClusterError
-    from webhook.cluster.published_reports import REPORT_RESOURCE as KIND
-    from webhook.cluster.published_reports import publish_reports
-
-    try:
-        client = inputs.client(source=source, patience=inputs.PATIENCE)
-        done = publish_reports(client, reports, namespace, about)
-    except ClusterError as error:
-        advice: dict[int, str] = {
-            HTTPStatus.NOT_FOUND: f"; install the CustomResourceDefinition {KIND.name}",
-            HTTPStatus.FORBIDDEN: f"; ask for the rights to list, create, patch and delete {KIND.name}",
-        }
-        raise UsageError(f"--apply: {error}{advice.get(error.status or 0, '')}") from error
-    print(f"{done.written} {KIND.name} written, {done.unchanged} unchanged, {done.deleted} deleted")
 
 
 def _policies(args: argparse.Namespace) -> Policies:

@@ -257,21 +257,9 @@ class Client:
         """Return the API server's version, such as v1.37.1."""
         return str(self.get("/version", {}, VERSION_SECONDS).get("gitVersion"))
 
-    def send(
-        self,
-        method: str,
-        path: str,
-        body: object,
-        seconds: float,
-        query: Mapping[str, str] = NO_QUERY,
-        form: str = JSON_TYPE,
-    ) -> dict[str, Any]:
-        """
-        Return the JSON object that the API server returns within `seconds`; any other response is a ClusterError.
-
-        `form` is the media type of what is sent, which is JSON in any case.
-        """
-        return self._answer(path, json.loads, self._request(path, query, seconds, method, body, form))
+    def send(self, method: str, path: str, body: object, seconds: float) -> dict[str, Any]:
+        """Return the JSON object that the API server returns within `seconds`; any other response is a ClusterError."""
+        return self._answer(path, json.loads, self._request(path, NO_QUERY, seconds, method, body))
 
     def dry_run(self, path: str, body: object, seconds: float, user: str = "") -> DryRunAnswer:
         """
@@ -310,7 +298,6 @@ class Client:
         seconds: float,
         method: str = "GET",
         body: object = None,
-        form: str = JSON_TYPE,
         more: Mapping[str, str] = NO_QUERY,
         refuses: bool = True,
     ) -> Iterator[Any]:
@@ -324,7 +311,9 @@ class Client:
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
         url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
         headers = {**self._headers, **more}
-        sent: dict[str, Any] = {"headers": headers} if body is None else _with_body(headers, body, form)
+        sent: dict[str, Any] = {"headers": headers}
+        if body is not None:
+            sent = {"headers": {**headers, "Content-Type": JSON_TYPE}, "body": json.dumps(body)}
         with _as_cluster_error(path):
             sent |= {"timeout": timeout, "preload_content": False, "retries": False}
             response = self._access.pool.request(method, url, **sent)
@@ -344,10 +333,6 @@ def _up_to(response: Any, path: str, most: int) -> bytes:
         if len(body) > most:
             raise TooLong(f"{path}: the response has more than {most} bytes")
     return bytes(body)
-
-
-def _with_body(headers: Mapping[str, str], body: object, form: str) -> dict[str, Any]:
-    return {"headers": {**headers, "Content-Type": form}, "body": json.dumps(body)}
 
 
 class Stream:

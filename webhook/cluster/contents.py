@@ -93,7 +93,7 @@ def _of_kind(
     missing: dict[str, str],
 ) -> Iterator[Mapping[str, object]]:
     try:
-        for page in pages(client, kind, PAGE_SECONDS, namespace, decode):
+        for page in pages(client, kind, PAGE_SECONDS, decode, namespace):
             for raw in page.get("items") or ():
                 yield {"apiVersion": kind.api_version, "kind": kind.kind, **raw}
     except ClusterError as error:

@@ -180,7 +180,7 @@ class Informer(Thread):
         """
         begun, again = monotonic(), self.synced
         page, names = dict[str, Any](), dict[str, set[str]]()
-        for page in pages(self._client, self.watched, self._pace.list, decode=self._decoding.page):
+        for page in pages(self._client, self.watched, self._pace.list, self._decoding.page):
             self._answered()
             batch = [self._read(raw) for raw in page.get("items") or ()]
             self._store.apply(self._kind, batch)
@@ -220,8 +220,8 @@ def pages(
     client: Client,
     watched: Watched,
     seconds: float,
+    decode: Callable[[bytes], Any],
     namespace: str = "",
-    decode: Callable[[bytes], Any] = PLAIN.page,
 ) -> Iterator[dict[str, Any]]:
     """
     Yield the pages of one consistent list, of a namespace or of all.  ClusterError 410 if the next page has expired,

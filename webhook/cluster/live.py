@@ -188,7 +188,7 @@ def listed(client: Client, watch_pods: bool = False, features: Features | None =
     objects = (
         {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
         for kind in watched(watch_pods)
-        for page in pages(client, kind, LIST_SECONDS, decode=decoding.page)
+        for page in pages(client, kind, LIST_SECONDS, decoding.page)
         for raw in page.get("items") or ()
     )
     return from_objects(objects, features, whole=False)

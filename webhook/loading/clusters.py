@@ -79,11 +79,6 @@ class Known(NamedTuple):
     missing: Mapping[str, str] = MappingProxyType({})
     replaced: Mapping[ObjectKey, Raw] = MappingProxyType({})
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether all could be read; that the version is newer than evenkeel knows is noted, and no gap."""
-        return {*self.notes} <= {unknown(self.features)}
-
 
 def read(
     source: inputs.Source,

@@ -8,153 +8,141 @@ is bounded, and those left out are counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from webhook.objects.names import HOSTNAME
 from webhook.report.report import Report, ReportedWorkload
 from webhook.report.spread import Spread
 
 MOST_SERIES = 20_000
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-Labels = Mapping[str, str]
-
-
-class SkewMetric(NamedTuple):
-    """A metric: its type, and the line of help."""
-
-    name: str
-    type: str
-    help: str
-
-
-SKEW = SkewMetric(
-    "evenkeel_workload_skew", "gauge", "Skew of a constraint, by workload: the most Pods in a domain minus the fewest."
-)
-MAX_SKEW = SkewMetric("evenkeel_workload_max_skew", "gauge", "maxSkew of that constraint.")
-DOMAIN_PODS = SkewMetric(
-    "evenkeel_workload_domain_pods",
-    "gauge",
-    "Pods that a constraint counts in a domain, by workload. Constraints on kubernetes.io/hostname are left out.",
-)
-FINDINGS = SkewMetric(
-    "evenkeel_workload_findings", "gauge", "Findings of rules in a workload, by its Kind/name, rule and severity."
-)
-PENDING = SkewMetric("evenkeel_pods_pending", "gauge", "Pods without a node and without scheduling gates, by workload.")
-GATED = SkewMetric(
-    "evenkeel_pods_gated",
-    "gauge",
-    "Pods that wait for the removal of their scheduling gates, by workload.",
-)
-SERIES_LEFT_OUT = SkewMetric(
-    "evenkeel_report_series_left_out", "gauge", "Number of series that are left out, because there would be too many."
-)
-TIME = SkewMetric("evenkeel_report_timestamp_seconds", "gauge", "Unix time at which the cluster was last read.")
-FAILURES = SkewMetric("evenkeel_report_failures_total", "counter", "Number of times the cluster could not be read.")
-OF_WORKLOADS = (PENDING, SKEW, MAX_SKEW, FINDINGS, GATED, DOMAIN_PODS)  # The first stay where there are too many.
-SKEW_METRICS = (*OF_WORKLOADS, SERIES_LEFT_OUT, TIME, FAILURES)
-
-
-class MetricSample(NamedTuple):
-    metric: SkewMetric
-    labels: Labels
-    value: int
+WORKLOAD_LABELS = ("namespace", "group", "kind", "workload")
+CONSTRAINT_LABELS = (*WORKLOAD_LABELS, "template", "constraint", "topology_key", "when_unsatisfiable", "source")
 
 
 def text(report: Report | None, seconds: int, failures: int) -> bytes:
     """Return all metrics as text; `report` is None, and `seconds` 0, before the cluster was read for the first time."""
-    samples = (
-        sorted(_samples(report), key=lambda sample: OF_WORKLOADS.index(sample.metric)) if report is not None else []
-    )
-    shown = samples[: _bound(samples)]
-    left_out = len(samples) - len(shown)
-    shown += [
-        MetricSample(SERIES_LEFT_OUT, {}, left_out),
-        MetricSample(TIME, {}, seconds),
-        MetricSample(FAILURES, {}, failures),
-    ]
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collected(shown))
+    registry.register(_Collector(metrics(report, seconds, failures)))
     return generate_latest(registry)
 
 
-def _bound(samples: Sequence[MetricSample]) -> int:
-    """Return how many samples to show; of a constraint all domains or none, since some would be taken for all."""
-    bound = min(MOST_SERIES, len(samples))
-    while 0 < bound < len(samples) and _series_of(samples[bound - 1]) == _series_of(samples[bound]):
-        bound -= 1
-    return bound
+def metrics(report: Report | None, seconds: int, failures: int) -> list[Metric]:
+    """Return every metric, also one without samples."""
+    of_workloads = _of_workloads(report.workloads if report is not None else ())
+    return [
+        *of_workloads,
+        GaugeMetricFamily(
+            "evenkeel_report_series_left_out",
+            "Number of series that are left out, because there would be too many.",
+            _leave_out(of_workloads),
+        ),
+        GaugeMetricFamily(
+            "evenkeel_report_timestamp_seconds", "Unix time at which the cluster was last read.", seconds
+        ),
+        CounterMetricFamily("evenkeel_report_failures", "Number of times the cluster could not be read.", failures),
+    ]
 
 
-def _series_of(sample: MetricSample) -> tuple[SkewMetric, Labels]:
-    return sample.metric, {name: value for name, value in sample.labels.items() if name != "domain"}
-
-
-def _samples(report: Report) -> Iterator[MetricSample]:
-    yield from _findings(report)
-    for reported in report.workloads:
-        workload = _workload(reported)
-        waiting = {PENDING: reported.live.waiting - reported.live.gated, GATED: reported.live.gated}
-        yield from (MetricSample(metric, workload, number) for metric, number in waiting.items() if number)
-        for spread in reported.spreads:
-            constraint = {**workload, **_constraint(spread)}
-            yield MetricSample(MAX_SKEW, constraint, spread.constraint.max_skew)
+def _of_workloads(workloads: Sequence[ReportedWorkload]) -> list[Metric]:
+    """Return the metrics of workloads; if there are too many series, the first metrics stay."""
+    pending = GaugeMetricFamily(
+        "evenkeel_pods_pending",
+        "Pods without a node and without scheduling gates, by workload.",
+        labels=WORKLOAD_LABELS,
+    )
+    skew = GaugeMetricFamily(
+        "evenkeel_workload_skew",
+        "Skew of a constraint, by workload: the most Pods in a domain minus the fewest.",
+        labels=CONSTRAINT_LABELS,
+    )
+    max_skew = GaugeMetricFamily("evenkeel_workload_max_skew", "maxSkew of that constraint.", labels=CONSTRAINT_LABELS)
+    findings = GaugeMetricFamily(
+        "evenkeel_workload_findings",
+        "Findings of rules in a workload, by its Kind/name, rule and severity.",
+        labels=("namespace", "workload", "rule", "severity"),
+    )
+    gated = GaugeMetricFamily(
+        "evenkeel_pods_gated",
+        "Pods that wait for the removal of their scheduling gates, by workload.",
+        labels=WORKLOAD_LABELS,
+    )
+    domain_pods = GaugeMetricFamily(
+        "evenkeel_workload_domain_pods",
+        "Pods that a constraint counts in a domain, by workload. Constraints on kubernetes.io/hostname are left out.",
+        labels=(*CONSTRAINT_LABELS, "domain"),
+    )
+    for found, number in Counter(found for workload in workloads for found in _findings(workload)).items():
+        findings.add_metric(found, number)
+    for workload in workloads:
+        names = _names(workload)
+        if waiting := workload.live.waiting - workload.live.gated:
+            pending.add_metric(names, waiting)
+        if workload.live.gated:
+            gated.add_metric(names, workload.live.gated)
+        for spread in workload.spreads:
+            labels = (*names, *_constraint(spread))
+            max_skew.add_metric(labels, spread.constraint.max_skew)
             if spread.counted is None or spread.skew is None:
                 continue
-            yield MetricSample(SKEW, constraint, spread.skew)
+            skew.add_metric(labels, spread.skew)
             if spread.constraint.topology_key != HOSTNAME:
                 for domain in sorted(spread.counted.eligible):
-                    yield MetricSample(DOMAIN_PODS, {**constraint, "domain": domain}, spread.counted.match_num(domain))
+                    domain_pods.add_metric((*labels, domain), spread.counted.match_num(domain))
+    return [pending, skew, max_skew, findings, gated, domain_pods]
 
 
-def _findings(report: Report) -> Iterator[MetricSample]:
-    """Yield the number of findings of each rule; workloads of one kind and name in several groups are added up."""
-    counted = Counter(
-        (
-            workload.live.ref.namespace,
-            f"{workload.live.ref.kind}/{workload.live.ref.name}",
-            finding.rule,
-            str(finding.severity),
-        )
-        for workload in report.workloads
-        for finding in workload.findings
-    )
-    for labels, number in counted.items():
-        yield MetricSample(
-            FINDINGS, dict(zip(("namespace", "workload", "rule", "severity"), labels, strict=True)), number
-        )
-
-
-def _workload(workload: ReportedWorkload) -> Labels:
+def _findings(workload: ReportedWorkload) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the labels of each finding; workloads of one kind and name in several groups have the same."""
     ref = workload.live.ref
-    group = ref.api_version.rpartition("/")[0]
-    return {"namespace": ref.namespace, "group": group, "kind": ref.kind, "workload": ref.name}
+    for finding in workload.findings:
+        yield ref.namespace, f"{ref.kind}/{ref.name}", finding.rule, str(finding.severity)
 
 
-def _constraint(spread: Spread) -> Labels:
+def _names(workload: ReportedWorkload) -> tuple[str, str, str, str]:
+    ref = workload.live.ref
+    return ref.namespace, ref.api_version.rpartition("/")[0], ref.kind, ref.name
+
+
+def _constraint(spread: Spread) -> tuple[str, str, str, str, str]:
     constraint = spread.constraint
-    return {
-        "template": str(spread.template),
-        "constraint": str(constraint.index),
-        "topology_key": constraint.topology_key,
-        "when_unsatisfiable": constraint.when_unsatisfiable,
-        "source": spread.source,
-    }
+    return (
+        str(spread.template),
+        str(constraint.index),
+        constraint.topology_key,
+        constraint.when_unsatisfiable,
+        spread.source,
+    )
 
 
-class _Collected:
-    """The samples by their metrics, as prometheus_client collects them."""
+def _leave_out(metrics: Sequence[Metric]) -> int:
+    """
+    Leave out the last samples, so that MOST_SERIES stay, and return how many.
 
-    def __init__(self, samples: Sequence[MetricSample]) -> None:
-        self._samples = samples
+    Of a constraint all domains stay or none, since some would be taken for all.
+    """
+    room, left_out = MOST_SERIES, 0
+    for metric in metrics:
+        samples, metric.samples = metric.samples, metric.samples[:room]
+        while 0 < len(metric.samples) < len(samples) and _is_cut(metric.samples[-1], samples[len(metric.samples)]):
+            metric.samples.pop()
+        room -= len(metric.samples)
+        left_out += len(samples) - len(metric.samples)
+    return left_out
 
-    def collect(self) -> Iterator[Metric]:
-        """Yield every metric, also one without samples."""
-        for described in SKEW_METRICS:
-            metric = Metric(described.name.removesuffix("_total"), described.help, described.type)
-            for sample in self._samples:
-                if sample.metric is described:
-                    metric.add_sample(described.name, dict(sample.labels), sample.value)
-            yield metric
+
+def _is_cut(last: Sample, following: Sample) -> bool:
+    """Whether a cut between these samples parts the domains of one constraint."""
+    return {**last.labels, "domain": ""} == {**following.labels, "domain": ""}
+
+
+class _Collector(Collector):
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Sequence[Metric]:
+        return self._metrics

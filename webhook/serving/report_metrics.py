@@ -15,7 +15,7 @@ from flask import Flask, Response
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.render import skew_metrics as render
 from webhook.report.report import Report
-from webhook.serving.health import plain_app, text
+from webhook.serving.health import METRICS_TYPE, plain_app, text
 from webhook.transport.service import OpenPort
 
 LATE = 3  # Intervals without a new report, after which it is not healthy.
@@ -66,7 +66,7 @@ class Exposed:
 
         @app.get("/metrics")
         def metrics() -> Response:
-            return text(200, self.body, render.CONTENT_TYPE)
+            return text(200, self.body, METRICS_TYPE)
 
         @app.get("/healthz")
         def healthz() -> Response:
