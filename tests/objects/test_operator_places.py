@@ -21,6 +21,7 @@ from webhook.objects.operator_places import (
     KEEPS,
     LABELS_GIVEN,
     OPERATOR_PLACES,
+    REPLICAS,
     RULE_OF_ITS_OWN,
     SETS,
     UNKNOWN,
@@ -35,7 +36,8 @@ KIND_LINE = re.compile(rf"  {NAME} {GROUP}/{VERSION}(,{VERSION})* {KIND}( [a-z0-
 STEP = r"[A-Za-z0-9_]+(\[\*\]|\{\*\})?"
 FIELDS = "[A-Za-z]+(,[A-Za-z]+)*"
 PLACE_LINE = re.compile(
-    rf"    {STEP}(\.{STEP})* ({KEEPS}|{UNKNOWN}|({FILLS}|{SETS}){FIELDS})( {RULE_OF_ITS_OWN}{FIELDS})?"
+    rf"    {STEP}(\.{STEP})* (({UNKNOWN}|({FILLS}|{SETS}){FIELDS})"
+    rf"|{KEEPS}( {RULE_OF_ITS_OWN}{FIELDS})?( {REPLICAS}{STEP}(\.{STEP})*)?)"
 )
 LINES = OPERATOR_PLACES.splitlines()
 # Each line of a place with that of its kind above it: read here once more, without the code that is tested.
@@ -151,7 +153,7 @@ def test_a_selector_that_is_absent_beside_label_keys_is_found_where_nobody_fills
 def test_a_field_of_the_operators_own_is_known_and_fills_the_selector():
     rows = [row for row in ROWS if RULE_OF_ITS_OWN in row[1]]
     for row in rows:
-        own = row[1].partition(RULE_OF_ITS_OWN)[2].split(",")[0]
+        own = re.split("[, ]", row[1].partition(RULE_OF_ITS_OWN)[2])[0]
         for selector in (None, {}):
             assert all([] == each for each in found(row, constraint(labelSelector=selector, **{own: "OnResource"})))
         wanted = [("empty-selector", "[0].labelSelector"), ("unknown-field", f"[1].labelSelector.{own}")]

@@ -15,8 +15,8 @@ FLEET = ("fleet", "a.io", ("v1", "v2"), "Fleet", "fleets")
 READ = ("a/b", "0123456789ab", "api/types.go")
 
 
-def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), read=READ, gives=()):
-    return ConstraintPlace(*FLEET, path, fills, sets, own, gives, *read)
+def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), read=READ, gives=(), replicas=None):
+    return ConstraintPlace(*FLEET, path, fills, sets, own, replicas, gives, *read)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,10 @@ def place(path=SPREAD, fills=frozenset(), sets=frozenset(), own=frozenset(), rea
         (place(sets=frozenset({"maxSkew"})), "…: sets maxSkew itself, whatever the object says"),
         (place(fills=None), "…: not known"),
         (place(own=frozenset({"mine"})), "…: keeps them as they are; adds to the selector for mine"),
+        (place(replicas=("spec", "size")), "…: keeps them as they are; replicas at spec.size"),
         (place(path=("spec", "{*}", "template"), fills=None), "spec{*}.template: a Pod template; not known"),
     ],
-    ids=["keeps", "fills", "sets", "unknown", "own", "template"],
+    ids=["keeps", "fills", "sets", "unknown", "own", "replicas", "template"],
 )
 def test_what_is_said_of_a_place(one, said):
     head, line = text([one]).splitlines()
@@ -62,6 +63,7 @@ def test_for_programs():
         "fills": [],
         "sets": [],
         "ownFields": [],
+        "replicas": None,
         "source": {"repository": "a/b", "commit": "0123456789ab", "path": "api/types.go"},
     } == first
     assert ("a.b", None, None) == (second["podTemplate"], second["fills"], second["source"]["commit"])

@@ -25,7 +25,7 @@ from webhook.findings.rule import (
     RuleSettings,
     Subject,
 )
-from webhook.objects.fields import FieldPath, as_mapping
+from webhook.objects.fields import FieldPath, as_mapping, value_at
 from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
 from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.objects.workload import Workload
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 OPERATOR_LABELS = "on objects of operators, because the labels of their Pods are not known"
+UNKNOWN_REPLICAS = "the number of its Pods is not known: describe the kind in the policy's workloads, with replicas"
 NOTHING_FOUND = Evaluation()
 _NO_WORDS = frozenset[str]()
 
@@ -99,17 +100,15 @@ def find_all(
         parameters={},
     )
     for rule, setting in running:
-        if not (workload.labels_known or _needs_no_labels(rule, workload)):
-            skipped.append(Skipped(rule.id, labels_unknown(workload.kind)))
-            continue
         if not rule.looks_for <= there:
             continue
-        if not unmet.isdisjoint(rule.needs):
-            skipped.append(Skipped(rule.id, next(need.value for need in rule.needs if need in unmet)))
+        if not unmet.keys().isdisjoint(rule.needs):
+            skipped.append(Skipped(rule.id, next(unmet[need] for need in rule.needs if need in unmet)))
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         for cause in rule.check(subject):
-            findings.append(_finding(rule, setting, cause, workload.kind.built_in))
+            if rule.rejected_by_api_server or not _is_operators(cause.path, workload):
+                findings.append(_finding(rule, setting, cause, workload.kind.built_in))
     return Evaluation(tuple(findings), tuple(skipped))
 
 
@@ -120,30 +119,50 @@ def _with_given_labels(workload: Workload, features: Features) -> Workload:
     return replace(workload, labels={**there, **workload.labels} if workload.labels_known else there)
 
 
-def _needs_no_labels(rule: Rule, workload: Workload) -> bool:
-    """Return whether a rule can be run where not all labels of the Pods are known."""
-    if rule.operators_too or (rule.of_given_labels and workload.given_labels):
-        return True
-    operator = workload.kind.operator
-    return rule.of_selector_alone and operator is not None and operator.fills is not None
+def unknown_of(kind: Kind) -> dict[Need, str]:
+    """Return what rules may need that is not known of the Pods of any object of a kind, and why it is not."""
+    pod_spec = {} if kind.template is not None else {Need.POD_SPEC: Need.POD_SPEC.value}
+    if kind.labels_known:
+        return pod_spec
+    gives = kind.operator is not None and bool(kind.operator.gives)
+    return pod_spec | _unlabelled(kind, replicas=kind.replicas is not None, given_labels=gives)
 
 
-def labels_unknown(kind: Kind) -> str:
-    """Return why a rule that looks at the labels of Pods cannot be run."""
-    if kind.operator is not None:
-        return OPERATOR_LABELS
-    return f"the labels of the Pods of a {kind.kind} are not known: name their path in the policy's workloads"
+def _unlabelled(kind: Kind, *, replicas: bool, given_labels: bool) -> dict[Need, str]:
+    """Return what is not known of Pods whose labels are not; there may be `replicas` and `given_labels`, though."""
+    operator = kind.operator
+    why = f"the labels of the Pods of a {kind.kind} are not known: name their path in the policy's workloads"
+    unknown = {Need.LABELS: why if operator is None else OPERATOR_LABELS}
+    if operator is None or operator.fills is None:
+        unknown[Need.SELECTORS] = unknown[Need.LABELS]
+    if not given_labels:
+        unknown[Need.GIVEN_LABELS] = unknown[Need.LABELS]
+    if not replicas:
+        unknown[Need.REPLICAS] = UNKNOWN_REPLICAS
+    return unknown
 
 
-def _unmet(workload: Workload, snapshot: Snapshot | None, others: Neighbours | None) -> Set[Need]:
-    """Return the needs of rules that are not known."""
-    unmet = set() if snapshot is not None and snapshot.nodes.all else {Need.NODES}
+def _unmet(workload: Workload, snapshot: Snapshot | None, others: Neighbours | None) -> Mapping[Need, str]:
+    """Return the needs of rules that are not known, and why."""
+    unmet = {} if snapshot is not None and snapshot.nodes.all else {Need.NODES: Need.NODES.value}
     if snapshot is None or not snapshot.pods:
-        unmet |= {Need.PODS} if others is not None else {Need.PODS, Need.OTHERS}
+        unmet |= {need: need.value for need in (Need.PODS, Need.OTHERS) if need is Need.PODS or others is None}
     pod_spec = workload.pod_spec
     if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or places_quickly(pod_spec)):
-        unmet.add(Need.POD_SPEC)
+        unmet[Need.POD_SPEC] = Need.POD_SPEC.value
+    if not workload.labels_known:
+        given_labels = bool(workload.given_labels)
+        unmet |= _unlabelled(workload.kind, replicas=workload.replicas_written, given_labels=given_labels)
     return unmet
+
+
+def _is_operators(path: FieldPath, workload: Workload) -> bool:
+    """Return whether the field of a constraint gets its value from an operator, so that what is written is not used."""
+    operator = workload.kind.operator
+    if operator is None or len(path) != len(workload.path) + 2:
+        return False
+    field, absent = str(path[-1]), value_at(workload.raw_constraints, path[-2:]) in (None, "", 0)
+    return field in operator.sets or (absent and operator.may_fill(field))
 
 
 def _chooses(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:

@@ -56,8 +56,17 @@ _PLAIN_VALUE = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Z
 
 
 class Need(Enum):
-    """What a rule may need besides the constraints; the value is said where it is not known."""
+    """
+    What a rule may need besides the constraints; the value is said where it is not known.
 
+    The first four are unknown where an operator makes the Pods, or a policy does not name their labels.  For SELECTORS
+    it is enough to know what the operator fills in, and for GIVEN_LABELS which labels it gives by the object's name.
+    """
+
+    LABELS = "the labels of the Pods are not known"
+    SELECTORS = "neither the labels of the Pods nor what their operator fills in is known"
+    GIVEN_LABELS = "none of the labels of the Pods is known"
+    REPLICAS = "the number of replicas is not known"
     POD_SPEC = "the tolerations and the node affinity of its Pods are not known, or too large to judge"
     NODES = "no node is known: give a cluster, or manifests of its nodes"
     PODS = "no Pod is known: give a cluster with Pods; if it is live, set watchPods in the policy"
@@ -67,12 +76,9 @@ class Need(Enum):
 
 
 class Also(Enum):
-    """Where a rule runs besides objects that have constraints and Pods with known labels."""
+    """Where a rule runs besides objects that have constraints."""
 
     WITHOUT_CONSTRAINTS = "objects without constraints"
-    UNKNOWN_LABELS = "objects whose Pods' labels are not known, as where an operator makes them"
-    FILLED_SELECTORS = "these, too, where it is known what the operator fills in"
-    GIVEN_LABELS = "these, too, where it is known which labels the operator gives by the object's name"
 
 
 class Nature(Enum):
@@ -190,16 +196,11 @@ class Subject:
         """The nodes of the cluster; none if they are not known."""
         return NO_NODES if self.snapshot is None else self.snapshot.nodes
 
-    def operator_fills_selector(self, constraint: Constraint) -> bool:
-        """
-        Return whether an operator fills in a null selector, sets any, or adds labels to it as a field of its own asks.
-        """
+    def operator_adds_to_selector(self, constraint: Constraint) -> bool:
+        """Return whether an operator adds labels to the selector, as a field of its own asks."""
         operator = self.workload.kind.operator
-        if operator is None:
+        if operator is None or not operator.own_fields:
             return False
-        null = constraint.label_selector is None
-        if "labelSelector" in operator.sets or (null and operator.may_fill("labelSelector")):
-            return True
         asked = {field.path for field in self.reading.unknown}
         return any((constraint.index, name) in asked for name in operator.own_fields)
 
@@ -343,7 +344,8 @@ class Subject:
 
     def soft_constraint(self, topology_key: str) -> dict[str, object] | None:
         """Return a constraint for the workload's own Pods; None if it has no labels to select by, or too many."""
-        labels, addable = self.own_selector or self.workload.labels, self.workload.addable
+        workload, addable = self.workload, self.workload.addable
+        labels = self.own_selector or (workload.labels if workload.labels_known else workload.given_labels)
         own = {key: labels[key] for key in islice(labels, MOST_LABELS_COPIED) if key not in addable}
         if not own or len(labels) > MOST_LABELS_COPIED:
             return None
@@ -377,12 +379,8 @@ class Rule:
     """
     One rule.  Of the `required` parameters one must be given; `example` has those under which the bad example is bad.
 
-    `yields_to` are the rules whose findings are shown if they are as grave and on the same field.  Only rules that are
-    `operators_too` are run where the Pods' labels are not known, as in a custom resource whose operator makes the Pods,
-    those that are `of_selector_alone` where it is known, too, what the operator fills in, and those that are
-    `of_given_labels` where it gives labels that are known.
-
-    The constraints that defaulting writes never break a rule that is `kept_by_defaults`.
+    `yields_to` are the rules whose findings are shown if they are as grave and on the same field.  The constraints that
+    defaulting writes never break a rule that is `kept_by_defaults`.
 
     The rule is skipped where one of its `needs` is not known.  It is run only where all that it `looks_for` is there:
     words of `Reading.words`, UNKNOWN_FIELDS, LOOKS_AT_SWITCHES, CLOSED_NODES (tainted or cordoned), UNLABELLED_NODES,
@@ -401,9 +399,6 @@ class Rule:
     required: tuple[str, ...]
     example: Mapping[str, object]
     needs_constraints: bool
-    operators_too: bool
-    of_selector_alone: bool
-    of_given_labels: bool
     needs: tuple[Need, ...]
     looks_for: frozenset[str]
     advice: bool
@@ -486,9 +481,6 @@ def rule(
             ),
             example=next(iter(schema.get("examples", ())), {}),
             needs_constraints=Also.WITHOUT_CONSTRAINTS not in where,
-            operators_too=Also.UNKNOWN_LABELS in where,
-            of_selector_alone=Also.FILLED_SELECTORS in where,
-            of_given_labels=Also.GIVEN_LABELS in where,
             needs=tuple([condition for condition in where if isinstance(condition, Need)]),
             looks_for=looks_for,
             advice=Nature.ADVICE in where,

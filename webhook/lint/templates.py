@@ -167,4 +167,4 @@ def _without_labels(kinds: Iterable[Kind]) -> Iterable[Kind]:
         path = kind.constraints if kind.template is None else (*kind.template, "spec", FIELD)
         operator = kind.operator and kind.operator._replace(gives=())
         built_in = kind.built_in and kind.template is None
-        yield replace(kind, template=None, constraints=path, built_in=built_in, operator=operator)
+        yield replace(kind, template=None, constraints=path, replicas=None, built_in=built_in, operator=operator)

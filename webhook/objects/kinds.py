@@ -94,6 +94,11 @@ class Kind:
         """The label keys that its controller adds, or may add."""
         return frozenset((*self.added_labels, *self.possible_labels))
 
+    @property
+    def labels_known(self) -> bool:
+        """Whether its objects say which labels their Pods have."""
+        return self.operator is None and (self.template is not None or self.labels is not None)
+
     @cached_property
     def anchor(self) -> FieldPath:
         """The path whose wildcards decide how many workloads an object holds."""

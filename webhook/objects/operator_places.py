@@ -8,6 +8,7 @@ Where well-known operators' custom resources keep constraints, one line a place.
 `keeps`: it copies the constraints as they are written.  `fills:…`: it fills in these fields where they are absent, ""
 or 0.  `sets:…`: these fields get its own values, whatever is written.  `unknown`: it was not found out.  `own:…`:
 fields that the constraints have besides the API's, with each of which the operator adds labels to the selector.
+`replicas:…`: the path of the number of these Pods, where the operator adds no constraints if the object has none.
 A commit of `-` means that the version is not known.
 
 LABELS_GIVEN are labels that all Pods of a kind have, one line a label: its key, then the names of the kinds.  Its
@@ -18,6 +19,7 @@ the key but in a selector.
 from __future__ import annotations
 
 KEEPS, UNKNOWN, FILLS, SETS, RULE_OF_ITS_OWN = "keeps", "unknown", "fills:", "sets:", "own:"
+REPLICAS = "replicas:"
 
 OPERATOR_PLACES = """\
 strimzi/strimzi-kafka-operator 0722320d984a api/src/main/java/io/strimzi/api/kafka/model
@@ -30,14 +32,14 @@ strimzi/strimzi-kafka-operator 0722320d984a api/src/main/java/io/strimzi/api/kaf
   strimzi-kafkanodepool kafka.strimzi.io/v1beta2,v1 KafkaNodePool
     spec.template.pod.topologySpreadConstraints keeps
   strimzi-kafkaconnect kafka.strimzi.io/v1beta2,v1 KafkaConnect
-    spec.template.pod.topologySpreadConstraints keeps
+    spec.template.pod.topologySpreadConstraints keeps replicas:spec.replicas
     spec.template.buildPod.topologySpreadConstraints keeps
   strimzi-kafkamirrormaker kafka.strimzi.io/v1beta2 KafkaMirrorMaker
     spec.template.pod.topologySpreadConstraints keeps
   strimzi-kafkamirrormaker2 kafka.strimzi.io/v1beta2,v1 KafkaMirrorMaker2
-    spec.template.pod.topologySpreadConstraints keeps
+    spec.template.pod.topologySpreadConstraints keeps replicas:spec.replicas
   strimzi-kafkabridge kafka.strimzi.io/v1beta2,v1 KafkaBridge
-    spec.template.pod.topologySpreadConstraints keeps
+    spec.template.pod.topologySpreadConstraints keeps replicas:spec.replicas
 datreeio/CRDs-catalog 46701bf23b1e platform.confluent.io/kafka_v1beta1.json
   confluent-kafka platform.confluent.io/v1beta1 Kafka
     spec.podTemplate.topologySpreadConstraints unknown
@@ -98,10 +100,10 @@ VictoriaMetrics/operator - api/operator/v1
     spec.topologySpreadConstraints unknown
 cloudnative-pg/cloudnative-pg 78b3ecc2e4fd api/v1
   cnpg-cluster postgresql.cnpg.io/v1 Cluster
-    spec.topologySpreadConstraints keeps
+    spec.topologySpreadConstraints keeps replicas:spec.instances
 cloudnative-pg/cloudnative-pg 04a7b7deecab pkg/specs/pgbouncer/deployments.go
   cnpg-pooler postgresql.cnpg.io/v1 Pooler
-    spec.template keeps
+    spec.template keeps replicas:spec.instances
 CrunchyData/postgres-operator 91398e44dee5 pkg/apis/postgres-operator.crunchydata.com/v1beta1
   crunchy-postgrescluster postgres-operator.crunchydata.com/v1beta1,v1 PostgresCluster
     spec.instances[*].topologySpreadConstraints keeps
@@ -187,13 +189,13 @@ kubevirt/kubevirt b6f4e92e72df staging/src/kubevirt.io/api
     spec.virtualMachineTemplate.spec.template.spec.topologySpreadConstraints keeps
 prometheus-operator/prometheus-operator 035b6071001a pkg/apis/monitoring
   prometheus monitoring.coreos.com/v1 Prometheus prometheuses
-    spec.topologySpreadConstraints keeps own:additionalLabelSelectors
+    spec.topologySpreadConstraints keeps own:additionalLabelSelectors replicas:spec.replicas
   prometheusagent monitoring.coreos.com/v1alpha1 PrometheusAgent
-    spec.topologySpreadConstraints keeps own:additionalLabelSelectors
+    spec.topologySpreadConstraints keeps own:additionalLabelSelectors replicas:spec.replicas
   alertmanager monitoring.coreos.com/v1 Alertmanager
-    spec.topologySpreadConstraints keeps
+    spec.topologySpreadConstraints keeps replicas:spec.replicas
   thanosruler monitoring.coreos.com/v1 ThanosRuler
-    spec.topologySpreadConstraints keeps
+    spec.topologySpreadConstraints keeps replicas:spec.replicas
 tektoncd/operator - pkg/reconciler/common
   tektonconfig operator.tekton.dev/v1alpha1 TektonConfig
     spec.pipeline.options.deployments{*}.spec.template keeps

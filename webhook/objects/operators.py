@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import FIELD, GivenLabel, Kind, Kinds, Operator, parse_path
-from webhook.objects.operator_places import FILLS, LABELS_GIVEN, OPERATOR_PLACES, RULE_OF_ITS_OWN, SETS, UNKNOWN
+from webhook.objects.operator_places import (
+    FILLS,
+    LABELS_GIVEN,
+    OPERATOR_PLACES,
+    REPLICAS,
+    RULE_OF_ITS_OWN,
+    SETS,
+    UNKNOWN,
+)
 
 
 class ConstraintPlace(NamedTuple):
@@ -32,6 +40,7 @@ class ConstraintPlace(NamedTuple):
     fills: frozenset[str] | None
     sets: frozenset[str]
     own_fields: frozenset[str]
+    replicas: FieldPath | None
     gives: tuple[GivenLabel, ...]
     repository: str
     commit: str
@@ -50,6 +59,7 @@ class ConstraintPlace(NamedTuple):
                 self.kind,
                 self.resource,
                 template=self.path if self.in_template else None,
+                replicas=self.replicas,
                 constraints=None if self.in_template else self.path,
                 built_in=False,
                 from_policy=from_policy,
@@ -78,14 +88,19 @@ def _parsed(text: str) -> Iterator[ConstraintPlace]:
             resource = kind[3] if len(kind) > 3 else f"{kind[2].lower()}s"
             place = group, tuple(versions.split(",")), kind[2], resource, path
             repository, commit, file = source
-            done = fills, _fields(said, SETS), _fields(said, RULE_OF_ITS_OWN), _labels_given().get(kind[0], ())
-            yield ConstraintPlace(kind[0], *place, *done, repository, commit.strip("-"), file)
+            made = fills, _fields(said, SETS), _fields(said, RULE_OF_ITS_OWN), _replicas(said)
+            gives = _labels_given().get(kind[0], ())
+            yield ConstraintPlace(kind[0], *place, *made, gives, repository, commit.strip("-"), file)
 
 
 def _fields(said: Sequence[str], what: str) -> frozenset[str]:
     """Return the fields in the word that begins with `what`, such as `fills:labelSelector,maxSkew`."""
     fields = [word.removeprefix(what) for word in said if word.startswith(what)]
     return frozenset(name for names in fields for name in names.split(","))
+
+
+def _replicas(said: Sequence[str]) -> FieldPath | None:
+    return next((parse_path(word.removeprefix(REPLICAS)) for word in said if word.startswith(REPLICAS)), None)
 
 
 @cache

@@ -65,7 +65,8 @@ class Workload:
     """
     One Pod template, or a Pod, of an object; `path` is where its constraints stand in the object.
 
-    `replicas` are those that are written, or the fewest that an autoscaler sets, whose bounds are `scaling`.  `surges`
+    `replicas` are those that are written, or the fewest that an autoscaler sets, whose bounds are `scaling`; 1 stands
+    for none, unless it is `replicas_written`.  `surges`
     says whether a rolling update may run more Pods.  `misplaced` are the paths of constraints that the API has not: at
     another place, or under a name that is nearly the field's.  `switches` are labels and annotations of evenkeel, right
     ones and others, by their paths.  `given_labels` are those that the Pods get besides `labels`: of a Job from the API
@@ -84,6 +85,7 @@ class Workload:
     labels_known: bool
     addable: frozenset[str]
     replicas: int
+    replicas_written: bool
     scheduler_name: str
     node_name: str
     affine_to_one_node: bool
@@ -303,9 +305,10 @@ def _workload(shared: _Shared, kind: Kind, indices: Indices) -> Workload:
         path=path,
         raw_constraints=raw,
         labels=labels,
-        labels_known=kind.operator is None and (kind.template is not None or kind.labels is not None),
+        labels_known=kind.labels_known,
         addable=addable,
         replicas=_replicas(above, replicas),
+        replicas_written=bool(replicas) and integer(above.get(str(replicas[-1]))) is not None,
         scheduler_name=scheduler_name or DEFAULT_SCHEDULER,
         node_name=node_name,
         affine_to_one_node="affinity" in pod_spec and _affine_to_one_node(pod_spec),

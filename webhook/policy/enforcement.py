@@ -1,13 +1,18 @@
-"""Where the enforced rules of a policy do not hold, and where nobody sees what it denies."""
+"""Where the rules of a policy do not hold, and where nobody sees what it denies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from webhook.findings.evaluation import unknown_of
 from webhook.findings.finding import Severity
 from webhook.findings.rule import RuleSetting
+from webhook.findings.wording import some
+from webhook.objects.fields import path_text
+from webhook.objects.kinds import Kind
 from webhook.objects.names import SKIP_LABEL
 from webhook.policy.policy import DENY, Policy, is_enforced
+from webhook.rules import RULES
 
 MIN_REPLICAS = "minReplicas"  # The parameter of rules that spare workloads with fewer replicas.
 UNSEEN = (
@@ -20,10 +25,12 @@ def notes_on(policy: Policy) -> Iterator[str]:
     """
     Yield a line for each way past an enforced rule that the policy leaves or cannot close; it names what can.
 
-    And where it denies what controllers create, a line that says where that shows.
+    And where it denies what controllers create, a line that says where that shows, and one for each kind of `workloads`
+    that a rule of the policy cannot judge.
     """
     yield from _denying_unseen(policy)
     yield from _denying_nothing(policy)
+    yield from _not_judging(policy)
     rules = ", ".join(policy.enforced)
     if not rules:
         return
@@ -78,6 +85,30 @@ def _denying_nothing(policy: Policy) -> Iterator[str]:
     for rule in marked:
         if (severity := policy.settings[rule].severity) is not Severity.ERROR:
             yield f"rules.{rule}: enforced, but with severity {severity} it denies nothing; write severity: error"
+
+
+def _not_judging(policy: Policy) -> Iterator[str]:
+    """Yield the rules that the policy sets and that cannot judge a kind that it names, with the reason."""
+    settings = [(rule, part.settings[rule]) for part in policy.parts for rule in RULES]
+    chosen = {rule for rule, each in settings if (each.given or each.enforced) and each.severity is not Severity.IGNORE}
+    places: dict[str, set[str]] = {}
+    unjudged: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for kind in (kind for kind in policy.kinds if kind.from_policy):
+        place, unknown = path_text(kind.anchor), unknown_of(kind)
+        places.setdefault(_name(kind), set()).add(place)
+        for rule in sorted(chosen):
+            if reasons := [unknown[need] for need in RULES[rule].needs if need in unknown]:
+                unjudged.setdefault((_name(kind), reasons[0]), {}).setdefault(rule, set()).add(place)
+    for (name, why), rules in unjudged.items():
+        everywhere = [rule for rule, where in rules.items() if where == places[name]]
+        if everywhere:
+            yield f"workloads: {', '.join(everywhere)} cannot judge {name}: {why}"
+        for rule in rules.keys() - everywhere:
+            yield f"workloads: {rule} cannot judge {some(rules[rule])} of {name}: {why}"
+
+
+def _name(kind: Kind) -> str:
+    return kind.kind if kind.operator is None else kind.operator.name
 
 
 def _counting_replicas(policy: Policy) -> Iterator[tuple[str, RuleSetting]]:

@@ -22,6 +22,9 @@ The operator chooses the labels of the Pods, so evenkeel runs no rule that needs
 the object. With `?=`, the object itself may set another value: evenkeel then reports nothing if the object names the
 key anywhere but in a selector.
 
+`missing-constraints` judges a place only if the list has the path of its replicas, and the object a number there. Other
+operators may add constraints of their own. `evenkeel policy check` says which of a policy's rules cannot judge a kind.
+
 The API server sends such a kind to the webhook only if the [policy](policy.md) names it, and `evenkeel admit` says so.
 RBAC does not change:
 
@@ -69,6 +72,7 @@ def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
                 "fills": None if place.fills is None else sorted(place.fills),
                 "sets": sorted(place.sets),
                 "ownFields": sorted(place.own_fields),
+                "replicas": path_text(place.replicas) if place.replicas is not None else None,
                 "source": {"repository": place.repository, "commit": place.commit or None, "path": place.file},
             }
             for place in kind
@@ -107,4 +111,5 @@ def _done(place: ConstraintPlace) -> str:
     else:
         done = "keeps them as they are"
     own = f"; adds to the selector for {', '.join(sorted(place.own_fields))}" if place.own_fields else ""
-    return f"{'a Pod template; ' if place.in_template else ''}{done}{own}"
+    counted = f"; replicas at {path_text(place.replicas)}" if place.replicas is not None else ""
+    return f"{'a Pod template; ' if place.in_template else ''}{done}{own}{counted}"

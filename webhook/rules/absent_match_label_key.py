@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Need, Subject, rule
 from webhook.objects.reading import brief
 
 
@@ -14,7 +14,7 @@ from webhook.objects.reading import brief
     title="matchLabelKeys names a label that the Pod will not have",
     severity=Severity.WARNING,
     fix="use a label that the Pod carries, or remove the key",
-    where=(MATCH_LABEL_KEYS,),
+    where=(MATCH_LABEL_KEYS, Need.LABELS),
     yields_to=("wrong-revision-key",),
     cel=InCel(ALL_CHECKS),
     bad="""

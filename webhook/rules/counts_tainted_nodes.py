@@ -23,7 +23,7 @@ _COUNTS = {
     title="a hard constraint counts nodes whose taints keep the Pod off, such as the nodes of a lost zone",
     severity=Severity.INFO,
     fix="set nodeTaintsPolicy: Honor",
-    where=(HARD, Need.POD_SPEC, Nature.ADVICE),
+    where=(HARD, Need.LABELS, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("tainted-domain",),
     cel=InCel(why_not="the object does not say whether the constraint also counts Pods of other workloads"),
     bad="""

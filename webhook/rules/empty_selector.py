@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import Also, InCel, Subject, rule
+from webhook.findings.rule import InCel, Need, Subject, rule
 from webhook.scheduler.constraint import Constraint
 
 
@@ -13,7 +13,7 @@ from webhook.scheduler.constraint import Constraint
     title="labelSelector is null or empty, so the constraint spreads nothing",
     severity=Severity.ERROR,
     fix="select the labels of the Pods to spread",
-    where=(Also.FILLED_SELECTORS,),
+    where=(Need.SELECTORS,),
     cel=InCel(
         "built-in kinds, and custom resources whose Pods have the constraints as they are written, such as a Rollout",
         "for other custom resources, only evenkeel knows what their operators write into a selector",
@@ -65,12 +65,11 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
     `{}` is not empty if matchLabelKeys add labels to it. In an operator's custom resource, the rule reports the
     selector only if the operator is known to keep it as it is. `evenkeel kinds` lists what each operator fills in.
     """
-    operated = subject.workload.kind.operator is not None
     for constraint in subject.constraints:
         null = constraint.label_selector is None
         if not null and _filled(subject, constraint):
             continue
-        if operated and subject.operator_fills_selector(constraint):
+        if subject.operator_adds_to_selector(constraint):
             continue
         path = subject.at(constraint, "labelSelector")
         fix, edit = subject.copy_own_selector(constraint)

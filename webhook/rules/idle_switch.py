@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from itertools import islice
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
-from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Also, InCel, Nature, Subject, rule
+from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, InCel, Nature, Subject, rule
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.likeness import nearest
 from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
@@ -21,7 +21,7 @@ ON, OFF = "true", "false"
     title="a label or annotation of evenkeel does nothing",
     severity=Severity.WARNING,
     fix="move it to where it counts, or remove it",
-    where=(LOOKS_AT_SWITCHES, Also.UNKNOWN_LABELS, Nature.ADVICE),
+    where=(LOOKS_AT_SWITCHES, Nature.ADVICE),
     cel=InCel(why_not="CEL cannot find similar names, and only evenkeel reads these labels and annotations"),
     bad="""
     apiVersion: v1

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import Also, InCel, Nature, Subject, rule
+from webhook.findings.rule import InCel, Nature, Subject, rule
 from webhook.objects.fields import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TYPE_INVALID, FieldError
 from webhook.objects.labels import label_key_errors, label_value_errors, wanted_instead
 from webhook.objects.likeness import nearest
@@ -23,7 +23,7 @@ MOST_CAUSES = 100
     title="the API server rejects the constraint, or the Pods made from it",
     severity=Severity.ERROR,
     fix="set the field to what the API server accepts",
-    where=(Also.UNKNOWN_LABELS, Nature.REJECTED),
+    where=(Nature.REJECTED,),
     cel=InCel(
         "whether a key is in both matchLabelKeys and labelSelector; in custom resources, also the values of the other "
         "fields",

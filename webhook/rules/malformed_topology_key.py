@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, Also, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 from webhook.objects.labels import label_key_errors, wanted_instead
 from webhook.objects.likeness import likely_meant
 from webhook.objects.reading import brief
@@ -16,7 +16,6 @@ from webhook.rules.misspelt_topology_key import effect, put_right
     title="topologyKey is no valid label name",
     severity=Severity.ERROR,
     fix="use a label key that nodes can carry, such as topology.kubernetes.io/zone",
-    where=(Also.UNKNOWN_LABELS,),
     cel=InCel(ALL_CHECKS),
     bad="""
     - maxSkew: 1

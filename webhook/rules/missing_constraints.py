@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, Also, InCel, Subject, in_yaml, rule
+from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, Also, InCel, Need, Subject, in_yaml, rule
 from webhook.objects.fields import as_list
 from webhook.objects.names import ZONE
 
@@ -18,7 +18,7 @@ MISSING = "missing-constraints"
     title="the workload has no constraint for a topology that the policy asks for",
     severity=Severity.IGNORE,
     fix="add a constraint for the topology",
-    where=(Also.WITHOUT_CONSTRAINTS,),
+    where=(Also.WITHOUT_CONSTRAINTS, Need.REPLICAS),
     parameters={
         "properties": {
             "minReplicas": {

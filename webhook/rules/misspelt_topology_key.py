@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import Also, InCel, Subject, rule
+from webhook.findings.rule import InCel, Subject, rule
 from webhook.objects.likeness import likely_meant
 from webhook.objects.names import BETA_REGION, BETA_ZONE
 from webhook.objects.reading import brief
@@ -19,7 +19,6 @@ DEPRECATED = (BETA_ZONE, BETA_REGION)
     title="topologyKey is nearly a well-known one, or a deprecated one",
     severity=Severity.WARNING,
     fix="use the well-known key, or label your nodes with the key as it is written",
-    where=(Also.UNKNOWN_LABELS,),
     yields_to=("malformed-topology-key",),
     cel=InCel(why_not="CEL cannot find similar words, and does not know which labels nodes have"),
     bad="""

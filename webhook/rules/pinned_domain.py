@@ -17,7 +17,7 @@ from webhook.scheduler.domains import is_confined
     title="nodeSelector or node affinity allows fewer domains than the constraint needs",
     severity=Severity.WARNING,
     fix="remove the constraint, or allow more domains in nodeSelector and node affinity",
-    where=(LOOKS_AT_AFFINITY, Need.POD_SPEC, Nature.ADVICE),
+    where=(LOOKS_AT_AFFINITY, Need.LABELS, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("unknown-topology-key",),
     cel=InCel(why_not="which domains count depends on the nodes of the cluster"),
     bad="""

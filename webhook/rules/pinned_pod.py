@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, Also, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 from webhook.findings.wording import number_of
 from webhook.objects.reading import brief
 
@@ -14,7 +14,6 @@ from webhook.objects.reading import brief
     title="the Pods are pinned to their nodes, so the constraints cannot spread them",
     severity=Severity.WARNING,
     fix="remove the constraints",
-    where=(Also.UNKNOWN_LABELS,),
     cel=InCel(ALL_CHECKS),
     bad="""
     apiVersion: apps/v1

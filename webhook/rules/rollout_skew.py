@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, InCel, Need, Subject, rule
 from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.selectors import Match
@@ -17,6 +17,7 @@ REVISION_KEYS = frozenset({TEMPLATE_HASH, REVISION_HASH, f"rollouts-{TEMPLATE_HA
     title="a rolling update counts old and new Pods together",
     severity=Severity.INFO,
     fix="add matchLabelKeys: [pod-template-hash]",
+    where=(Need.LABELS,),
     yields_to=("absent-match-label-key",),
     parameters={
         "properties": {

@@ -16,7 +16,7 @@ from webhook.scheduler.selectors import as_selector
     title="labelSelector also counts the Pods of another workload",
     severity=Severity.INFO,
     fix="select labels that only its own Pods have",
-    where=(Need.OTHERS, Nature.ADVICE),
+    where=(Need.LABELS, Need.OTHERS, Nature.ADVICE),
     yields_to=("selector-misses-own-pod",),
     cel=InCel(why_not="CEL does not know the other workloads and Pods of the cluster"),
     bad="""

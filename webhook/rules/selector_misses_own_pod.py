@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import ALL_CHECKS, MOST_LABELS_COPIED, Also, InCel, Subject, in_yaml, rule
+from webhook.findings.rule import ALL_CHECKS, MOST_LABELS_COPIED, InCel, Need, Subject, in_yaml, rule
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import Constraint
@@ -17,7 +17,7 @@ from webhook.scheduler.selectors import Match, Selector
     title="labelSelector does not match the Pod's own labels",
     severity=Severity.WARNING,
     fix="select labels that the Pod itself carries",
-    where=(Also.GIVEN_LABELS,),
+    where=(Need.GIVEN_LABELS,),
     cel=InCel(ALL_CHECKS),
     bad="""
     apiVersion: apps/v1

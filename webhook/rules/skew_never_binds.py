@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import InCel, Nature, Subject, rule
+from webhook.findings.rule import InCel, Nature, Need, Subject, rule
 from webhook.findings.wording import number_of
 from webhook.scheduler.constraint import HARD
 
@@ -16,7 +16,7 @@ TOO_FEW_PODS = "with so few Pods the skew cannot exceed maxSkew"
     title="maxSkew is not smaller than the number of Pods, so the skew never refuses a node",
     severity=Severity.INFO,
     fix="lower maxSkew, or remove the constraint",
-    where=(HARD, Nature.ADVICE),
+    where=(HARD, Need.LABELS, Nature.ADVICE),
     cel=InCel(why_not="the object does not say whether the constraint also counts Pods of other workloads"),
     bad="""
     apiVersion: apps/v1

@@ -17,7 +17,7 @@ from webhook.scheduler.taints import CORDONED, Taint
     title="all nodes of a domain have taints that the Pod does not tolerate, and so the other domains refuse Pods",
     severity=Severity.WARNING,
     fix="set nodeTaintsPolicy: Honor",
-    where=(HARD, CLOSED_NODES, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
+    where=(HARD, CLOSED_NODES, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1

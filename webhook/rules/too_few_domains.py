@@ -15,7 +15,7 @@ from webhook.scheduler.constraint import HARD
     title="there are fewer domains than minDomains, so some replicas wait until nodes join",
     severity=Severity.INFO,
     fix="lower minDomains, or add nodes in other domains",
-    where=(HARD, MIN_DOMAINS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
+    where=(HARD, MIN_DOMAINS, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("pinned-domain",),
     cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import UNKNOWN_FIELDS, Also, InCel, Subject, rule
+from webhook.findings.rule import UNKNOWN_FIELDS, InCel, Subject, rule
 from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
@@ -22,10 +22,7 @@ OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its i
     title="the API has no such field, so it is ignored",
     severity=Severity.WARNING,
     fix="remove the field, or correct its name",
-    where=(
-        UNKNOWN_FIELDS,
-        Also.UNKNOWN_LABELS,
-    ),
+    where=(UNKNOWN_FIELDS,),
     cel=InCel(why_not="the API server drops the field before it evaluates CEL, and CEL cannot find similar names"),
     bad="""
     apiVersion: v1

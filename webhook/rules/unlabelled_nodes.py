@@ -14,7 +14,7 @@ from webhook.scheduler.constraint import HARD
     title="nodes that would take the Pod lack the topologyKey of a hard constraint",
     severity=Severity.INFO,
     fix="label these nodes",
-    where=(HARD, UNLABELLED_NODES, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
+    where=(HARD, UNLABELLED_NODES, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("unknown-topology-key",),
     cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""

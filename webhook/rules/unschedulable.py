@@ -26,7 +26,7 @@ MOST_REPLICAS_TRIED = 200
     title="the cluster has no room for all replicas now",
     severity=Severity.WARNING,
     fix="run evenkeel explain, which tries changes",
-    where=(HARD, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
+    where=(HARD, Need.LABELS, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
     yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
     cel=InCel(why_not="CEL knows neither the nodes of the cluster nor the Pods on them"),
     bad="""

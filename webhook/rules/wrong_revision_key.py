@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Need, Subject, rule
 from webhook.objects.names import TEMPLATE_HASH
 
 
@@ -13,7 +13,7 @@ from webhook.objects.names import TEMPLATE_HASH
     title="matchLabelKeys names pod-template-hash where no Pod carries it",
     severity=Severity.WARNING,
     fix="remove the key",
-    where=(MATCH_LABEL_KEYS,),
+    where=(MATCH_LABEL_KEYS, Need.LABELS),
     cel=InCel(ALL_CHECKS),
     bad="""
     apiVersion: apps/v1
