@@ -695,3 +695,41 @@ COUNTED = [
 @pytest.mark.parametrize(("text", "places"), [case[1:] for case in COUNTED], ids=[case[0] for case in COUNTED])
 def test_places_with_constraints_are_counted_by_how_much_of_them_is_judged(text, places):
     assert places == judged(text, terms(policy=inputs.with_operators(built_in())), "values.yaml").places
+
+
+SKIP, IGNORE = "evenkeel.dev/skip", "evenkeel.dev/ignore"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "fix"),
+    [
+        ({"labels": {SKIP: "true"}}, ""),
+        ({"labels": {SKIP: "false"}}, ""),
+        ({"labels": {"evenkeel.dev/skp": "true"}}, f"write {SKIP}"),
+        ({"labels": {SKIP: "True"}}, 'write "true"'),
+        ({"labels": {SKIP: True}}, 'write "true", with the quotes'),
+        ({"annotations": {SKIP: "true"}}, "move it to metadata.labels, so that evenkeel passes over the namespace"),
+        ({"annotations": {IGNORE: "hard-constraint"}}, "remove it; to exempt the namespace"),
+        ({"labels": {SKIP: "{{ .Values.skip }}"}}, ""),
+    ],
+    ids=["on", "off", "misspelt", "another value", "no text", "an annotation", "ignore", "a template"],
+)
+def test_a_switch_of_a_namespace_that_does_nothing_is_found(metadata, fix):
+    found = judged(json.dumps(namespace() | {"metadata": {"name": "shop", **metadata}})).found
+
+    assert ["idle-switch"] * bool(fix) == [located.finding.rule for located in found]
+    assert all(located.finding.fix.startswith(fix) and "Namespace" == located.object.kind for located in found)
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"labels": {"app": "web", SKIP: "{{ .Values.skip }}"}}, {"annotations": {IGNORE: "{{ .Values.off }}"}}]
+)
+def test_a_switch_with_a_placeholder_may_become_any(metadata):
+    assert [] == shown(json.dumps(workload("Deployment", template=metadata)))
+
+
+def test_a_switch_of_a_namespace_is_judged_as_the_rule_is_set():
+    text = json.dumps(namespace(**{"evenkeel.dev/skp": "true"}))
+
+    assert [] == shown(text, terms(policy=policy("rules: {idle-switch: ignore}")))
+    assert [] == shown(f"{text} # evenkeel: ignore[idle-switch]")

@@ -840,6 +840,25 @@ SWITCHED = [
         f"move it to spec.jobTemplate.{IN_TEMPLATE}",
     ),
     Switch("on both", labelled("Deployment", **{SKIP: "true"}) | {"metadata": {"labels": {SKIP: "true"}}}),
+    Switch("copied from the template", labelled("Job", **{SKIP: "false"}) | {"metadata": {"labels": {SKIP: "false"}}}),
+    Switch(
+        "of another value, copied from the template",
+        labelled("ReplicationController", **{SKIP: "yes"}) | {"metadata": {"labels": {SKIP: "yes"}}},
+        'does nothing: only the value "true" works',
+        'write "true"',
+    ),
+    Switch(
+        "under another name, copied from the template",
+        labelled("Job", **{"evenkeel.dev/skp": "true"}) | {"metadata": {"labels": {"evenkeel.dev/skp": "true"}}},
+        "does nothing under this name",
+        f"write {SKIP}",
+    ),
+    Switch(
+        "which the template contradicts",
+        labelled("Job", **{SKIP: "false"}) | {"metadata": {"labels": {SKIP: "true"}}},
+        "does nothing on a Job",
+        f"move it to {IN_TEMPLATE}",
+    ),
     Switch(
         "on a custom resource, which may hand it on",
         workload("Rollout") | {"apiVersion": "argoproj.io/v1alpha1", "metadata": {"labels": {SKIP: "true"}}},

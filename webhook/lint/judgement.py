@@ -18,6 +18,7 @@ from webhook.documents.positions import spans
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
+from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
 from webhook.lint.charts import HELM_CHARTS, NO_CHARTS, Charts, charts_in
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
@@ -54,11 +55,12 @@ from webhook.lint.templates import (
 from webhook.lint.terms import LintTerms
 from webhook.objects.autoscalers import Autoscaler, read_autoscaler
 from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at, with_value
-from webhook.objects.kinds import FIELD, Kind, find_kinds
+from webhook.objects.kinds import FIELD, NAMESPACE, Kind, Kinds, find_kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload, scaling_of
 from webhook.scheduler.incoming import PLACING
 
+IDLE_SWITCH = "idle-switch"
 NEVER_SENT = "the webhook gets none of them; --include-system judges them"
 BUILD, NO_BUILD = "judge the built objects: --build auto", "the kustomization was not built"
 RENDER = "render it first: helm template CHART | evenkeel lint -"
@@ -300,6 +302,7 @@ class _File:
         terms, obj = self.terms, self._in_namespace(written)
         kinds = find_kinds(obj, terms.policy.kinds)
         if not kinds:
+            yield from self._switches_of_namespace(written, chunk)
             if chunk.may_have_constraints and mentions_constraints(obj):
                 what = f"{obj['apiVersion']} {obj['kind']} with constraints"
                 self._note(chunk, KIND_NOT_JUDGED, what, "not judged", advice_for_kind(str(obj["kind"])))
@@ -329,6 +332,18 @@ class _File:
         yield from self._findings(written, chunk, workloads, decision, unsettled)
         if unsettled.nothing:
             yield from self._suppressed(written, request.workloads)
+
+    def _switches_of_namespace(self, obj: Mapping[str, object], chunk: Chunk) -> Iterator[_Unlocated]:
+        """Yield the findings on labels and annotations of evenkeel in a Namespace, which the webhook never gets."""
+        request = AdmissionRequest.of(obj, phase=VALIDATE, kinds=Kinds((NAMESPACE,)), namespace="")
+        switched = [workload for workload in request.workloads if workload.switches]
+        if switched:
+            unsettled, settings = self._unsettled(chunk, request), self.terms.policy.settings
+            found = find_all(switched[0], {IDLE_SWITCH: settings[IDLE_SWITCH]}, None, self.terms.features)
+            for finding in found.findings:
+                if (held := unsettled.holding(finding, obj)) is not None:
+                    named = ObjectRef.of(obj)
+                    yield _Unlocated(held, named, _identity(named, switched, held), 0, ())
 
     def _in_namespace(self, obj: Mapping[str, object]) -> Mapping[str, object]:
         """Return the object in the namespace that kustomizations give it."""

@@ -89,10 +89,9 @@ def carries_texts(kind: str) -> bool:
 
 
 def is_unrendered(workload: Workload) -> bool:
-    """Return whether the constraints, the labels or the selector still have placeholders."""
-    if not workload.has_constraints:
-        return False
-    return any(map(_unrendered, (workload.raw_constraints, workload.labels, workload.selector)))
+    """Return whether the constraints, the labels or the selector, or a switch, still have placeholders."""
+    around = (workload.raw_constraints, workload.labels, workload.selector) if workload.has_constraints else ()
+    return any(map(_unrendered, (*around, *(value for _, value in workload.switches))))
 
 
 def rendered_part(workload: Workload) -> Workload:

@@ -232,6 +232,8 @@ KINDS = Kinds(
         ),
     )
 )
+# Has switches of evenkeel; it is not among KINDS, because the API server never sends it.
+NAMESPACE = Kind("v1", "Namespace", "namespaces", template=None, constraints=CONSTRAINTS_PATH)
 BUILT_IN_KINDS = Kinds(kind for kind in KINDS if kind.built_in)
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
 from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, InCel, Nature, Subject, rule
 from webhook.objects.fields import FieldPath, path_text
+from webhook.objects.kinds import NAMESPACE
 from webhook.objects.likeness import nearest
 from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
 from webhook.objects.reading import brief
@@ -15,6 +16,7 @@ from webhook.objects.workload import Workload, ignored
 
 MOST_WARNINGS = 5  # more warnings are not shown
 ON, OFF = "true", "false"
+NAMESPACE_LABELS: FieldPath = ("metadata", "labels")
 
 
 @rule(
@@ -60,16 +62,31 @@ def idle_switch(subject: Subject) -> Iterator[Cause]:
     about it. The annotation also has no effect on a rule that the policy enforces.
 
     The webhook finds this only in objects that it gets: by default, objects with constraints. `lint` and `admit` find
-    it in all objects.
+    it in all objects, `lint` also in Namespaces.
     """
     for path, value in islice(subject.workload.switches, MOST_WARNINGS):
         name = str(path[-1])
-        if name == IGNORE_ANNOTATION:
+        if _is_on_pods_too(path, value, subject.workload):
+            continue
+        if name == IGNORE_ANNOTATION and subject.workload.kind is NAMESPACE:
+            fix = f'remove it; to exempt the namespace, give it the label {SKIP_LABEL}: "{ON}"'
+            yield Cause(path, "does nothing on a Namespace", "a Namespace", "a workload", fix=fix)
+        elif name == IGNORE_ANNOTATION:
             yield from _ignoring(path, value, subject.enforced)
         elif name == SKIP_LABEL:
             yield from _skipping(path, value, subject.workload)
         elif (meant := nearest(name, (IGNORE_ANNOTATION, SKIP_LABEL))) is not None:
             yield Cause(path, "does nothing under this name", brief(name), meant, fix=f"write {meant}")
+
+
+def _is_on_pods_too(path: FieldPath, value: object, workload: Workload) -> bool:
+    """
+    Return whether it is a label of a workload that its Pod template has, too, where it is judged.
+
+    upstream: SetDefaults_Job and SetDefaults_ReplicationController copy the labels of the template to the object.
+    """
+    of_object = path[:-1] == ("metadata", "labels") and workload.in_template and not workload.is_pod
+    return of_object and workload.labels.get(str(path[-1])) == value
 
 
 def _ignoring(path: FieldPath, value: object, enforced: Set[str]) -> Iterator[Cause]:
@@ -93,18 +110,22 @@ def _ignoring(path: FieldPath, value: object, enforced: Set[str]) -> Iterator[Ca
 
 
 def _skipping(path: FieldPath, value: object, workload: Workload) -> Iterator[Cause]:
-    labels = (*workload.path[:-2], "metadata", "labels") if workload.in_template else ()
+    if workload.kind is NAMESPACE:
+        labels, so_that = NAMESPACE_LABELS, "so that evenkeel passes over the namespace"
+    else:
+        labels = (*workload.path[:-2], "metadata", "labels") if workload.in_template else ()
+        so_that = "so that the Pods get no default constraints"
     if path[:-1] == labels:
         if value not in (ON, OFF):
             fix = f'write "{ON}", with the quotes, or remove it'
             yield Cause(path, f'does nothing: only the value "{ON}" works', brief(value), f'"{ON}"', fix=fix)
     elif path[-2] != "labels":
         right = path_text(labels) or "the labels of the Pods"
-        fix = f"move it to {right}, so that the Pods get no default constraints"
+        fix = f"move it to {right}, {so_that}"
         yield Cause(path, "does nothing as an annotation: it must be a label", "an annotation", right, fix=fix)
     elif workload.kind.built_in and workload.labels.get(SKIP_LABEL) != ON:  # An operator may hand its labels on.
         right, kind = path_text(labels), workload.kind.kind
-        fix = f"move it to {right}, so that the Pods get no default constraints"
+        fix = f"move it to {right}, {so_that}"
         yield Cause(
             path, f"does nothing on a {kind}: it must be a label of its Pods", f"a label of the {kind}", right, fix
         )
