@@ -8,7 +8,6 @@ from importlib import import_module
 
 from tests.generate import (
     chart,
-    completion,
     concepts,
     exits,
     growth,
@@ -50,7 +49,6 @@ def table_of(block: re.Match[str]) -> str:
 
 
 WHOLE = {
-    "webhook/loading/completing.json": completion.table,  # which a page shows
     "docs/explain.svg": waiting.picture,
     "docs/kinds.md": kinds.page,
     "docs/rules.md": catalogue.page,

@@ -35,7 +35,7 @@ policy_test.running
 policy_test.installed · policy_test.told
 loading
 loading.clusters · loading.engines · loading.listening · loading.progress · loading.selection · loading.simulated_runs
-loading.completing · loading.processes
+loading.processes
 loading.inputs
 loading.usage
 serving.report_metrics · serving.server
@@ -170,6 +170,7 @@ USERS = {
     "pathspec": "lint.gitignore",
     "pkgutil": "manifests.policies.__init__ · rules.__init__",
     "prometheus_client": "render.skew_metrics · serving.metrics",
+    "shtab": "cli.completion",
     "urllib3": "cluster.client",
     "werkzeug": "serving.app · serving.health",
     "yaml": "cli.manifests · cli.policy · documents · render.applied",

@@ -157,8 +157,7 @@ ONLY_IF_ASKED = (
         "webhook.manifests",
         "webhook.report",
         "webhook.placement",
-        "webhook.loading.completing",
-        "webhook.render.shells",
+        "shtab",
     ),
 )
 
@@ -169,15 +168,6 @@ def test_lint_of_one_file_loads_nothing_that_it_does_not_need():
 
     assert {"webhook.lint.judgement", "webhook.render.lint_text", "yaml"} <= set(imported)
     assert [] == below(imported, ONLY_IF_ASKED)
-
-
-def test_a_completion_loads_no_command():
-    """It starts whenever a person presses the tab key."""
-    imported = imported_by("__complete", "explain", "--output", "")
-
-    assert {"webhook", "webhook.cli", "webhook.cli.main", "webhook.loading"} | {
-        f"webhook.loading.{module}" for module in ("completing", "usage")
-    } == set(below(imported, ["webhook", "certs", *LIBRARIES]))
 
 
 def test_lint_of_a_folder_loads_patterns_where_there_are_any(tmp_path):

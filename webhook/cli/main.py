@@ -14,6 +14,7 @@ from typing import NoReturn
 from webhook import __version__
 from webhook.loading.usage import LONGEST_LINE, TOO_DEEP, UsageError, print_error
 
+HELP_COMMAND, COMPLETION = "help", "completion"
 # As in the README, the daily ones first.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "If you write manifests": {
@@ -37,12 +38,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "To look up": {
         "version": "print the versions of evenkeel, of Kubernetes and of the cluster",
-        "completion": "print a script that completes commands and names in your shell",
+        COMPLETION: "print a script that completes commands and options in your shell",
     },
 }
 COMMANDS = {command: help_line for group in GROUPS.values() for command, help_line in group.items()}
-HELP_COMMAND, HELP_OF_HELP = "help", "describe a command, and list its options"
-ASKS_HELP, COMPLETE, MEANT = "--help", "__complete", "; did you mean "
+ASKS_HELP, MEANT = "--help", "; did you mean "
 OVERVIEW = """\
 usage: {name} COMMAND ...
 
@@ -148,20 +148,21 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     Return the parser of all commands; each command is a module in this folder with `add_arguments` and `run`.
 
     If `argv` names one of them, only that one is there, and only its module is imported: `admit` loads no web server.
+    `completion` needs all of them.
     """
     name = "kubectl evenkeel" if os.path.basename(sys.argv[0]).startswith("kubectl") else "evenkeel"
     top = TopParser(prog=name)
     top.add_argument("-V", "--version", action="version", version=f"evenkeel {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     named = argv[0] if argv and argv[0] in COMMANDS else ""
-    for command in [named] if named else COMMANDS:
+    for command in [named] if named not in ("", COMPLETION) else COMMANDS:
         help_line, raw = COMMANDS[command], argparse.RawDescriptionHelpFormatter
         subparser = commands.add_parser(command, help=help_line, formatter_class=raw)
         if named:
             module = import_module(f"webhook.cli.{command}")
             subparser.description = module.__doc__
             module.add_arguments(subparser)
-            subparser.set_defaults(run=module.run)
+            subparser.set_defaults(run=module.run, top=top)
     return top
 
 
@@ -174,14 +175,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     while words[0] == HELP_COMMAND:
         words = [*words[1:], ASKS_HELP]
     try:
-        if words[0] == COMPLETE:
-            from webhook.loading.completing import completed  # which no other command needs
-
-            print(completed(words[1:]))
-            code = 0
-        else:
-            args = parser(words).parse_args(words)  # imports the command, which takes a while
-            code = args.run(args)
+        args = parser(words).parse_args(words)  # imports the command, which takes a while
+        code: int = args.run(args)
         if sys.stdout is None:
             raise UsageError("standard output is closed")
         sys.stdout.flush()
@@ -201,8 +196,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-
-
-def complete() -> int:
-    """Print what a shell may offer for the last of the words after `evenkeel`; kubectl runs it for its plugin."""
-    return main([COMPLETE, *sys.argv[1:]])
