@@ -6,6 +6,7 @@ import re
 from functools import partial
 from importlib import import_module
 
+from tests import outputs
 from tests.generate import (
     chart,
     concepts,
@@ -61,6 +62,7 @@ WHOLE = {
     **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
     **{file: partial(concepts.picture, name) for file, name in concepts.DRAWINGS.items()},
     **{file: partial(growth.picture, name) for file, name in growth.DRAWINGS.items()},
+    **{file: partial(outputs.printed, name) for file, name in outputs.OUTPUTS.items()},
 }
 FOLDERS_OF_PAGES = (ROOT, ROOT / "docs", ROOT / "charts" / "evenkeel")
 PAGES = [str(page.relative_to(ROOT)) for folder in FOLDERS_OF_PAGES for page in sorted(folder.glob("*.md"))]
