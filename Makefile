@@ -6,8 +6,10 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-# The folders of the pure half, whose tests start no server and no process.
-UNIT := $(addprefix tests/,objects documents scheduler placement simulation findings rules policy admission lint report)
+# What decides, and what is read and answered: tests that start no process, and the first of the recorded cases.
+QUICK := $(addprefix tests/,rules findings policy admission objects documents scheduler placement simulation report \
+	lint/test_judgement.py lint/test_files.py lint/test_repair.py lint/test_suppressions.py serving/test_wire.py \
+	serving/test_reviewer.py serving/test_app.py conformance/test_first_cases.py house/test_layers.py)
 # The folders, and the file of e2e, whose tests measure time or memory, of which one at a time runs, with nothing beside it.
 ALONE := $(addprefix tests/,properties serving transport)
 E2E_ALONE := tests/e2e/test_memory.py
@@ -15,7 +17,7 @@ E2E_ALONE := tests/e2e/test_memory.py
 tag = evenkeel:$(shell sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py)
 of_image = --build-arg REVISION=$$(git rev-parse HEAD) $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: help run unit test browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
+.PHONY: help run quick test browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
 	oracle-diff fuzz bench bench-peers lint docs image images image-check lock release release-check clean
 
 help: ## list these targets
@@ -24,8 +26,8 @@ help: ## list these targets
 run: .venv/test ## start the webhook without a cluster and show it answering; PORT=8443, ONCE=1 to stop then
 	@$(PYTHON) -m tests.example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
 
-unit: .venv/test ## run the tests of the pure half, from lint and admission down, in seconds
-	@$(PYTHON) -m pytest -q $(UNIT)
+quick: .venv/test ## run the tests that changes break most often, in less than a minute
+	@$(PYTHON) -m pytest -q -m "not slow" --ignore tests/objects/test_operator_places.py $(QUICK)
 
 # In full: a process that has gone elsewhere before it forks would leave its share there.
 test: export COVERAGE_FILE := $(CURDIR)/.coverage

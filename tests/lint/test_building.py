@@ -149,6 +149,7 @@ def test_helm_alone_gets_further_arguments(programs):
     assert "build .\n" == build_one("kustomization.yaml", "--namespace", "shop").text
 
 
+@pytest.mark.slow
 def test_what_runs_ends_with_the_command(programs, tmp_path):
     programs(kustomize=f"trap 'echo > {tmp_path}/ended; exit' TERM; kill -USR1 {os.getpid()}; while :; do :; done")
     before = signal.signal(signal.SIGUSR1, signal.default_int_handler)  # as Ctrl-C does

@@ -75,6 +75,7 @@ def test_a_space_after_a_backslash_stays(repository, pattern, matched):
     assert ignored([parse_gitignore(pattern, str(repository))], f"{repository}/{matched}", False)
 
 
+@pytest.mark.slow
 def test_spaces_are_trimmed_in_time_proportional_to_their_number():
     parse_gitignore(" " * 500_000 + "x", "/top")  # quadratic time would take minutes
 

@@ -60,6 +60,7 @@ def test_a_comment_above_a_line_suppresses_what_is_found_there(case):
     assert case.finds == [one.partition(" ")[2] for one in shown(text)]
 
 
+@pytest.mark.slow
 def test_many_comments_take_time_in_proportion():
     text = f"{WEB}{KEYS}{HERE * 20_000}        labelSelector: {{}}\n"
 

@@ -193,6 +193,7 @@ def test_of_plugins_that_are_not_known_nothing_is_refused():
 
 
 @given(JSON)
+@pytest.mark.slow
 def test_whatever_is_given_there_are_profiles_or_causes(value):
     for text in (
         configuration(value),

@@ -124,6 +124,7 @@ def test_an_object_as_large_as_etcd_stores_is_read_old_and_new():
     assert "" == found.unread
 
 
+@pytest.mark.slow
 def test_a_review_that_would_take_too_much_memory_is_answered_under_its_uid():
     """Two bytes of an escape, and four of an emoji, are read; forty million that become 160 are not."""
     unread = AdmissionRequest(UID, VALIDATE, unread="more than 128 MiB in memory")

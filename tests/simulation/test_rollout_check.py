@@ -103,6 +103,7 @@ def test_with_match_label_keys_the_new_pods_count_by_themselves():
     assert found["nodeTaintsPolicy: Honor on constraint 0"].finishes == 1.0
 
 
+@pytest.mark.slow
 def test_the_attempts_to_place_a_pod_are_bounded_and_shared_equally():
     """By their number, not by time: two calls say the same."""
     there = cluster(*situation(), waiting())
