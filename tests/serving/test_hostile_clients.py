@@ -249,6 +249,17 @@ def asking(at: At, *, what: Callable[[], bytes], corked: int = 0) -> Steps:
             yield from heard(one.sock)
 
 
+def sending_on(at: At, *, size: int) -> Steps:
+    """A request that is too large sends pieces of this size after its refusal, which need not even be TLS."""
+    with client(at, CROWD, SHORT) as one:
+        one.send(head(VALIDATE, Content_Length=1 << 30, **JSON))
+        one.sock.setblocking(False)
+        while True:
+            with suppress(BlockingIOError):
+                socket.socket.send(one.sock, bytes(size))
+            yield
+
+
 def probing(at: At) -> Steps:
     with connect(at.health, CROWD, SHORT) as sock:
         sock.sendall(get("/metrics"))
@@ -292,6 +303,8 @@ ATTACKS: dict[str, tuple[int, Callable[[At], Steps]]] = {
     "answers that nobody reads": (300, partial(secure, first=lambda: post(small(), VALIDATE, **JSON) * 500)),
     "tiny chunks": (100, partial(asking, what=tiny_chunks)),
     "tiny records": (100, partial(asking, what=lambda: post(small(), VALIDATE, **JSON), corked=700)),
+    "refused bodies that go on": (100, partial(sending_on, size=1 << 20)),
+    "refused bodies that drip on": (900, partial(sending_on, size=32 << 10)),
     "a storm of connections": (200, passing),
     "a storm of handshakes": (400, partial(passing, first=hello)),
     "silent connections to the health port": (1_000, partial(plain, health=True)),

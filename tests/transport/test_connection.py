@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.clients import CHUNKED, LARGE, LATE, SHORT, Busy, Client, Server, head, post, reset
+from tests.support.clients import CHUNKED, LARGE, LATE, MB, SHORT, Busy, Client, Server, head, post, reset, suppressed
 from tests.support.serving import until
 from webhook.transport.connection import Outbox
 from webhook.transport.limits import Limits
@@ -143,6 +143,41 @@ def cut_off(client: Client) -> bool:
         client.close()
         return True
     return False
+
+
+PARTING = {"linger": 1.0, "rate": MB, "linger_bytes": 4 * MB}
+TOO_LARGE = head(Content_Length=Limits.body_bytes + 1)
+
+
+@pytest.mark.parametrize("half_closes", [False, True])
+def test_whoever_sends_on_after_a_refusal_gets_the_whole_answer(tmp_path, half_closes):
+    """Also if it sends for longer than a silent client is waited for, and reads once it has sent all."""
+    with Server(tmp_path, limits=PARTING) as server, server.client() as client:
+        client.sock.suppress_ragged_eofs = False
+        client.send(TOO_LARGE)
+        for _ in range(25):
+            client.send(bytes(100_000))
+            time.sleep(0.1)
+        if half_closes:
+            socket.socket.shutdown(client.sock, socket.SHUT_WR)
+
+        assert 413 == client.answer().status
+        assert b"" == client.file.read()
+
+
+@pytest.mark.parametrize("piece, most", [(0, 1.0), (1, 1.0), (100_000, 5.0)], ids=["silent", "drips", "never stops"])
+def test_whoever_stays_after_a_refusal_is_given_up(tmp_path, piece, most):
+    with Server(tmp_path, limits=PARTING) as server, server.client() as other:
+        other.ask(post())
+        before = server.usage()
+        with server.client() as client:
+            assert 413 == client.ask(TOO_LARGE).status
+            begun = time.monotonic()
+            while server.usage().descriptors > before.descriptors:
+                suppressed(OSError, client.send, bytes(piece))
+                time.sleep(0.02)
+
+        assert time.monotonic() - begun < most + LATE
 
 
 def test_a_client_that_sends_on_while_it_is_served_wakes_nobody(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import select
 import socket
 import ssl
 import statistics
@@ -314,6 +315,15 @@ def test_every_connection_is_counted_once(plain, monkeypatch):
                     plain.turn(0.1)
             assert Counter(each.peer for each in plain.connections) == plain.open
             assert sum(each.held for each in plain.connections) == plain.memory.held
+
+
+def test_what_came_with_a_refused_request_is_not_held(plain):
+    """Its client may send on for long."""
+    with closing(socket.create_connection(plain.listeners[0].getsockname())) as client:
+        client.sendall(head(Content_Length=plain.limits.body_bytes + 1) + b"x" * 10_000)
+        until(lambda: plain.turn(0.01) or select.select([client], [], [], 0)[0], "its refusal")
+
+        assert (1, 0) == (len(plain.connections), plain.memory.held)
 
 
 def test_what_is_dropped_twice_is_counted_once(plain):

@@ -158,7 +158,7 @@ class Connection:
 
     def part(self) -> Script[None]:
         """
-        End the connection, then keep reading for a while.
+        End the connection, then throw away what still comes, for as long as that keeps up the least rate.
 
         Closing with unread bytes sends a RST, and the client loses the response.
         """
@@ -171,6 +171,7 @@ class Connection:
         left = self.limits.linger_bytes
         while left > 0 and (data := (yield from self.read(16 * RECORD))):
             left -= len(data)
+            self.deadline += len(data) / self.limits.rate
 
     def close(self) -> None:
         """Close the socket at once; TLS may have an alert to send: close_notify, or an error."""

@@ -23,7 +23,7 @@ class Limits:
     )
     body: float = 10.0  # Seconds for a body or a response, plus one for every `rate` bytes of it.
     rate: int = 1 << 20  # Slower than this, kube-apiserver times out (30 s at most) before its largest body is sent.
-    linger: float = 2.0  # Seconds to keep reading after the last response,
+    linger: float = 2.0  # Seconds to keep reading after the last response, plus one for every `rate` bytes,
     linger_bytes: int = 44 << 20  # and bytes: a client may send a whole oversized body before it reads the response.
     head_bytes: int = 32 << 10  # kube-apiserver sends less than 1 KiB.
     body_bytes: int = 40 << 20  # The largest review has 36 MiB: objects of 3 MiB, old and new, of `<`, escaped.

@@ -271,6 +271,7 @@ class Loop:
         except Refused as refusal:
             self.log.debug("Refused %s: %s", connection.client, refusal)
             connection.outbox[:] = self.service.refusal(refusal.status, refusal.reason)
+        connection.inbox.clear()  # Whatever else has come is not answered.
         yield from self.send(connection)
         yield from connection.part()
 
