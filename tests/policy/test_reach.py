@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import NamedTuple
 
 import pytest
 
 from tests.support.build import policy
-from webhook.policy.policy import ENDED, ENDS_SOON
+from webhook.policy.policy import ENDED, ENDS_SOON, Override, covered_by
 from webhook.policy.reach import ends
 
 TEAM, ENV = {"team": "a"}, {"env": "prod"}
@@ -118,3 +119,54 @@ def test_what_ends_is_told_a_month_before(until):
 
 def test_what_has_no_end_does_not_end():
     assert {ENDED: [], ENDS_SOON: []} == ends(policy(overrides=[{"name": "a", **OTHER}]), "9999-12-31")
+
+
+TEAMS = [by_namespace({"env": "prod", "team": f"t{i}"}, {"key": "tier", "operator": "Exists"}) for i in range(1_000)]
+MANY = {
+    "a team each": TEAMS,
+    "an application each": [{**PODS, **team, "podSelector": team["namespaceSelector"]} for team in TEAMS],
+    "a scheduler each": [by_namespace(TEAM, schedulerName=f"s{i}") for i in range(1_000)],
+    "the same for all": [by_namespace(TEAM)] * 1_000,
+    "some values each": [by_namespace(None, term("In", f"t{i}", f"t{i + 1}")) for i in range(1_000)],
+}
+
+
+@pytest.mark.parametrize("conditions", MANY.values(), ids=MANY)
+def test_the_work_grows_with_the_number_of_overrides_and_not_with_that_of_pairs(conditions, monkeypatch):
+    compared, covers = [], Override.covers
+    monkeypatch.setattr(Override, "covers", lambda self, later: compared.append(later) or covers(self, later))
+    policy(overrides=[{"name": f"o{i}", **each} for i, each in enumerate(conditions)])
+
+    assert len(compared) <= 2 * len(conditions)
+
+
+def test_what_covers_an_override_is_found_as_by_comparing_each_pair():
+    chance = Random(1)
+    terms = [("team", operator) for operator in ("In", "NotIn", "Exists", "DoesNotExist")] + [("env", "In")]
+
+    def selector():
+        chosen = chance.sample(terms, chance.choice((0, 1, 1, 2)))
+        valued = [(key, operator, chance.sample("abc", chance.choice((1, 2)))) for key, operator in chosen]
+        return {
+            "matchExpressions": [
+                {"key": key, "operator": operator, **({"values": values} if "In" in operator else {})}
+                for key, operator, values in valued
+            ]
+        }
+
+    def conditions():
+        given = {"namespaceSelector": selector(), "podSelector": selector(), "schedulerName": chance.choice("xy")}
+        return {name: given[name] for name in chance.sample([*given], chance.choice((1, 2)))}
+
+    found = 0
+    for _ in range(200):
+        overrides = policy(overrides=[{"name": f"o{i}", **conditions()} for i in range(8)]).overrides
+        first = {
+            i: next((j for j, other in enumerate(overrides[:i]) if other.covers(override)), None)
+            for i, override in enumerate(overrides)
+        }
+        covered = covered_by(overrides)
+        found += len(covered)
+
+        assert {i: j for i, j in first.items() if j is not None} == covered
+    assert found > 100

@@ -176,7 +176,7 @@ def _unprintable(said: str, path: FieldPath) -> Iterator[str]:
 
 def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str]) -> tuple[Override, ...]:
     """Return the overrides; what one does not set is that of the policy, which `raw` has whole."""
-    overrides: list[Override] = []
+    overrides: dict[str, Override] = {}
     for i, item in enumerate(map(as_mapping, as_list(raw.get("overrides")))):
         path: FieldPath = ("overrides", i)
         if not item.keys() & {"namespaceSelector", "podSelector", "schedulerName"}:
@@ -193,10 +193,10 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
             settings=_settings(item, base, path, causes),
             defaulting=parse_defaulting(item["defaulting"]) if "defaulting" in item else None,
         )
-        if override.name in {other.name for other in overrides}:
+        if override.name in overrides:
             causes.append(f"{path_text(path)}.name: found {brief(override.name)} twice, wanted a name of its own")
-        overrides.append(override)
-    return tuple(overrides)
+        overrides[override.name] = override
+    return tuple(overrides.values())
 
 
 def parse_day(raw: object, path: FieldPath, causes: list[str]) -> str:

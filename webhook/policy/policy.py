@@ -6,6 +6,7 @@ The policy, and what of it is in force for one Pod.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -21,7 +22,7 @@ from webhook.policy.defaults import Defaulting, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
 from webhook.scheduler.default_constraints import LIST
 from webhook.scheduler.nodes import Nodes
-from webhook.scheduler.selectors import EVERYTHING, Match, Selector
+from webhook.scheduler.selectors import EQUALS, EVERYTHING, IN, Match, Selector
 
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
 STATES = ENDED, ENDS_SOON = "ended", "ends-soon"  # of overrides that end
@@ -79,6 +80,51 @@ class Override:
         if self.namespace_selector is not None:
             answers.add(namespace if isinstance(namespace, Match) else self.namespace_selector.match(namespace))
         return Match.NO if Match.NO in answers else Match.UNKNOWN if Match.UNKNOWN in answers else Match.YES
+
+
+Condition = tuple[str, ...]  # A field of an override, with what stands there: a label key, and perhaps its value.
+
+
+def covered_by(overrides: Sequence[Override]) -> Mapping[int, int]:
+    """
+    Return the overrides that never apply, each with the first one that covers it.
+
+    All that an override asks for, those that it covers ask for, too.  So each is compared only with those that are
+    filed under one of its own conditions, and each is filed under the one that the fewest share.
+    """
+    shared_by = Counter(condition for override in overrides for one_of in _asked(override) for condition in one_of)
+    filed: dict[Condition, list[int]] = {}
+    covered: dict[int, int] = {}
+    for i, override in enumerate(overrides):
+        earlier = {j for condition in _met(override) for j in filed.get(condition, ())}
+        first = next((j for j in sorted(earlier) if overrides[j].covers(override)), None)
+        if first is not None:
+            covered[i] = first
+        rarest = min(_asked(override), key=lambda one_of: sum(map(shared_by.__getitem__, one_of)), default=((),))
+        for condition in rarest:
+            filed.setdefault(condition, []).append(i)
+    return covered
+
+
+def _asked(override: Override) -> Iterator[tuple[Condition, ...]]:
+    """Yield the conditions of an override, each as those of which whatever it covers meets one."""
+    if override.scheduler_name is not None:
+        yield (("schedulerName", override.scheduler_name),)
+    for name, selector in override.selectors.items():
+        for key, operator, values in selector.requirements:
+            yield tuple((name, key, value) for value in values) if operator in (EQUALS, IN) else ((name, key),)
+
+
+def _met(override: Override) -> Iterator[Condition]:
+    """Yield all conditions by which those that cover an override may be filed."""
+    yield ()
+    if override.scheduler_name is not None:
+        yield "schedulerName", override.scheduler_name
+    for name, selector in override.selectors.items():
+        for key, operator, values in selector.requirements:
+            yield name, key
+            if operator in (EQUALS, IN):
+                yield name, key, values[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +295,13 @@ class Policy:
         the labels, and one by the name "" in which none does.
         """
         in_doubt = {each.name: each for each in self.overrides if _namespace(namespace, labels, each) is Match.UNKNOWN}
-        earlier: list[Override] = []
+        covered = covered_by(tuple(in_doubt.values()))
         by_override: dict[str, Policy] = {}
-        for name, override in in_doubt.items():
-            if not any(other.covers(override) for other in earlier):
+        for i, (name, override) in enumerate(in_doubt.items()):
+            if i not in covered:
                 matching = [each for each in self.overrides if each is override or each.name not in in_doubt]
                 matching[matching.index(override)] = replace(override, namespace_selector=None)
                 by_override[name] = replace(self, overrides=tuple(matching))
-            earlier.append(override)
         settled = tuple([each for each in self.overrides if each.name not in in_doubt])
         return {**by_override, "": replace(self, overrides=settled) if in_doubt else self}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from webhook.objects.times import days_at
-from webhook.policy.policy import ENDED, ENDS_SOON, STATES, Override, Policy
+from webhook.policy.policy import ENDED, ENDS_SOON, STATES, Override, Policy, covered_by
 
 WHAT = {"namespaceSelector": "namespace", "podSelector": "Pod"}
 SOON_DAYS = 30
@@ -13,11 +13,11 @@ SOON_DAYS = 30
 
 def notes_on(policy: Policy) -> Iterator[str]:
     """Yield a line for each override that never applies, and each selector that matches everything."""
-    overrides = policy.overrides
+    overrides, covered = policy.overrides, covered_by(policy.overrides)
     for i, override in enumerate(overrides):
         empty = [name for name, selector in override.selectors.items() if selector.empty]
-        earlier = next((j for j, other in enumerate(overrides[:i]) if other.covers(override)), None)
-        if earlier is not None:
+        if i in covered:
+            earlier = covered[i]
             yield f"overrides[{i}]: never applies: {_covered(overrides[earlier], override, earlier)}"
         elif override.scheduler_name is None and len(empty) == len(override.selectors):
             last = i == len(overrides) - 1
