@@ -20,6 +20,7 @@ from webhook.admission.terms import Terms
 from webhook.loading import inputs, selection
 from webhook.loading.engines import ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
 from webhook.loading.usage import UsageError, print_notes
+from webhook.manifests import rbac
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
@@ -197,13 +198,14 @@ def _check(args: argparse.Namespace) -> int:
     before = inputs.policy(args.compare, features) if args.compare is not None else None
     in_cel = () if args.engine == WEBHOOK else _in_cel(args, policy, before, features)
     entries = _new_entries(policy, before) if before is not None and args.engine != POLICY else ()
+    rights = _new_rights(args.engine, policy, before) if before is not None else ()
     source = inputs.source(args)
     snapshot = inputs.cluster(source) if args.engine != POLICY else None
     of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
     of_kinds = inputs.notes_on_kinds(source, policy.kinds)
-    notes = (*policy.notes, *ends, *in_cel, *of_kinds, *of_nodes, *of_replicas, *entries)
+    notes = (*policy.notes, *ends, *in_cel, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
     copy = _compared(policy.on(inputs.today()), args.against) if args.against is not None else None
     form = policy_check.as_json if args.output == selection.JSON else policy_check.text
     print(form(str(args.file), notes, copy))
@@ -259,6 +261,15 @@ def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
             todo = f"helm upgrade, or apply what evenkeel manifests{option} prints"
             yield f"{condition}this policy needs new webhook entries ({', '.join(names)}): {todo}"
             return
+
+
+def _new_rights(engine: str, policy: Policy, before: Policy) -> Iterator[str]:
+    """Yield who needs rights on which resources besides those for the policy before."""
+    whose = {} if engine == POLICY else {"the webhook": ("--rbac", rbac.rules)}
+    for who, (option, rules) in {**whose, "people who run commands": ("--rbac-viewer", rbac.viewer_rules)}.items():
+        if resources := rbac.new_resources(rules(policy), rules(before)):
+            todo = f"helm upgrade, or apply what evenkeel manifests {option} prints"
+            yield f"with this policy, {who} must read more ({', '.join(resources)}): {todo}"
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from itertools import chain
 from webhook.cluster.listed_resources import LIST_VERBS, LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCH_VERBS, Watched, watched
 from webhook.manifests.configurations import MUTATING_NAME, NAME, OWN_LABELS, Manifest
+from webhook.objects.fields import as_list
 from webhook.policy.policy import Policy
 
 RBAC = "rbac.authorization.k8s.io"
@@ -73,6 +74,18 @@ def rules(policy: Policy) -> list[Manifest]:
 def viewer_rules(policy: Policy) -> list[Manifest]:
     """Return the rules of the ClusterRole for people: also for the custom resources that the policy has."""
     return _rules((*LISTED_RESOURCES, *chain.from_iterable(custom(policy.kinds).values())), LIST_VERBS)
+
+
+def new_resources(rules: Iterable[Manifest], before: Iterable[Manifest]) -> tuple[str, ...]:
+    """Return the resources, such as rollouts.argoproj.io, on which rules of RBAC give rights that those before lack."""
+    given = {resource for rule in before for resource in _resources(rule)}
+    return tuple(dict.fromkeys(each for rule in rules for each in _resources(rule) if each not in given))
+
+
+def _resources(rule: Manifest) -> Iterator[str]:
+    """Yield the resources of a rule, each with its API group."""
+    for group in as_list(rule["apiGroups"]):
+        yield from (f"{resource}.{group}".rstrip(".") for resource in as_list(rule["resources"]))
 
 
 def _rules(kinds: Iterable[Watched], verbs: Sequence[str]) -> list[Manifest]:
