@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, policy, request
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, policy, request, workload
 from tests.support.review import Case, at_validate, deployment, review, validate
 from tests.support.said import rule_in
 from tests.support.strategies import nested
@@ -47,12 +47,26 @@ ONE_SURGES, RACK = constraint(), constraint(topologyKey="rack")
 PER_REVISION = constraint(matchLabelKeys=["pod-template-hash"])
 ROLLOUTS = "{rules: {rollout-skew: error}}"
 MOST_SKEW = "{rules: {excessive-max-skew: {severity: error, maxSkew: 5}}}"
+PINNED = "{rules: {pinned-pod: {severity: error, enforced: true}}}"
+KAFKA = (
+    "{rules: {forbidden-topology-key: {severity: error, enforced: true, topologyKeys: [rack]}},"
+    " workloads: [{builtIn: strimzi-kafka}]}"
+)
 ONLY_SKEW = "{rules: {excessive-max-skew: {severity: error, maxSkew: 5}, invalid-constraint: ignore}}"
 
 
 def skews(*most):
     """Constraints on one topology, which no API server accepts together, so that only maxSkew tells them apart."""
     return [constraint(maxSkew=one) for one in most]
+
+
+def daemon_set(*constraints):
+    return workload("DaemonSet", *constraints)
+
+
+def kafka(place):
+    spec = {place: {"template": {"pod": {"topologySpreadConstraints": [RACK]}}}}
+    return {"apiVersion": "kafka.strimzi.io/v1", "kind": "Kafka", "metadata": {"name": "web"}, "spec": spec}
 
 
 CASES = [
@@ -122,9 +136,29 @@ CASES = [
         warned=("rollout-skew",),
     ),
     Case(
-        "and where a second constraint counts them, too: it is reported once an object",
+        "but not where a second constraint counts them, too, although it is reported once an object",
         at_validate(deployment(ONE_SURGES, RACK), deployment(ONE_SURGES), rules=ROLLOUTS),
-        warned=("rollout-skew",),
+        denied=("rollout-skew",),
+    ),
+    Case(
+        "constraints that cannot spread are worse where they are hard",
+        at_validate(daemon_set(ONE_SURGES), daemon_set(ONE_SURGES | SOFTLY), rules=PINNED),
+        denied=("pinned-pod",),
+    ),
+    Case(
+        "and where there are more of them",
+        at_validate(daemon_set(RACK | SOFTLY, ONE_SURGES), daemon_set(ONE_SURGES), rules=PINNED),
+        denied=("pinned-pod",),
+    ),
+    Case(
+        "and old where there are fewer",
+        at_validate(daemon_set(RACK), daemon_set(ONE_SURGES, RACK | SOFTLY), rules=PINNED),
+        warned=("pinned-pod",),
+    ),
+    Case(
+        "an error that moves to another place of a custom resource is new there",
+        at_validate(kafka("kafka"), kafka("zookeeper"), rules=KAFKA),
+        denied=("forbidden-topology-key",),
     ),
     Case(
         "a rollout that newly counts old Pods is denied",

@@ -20,7 +20,7 @@ from webhook.rules import RULES
 
 FORBIDDEN = "failure-domain.beta.kubernetes.io/zone"  # which is deprecated, too
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
-GRAVER_IF_HARD = {"empty-selector", "malformed-topology-key", "misspelt-topology-key", "selector-misses-own-pod"}
+AS_BAD_IF_HARD = {"invalid-constraint", "missing-constraints"}
 PARAMETERS = {
     "excessive-max-skew": {"maxSkew": 5},
     "forbidden-topology-key": {"topologyKeys": ["rack", FORBIDDEN]},
@@ -79,12 +79,16 @@ def badness(listed, kind):
             continue
         at = finding.path[len(parsed.path) :]
         one = listed[at[0]] if at else {}
-        degree = 0
-        if finding.rule in GRAVER_IF_HARD:
-            degree = one["whenUnsatisfiable"] == HARD
-        elif finding.rule == "excessive-max-skew":
-            degree = one["maxSkew"]
-        bad[finding.rule, "" if at else finding.wanted].append(degree)
+        degrees = [finding.rule not in AS_BAD_IF_HARD and one["whenUnsatisfiable"] == HARD]
+        if finding.rule == "excessive-max-skew":
+            degrees = [one["maxSkew"]]
+        elif finding.rule == "rollout-skew":  # reported once
+            degrees = [
+                each["whenUnsatisfiable"] == HARD
+                for each in listed
+                if len(listed) == 1 or ("rollout-skew", "") in badness([each], kind)
+            ]
+        bad[finding.rule, "" if at else finding.wanted] += degrees
     return {key: sorted(degrees, reverse=True) for key, degrees in bad.items()}
 
 

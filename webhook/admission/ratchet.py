@@ -16,13 +16,13 @@ from webhook.admission.request import AdmissionRequest
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
-from webhook.objects.fields import as_mapping, value_at
+from webhook.objects.fields import FieldPath, as_mapping, value_at
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload
 from webhook.policy.policy import DENY, InForce
 
 FindingIdentity = tuple[str, str, str, tuple[str, ...]]
-Mistake = tuple[str, str]
+Mistake = tuple[str, str, FieldPath]
 
 
 def changes_nothing(request: AdmissionRequest) -> bool:
@@ -61,7 +61,9 @@ class OldFindings:
         self._extents: dict[tuple[Mistake, bool], list[int]] = {}
         self._identities: set[FindingIdentity] = set()
         for workload, finding in findings or ():
-            insort(self._extents.setdefault((_mistake(workload, finding), finding.enforced), []), finding.extent)
+            extents = self._extents.setdefault((_mistake(workload, finding), finding.enforced), [])
+            for extent in finding.extents:
+                insort(extents, extent)
             self._identities.add(identity(workload, finding))
 
     def excuse(self, findings: Sequence[tuple[Workload, Finding]]) -> list[bool]:
@@ -70,8 +72,8 @@ class OldFindings:
 
         Each old finding excuses one; only errors need it.  What the update did to the constraint does not matter,
         whether it was moved, relaxed or given another topology key, as long as the rule finds no more than before, and
-        nothing worse.  Where it finds more, those on constraints that were there before come first, so that a denial
-        names what was added.
+        nothing worse, in the same place of the object.  Where it finds more, those on constraints that were there
+        before come first, so that a denial names what was added.
 
         A finding of an enforced rule is old only where the rule was enforced, and the old object could be judged.
         """
@@ -85,10 +87,15 @@ class OldFindings:
 
 
 def _take(left: Mapping[tuple[Mistake, bool], list[int]], workload: Workload, finding: Finding) -> bool:
-    """Remove from `left` the mildest old finding that excuses this one; return whether there was one."""
-    for enforced in (True,) if finding.enforced else (False, True):
-        extents = left.get((_mistake(workload, finding), enforced), [])
-        at = bisect_left(extents, finding.extent)
+    """Remove from `left` the mildest old extents that excuse those of this one; return whether all are excused."""
+    mistake = _mistake(workload, finding)
+    known = [left.get((mistake, enforced), []) for enforced in ((True,) if finding.enforced else (False, True))]
+    return all(_excuses(known, extent) for extent in finding.extents)
+
+
+def _excuses(known: Sequence[list[int]], extent: int) -> bool:
+    for extents in known:
+        at = bisect_left(extents, extent)
         if at < len(extents):
             del extents[at]
             return True
@@ -125,8 +132,14 @@ def _findings(workload: Workload, denying: Set[str], terms: Terms) -> Sequence[F
 
 
 def _mistake(workload: Workload, finding: Finding) -> Mistake:
-    """Return what two findings share if one may excuse the other: the rule, and what it wants of the whole workload."""
-    return finding.rule, finding.wanted if len(finding.path) <= len(workload.path) else ""
+    """
+    Return what two findings share if one may excuse the other.
+
+    That is the rule, what it wants of the whole workload, and the place of the workload in objects of its kind; items
+    of a list share one, as they may move in it.
+    """
+    wanted = finding.wanted if len(finding.path) <= len(workload.path) else ""
+    return finding.rule, wanted, workload.kind.anchor
 
 
 def identity(workload: Workload, finding: Finding) -> FindingIdentity:

@@ -108,7 +108,7 @@ def find_all(
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         for cause in rule.check(subject):
             if rule.rejected_by_api_server or not _is_operators(cause.path, workload):
-                findings.append(_finding(rule, setting, cause, workload.kind.built_in))
+                findings.append(_finding(rule, setting, cause, subject))
     return Evaluation(tuple(findings), tuple(skipped))
 
 
@@ -206,7 +206,10 @@ def _astray(workload: Workload) -> Set[str]:
     )
 
 
-def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> Finding:
+def _finding(rule: Rule, setting: RuleSetting, cause: Cause, subject: Subject) -> Finding:
+    extents, index = cause.extents, cause.path[len(subject.workload.path) :][:1]
+    if extents is None:
+        extents = (int(any((constraint.index,) == index for constraint in subject.hard)),)
     return Finding(
         rule=rule.id,
         severity=setting.severity if setting.severity.rank >= cause.at_most.rank else cause.at_most,
@@ -217,8 +220,8 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, built_in: bool) -> 
         fix=cause.fix or rule.fix,
         edit=cause.edit,
         enforced=setting.enforced,
-        extent=cause.extent,
-        said_by_api_server=cause.said_by_api_server and built_in,
+        extents=extents,
+        said_by_api_server=cause.said_by_api_server and subject.workload.kind.built_in,
         rejected_by_api_server=rule.rejected_by_api_server,
         alone=cause.alone,
         idle=cause.idle,

@@ -36,8 +36,8 @@ class Cause(NamedTuple):
     """
     What a rule yields: `message` says what must hold; `at_most` lowers the severity, never raises it.
 
-    `extent` is how bad it is, where causes of one rule differ in that: an update that makes it worse is no longer
-    excused by what was there before.
+    `extents` say how bad it is, once for each constraint that it is about: an update that makes any of them worse, or
+    adds one, is no longer excused by what was there before.  If they are not given, a hard constraint is the worse one.
     `said_by_api_server` marks what kube-apiserver itself warns of in objects of built-in kinds.
     `alone`: the constraints should not be there at all, so what else is wrong with them does not matter.
     `idle` says why the constraint at the path does nothing, "" if that is not the cause.
@@ -51,7 +51,7 @@ class Cause(NamedTuple):
     fix: str | None = None
     edit: Edit | None = None
     at_most: Severity = Severity.ERROR
-    extent: int = 0
+    extents: tuple[int, ...] | None = None
     said_by_api_server: bool = False
     alone: bool = False
     idle: str = ""
@@ -77,7 +77,7 @@ class Finding(NamedTuple):
     fix: str
     edit: Edit | None = None
     enforced: bool = False
-    extent: int = 0
+    extents: tuple[int, ...] = (0,)
     said_by_api_server: bool = False
     rejected_by_api_server: bool = False
     alone: bool = False

@@ -18,7 +18,7 @@ from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
 from webhook.manifests.acting import OF_OLD, Acting, Export, silencing
 from webhook.manifests.cel import all_of, any_of, begin, bound, literal
-from webhook.manifests.check import LONGEST_KEY, parameter_variable
+from webhook.manifests.check import IS_HARD, LONGEST_KEY, parameter_variable
 from webhook.manifests.configurations import Manifest
 from webhook.manifests.object_variables import Variables, ignored, of_messages, of_object, of_request
 from webhook.objects.fields import Raw, as_list, integer
@@ -202,8 +202,11 @@ def _fewer_of_rule(acting: Acting, others: Sequence[Acting]) -> Iterator[str]:
     """Yield CEL for: all checks of the rule together find no more in the object than they did in the old one."""
     names = [other.variable for other in others if other.rule == acting.rule]
     if len(names) > 1:
-        now, before = (" + ".join(f"variables.{name}{end}.size()" for name in names) for end in ("", OF_OLD))
-        yield f"{now} <= {before}"
+        counts = ["size()"] if acting.check.extent == "0" else ["size()", f"filter(c, ({IS_HARD}) > 0).size()"]
+        yield " && ".join(
+            " <= ".join(" + ".join(f"variables.{name}{end}.{count}" for name in names) for end in ("", OF_OLD))
+            for count in counts
+        )
 
 
 def _told(export: Export, acting: Acting, others: Sequence[Acting]) -> str:

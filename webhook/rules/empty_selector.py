@@ -84,7 +84,6 @@ def empty_selector(subject: Subject) -> Iterator[Cause]:
             fix=fix,
             edit=edit,
             at_most=Severity.INFO if counts else Severity.ERROR,
-            extent=constraint.hard,
             said_by_api_server=null and subject.features.null_selector_warning,
         )
 

@@ -54,4 +54,4 @@ def excessive_max_skew(subject: Subject) -> Iterator[Cause]:
         if constraint.max_skew > most and (not keys or constraint.topology_key in keys):
             message = f"must be at most {most}, but is {constraint.max_skew}"
             path, value = subject.at(constraint, "maxSkew"), constraint.max_skew
-            yield Cause(path, message, str(value), f"{most} or less", f"write maxSkew: {most}", extent=value)
+            yield Cause(path, message, str(value), f"{most} or less", f"write maxSkew: {most}", extents=(value,))

@@ -219,7 +219,7 @@ def _cause(error: FieldError, subject: Subject) -> Cause:
             edit = Edit(path, stripped) if path[-1] != "matchLabels" else None
     elif what in _ALLOWED_WORDS and (meant := nearest(str(error.value), _ALLOWED_WORDS[what])):
         fix, edit = f"write {meant}", Edit(path, meant)
-    return Cause(path, message, value, wanted, fix, edit)
+    return Cause(path, message, value, wanted, fix, edit, extents=(0,))
 
 
 def _found(error: FieldError) -> str:

@@ -42,7 +42,7 @@ def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
             wanted = f"a label key: {wanted_instead(errors[0])}"
             fix, edit = (f"use {wanted}", None) if meant is None else put_right(meant, constraint, subject)
             message = f"no node can have such a key: {effect(constraint)}"
-            yield Cause(path, message, brief(key), wanted, fix, edit, extent=constraint.hard)
+            yield Cause(path, message, brief(key), wanted, fix, edit)
 
 
 def _meant(key: str) -> str | None:

@@ -59,7 +59,6 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
                 wanted=meant,
                 fix=fix,
                 edit=edit,
-                extent=constraint.hard,
                 breaks=constraint.hard and not deprecated,
                 said_by_api_server=deprecated,
             )

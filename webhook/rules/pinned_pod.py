@@ -51,14 +51,15 @@ def pinned_pod(subject: Subject) -> Iterator[Cause]:
     workload = subject.workload
     if not subject.constraints:
         return
+    extents = tuple([int(constraint.hard) for constraint in subject.constraints])
     if workload.kind.kind == "DaemonSet":
         hard = any(constraint.hard for constraint in subject.constraints)
         pending = "a hard constraint spreads nothing, and can only leave Pods Pending"
         effect = pending if hard else "constraints have no effect"
         message = f"a DaemonSet pins each Pod to its node: {effect}"
         value = f"{number_of(len(subject.constraints), 'constraint')} on a DaemonSet"
-        yield Cause(workload.path, message, value, "no constraint", alone=True)
+        yield Cause(workload.path, message, value, "no constraint", extents=extents, alone=True)
     elif workload.node_name and not workload.scheduled:
         message = "have no effect: nodeName binds the Pod without scheduling"
         value, fix = f"nodeName {brief(workload.node_name)}", "remove the constraints, or nodeName"
-        yield Cause(workload.path, message, value, "constraints or nodeName, not both", fix=fix)
+        yield Cause(workload.path, message, value, "constraints or nodeName, not both", fix=fix, extents=extents)

@@ -88,7 +88,8 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if counting[1:] else None
     message = "should name pod-template-hash: without it, a rollout counts old Pods, too"
     value = ", ".join(first.match_label_keys) or "none"
-    yield Cause(path, message, value, TEMPLATE_HASH, fix=fix, edit=Edit(path, keys))
+    extents = tuple([int(constraint.hard) for constraint in counting])
+    yield Cause(path, message, value, TEMPLATE_HASH, fix=fix, edit=Edit(path, keys), extents=extents)
 
 
 def _counts_old_pods(subject: Subject, constraint: Constraint) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import cut, in_order, shown
-from webhook.manifests.check import KEYS, REVISION_KEY, CelCheck, CelObject, first_where
+from webhook.manifests.check import IS_HARD, KEYS, REVISION_KEY, CelCheck, CelObject, first_where
 from webhook.objects.names import TEMPLATE_HASH
 
 
@@ -27,5 +27,6 @@ def _check(obj: CelObject, field: str, absent: str) -> CelCheck:
         found="''",
         fix=f"'use one of ' + {carried} + ' instead, or remove the key'",
         place=f"'matchLabelKeys[' + string(c.matchLabelKeys.indexOf({key})) + ']'",
+        extent=IS_HARD,
         named=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import in_order, shown
-from webhook.manifests.check import CelCheck, CelObject
+from webhook.manifests.check import IS_HARD, CelCheck, CelObject
 
 
 def checks(obj: CelObject) -> Iterator[CelCheck]:
@@ -21,5 +21,6 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
         message=f"'the policy does not allow ' + {shown('c.topologyKey')}",
         found="''",
         fix=f"{allowed}.size() > 0 ? {among_allowed} : {other}",
+        extent=IS_HARD,
         named=True,
     )

@@ -23,10 +23,18 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     yield CelCheck(
         field="",
         whole=True,
-        items=f"{obj.constraints}.size() == 0 ? [] : {_IS_DAEMON_SET} ? ['no constraint']"
+        items=f"{obj.constraints}.size() == 0{_better(obj)} ? [] : {_IS_DAEMON_SET} ? ['no constraint']"
         f" : {node_name} != '' ? ['constraints or nodeName, not both'] : []",
         message=f"{_IS_DAEMON_SET} ? 'a DaemonSet pins each Pod to its node: ' + {effect}"
         " : 'have no effect: nodeName binds the Pod without scheduling'",
         found=f"{_IS_DAEMON_SET} ? {number} + ' on a DaemonSet' : 'nodeName ' + {shown(node_name)}",
         fix=f"{_IS_DAEMON_SET} ? '{RULES['pinned-pod'].fix}' : 'remove the constraints, or nodeName'",
     )
+
+
+def _better(obj: CelObject) -> str:
+    """Return CEL for: the old object has fewer constraints, or fewer hard ones, and so excuses nothing."""
+    if not obj.suffix:
+        return ""
+    now, hard = "variables.constraints", f"filter(d, d.whenUnsatisfiable == '{HARD}').size()"
+    return f" || {obj.constraints}.size() < {now}.size() || {obj.constraints}.{hard} < {now}.{hard}"

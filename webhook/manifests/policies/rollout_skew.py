@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import bound, literal
-from webhook.manifests.check import CelCheck, CelObject
+from webhook.manifests.cel import literal
+from webhook.manifests.check import IS_HARD, CelCheck, CelObject
 from webhook.manifests.constraint_list import KEYS_TO_MATCH, MATCH_EXPRESSIONS, MATCH_LABELS
 from webhook.manifests.policies.empty_selector import EMPTY
 from webhook.manifests.policies.selector_misses_own_pod import misses
@@ -16,7 +16,7 @@ from webhook.scheduler.constraint import HARD
 
 
 def checks(obj: CelObject) -> Iterator[CelCheck]:
-    """Yield the check of matchLabelKeys; its item is the first of the constraints that count old Pods."""
+    """Yield the check of matchLabelKeys; its items are the constraints that count old Pods."""
     strategy = f"{obj.root}.?spec.?strategy"
     several = f"{obj.variable('replicas')} > 1 && {strategy}.?type.orValue('') != 'Recreate'"
     surge = f"{strategy}.?rollingUpdate.?maxSurge"
@@ -25,12 +25,12 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
     selects = f"c.?labelSelector.hasValue() && !({EMPTY}) && !{by_revision} && !({misses(obj)})"
     counted = f"(c.whenUnsatisfiable == '{HARD}' ? {surges} : {obj.parameter('soft')})"
     counting = obj.constraints_where(f"{selects} && {counted}")
-    first = bound(counting, "f", "f.size() > 0 ? [f[0]] : []")
     number = f"{counting}.size()"
     several_fix = f"'add {TEMPLATE_HASH} to the matchLabelKeys of ' + string({number}) + ' constraints'"
     yield CelCheck(
         field="matchLabelKeys",
-        items=f"variables.kind == 'apps/Deployment' && {several} ? {first} : []",
+        extent=IS_HARD,
+        items=f"variables.kind == 'apps/Deployment' && {several} ? {counting} : []",
         message=f"'should name {TEMPLATE_HASH}: without it, a rollout counts old Pods, too'",
         found=f"{KEYS_TO_MATCH}.size() == 0 ? 'none' : {KEYS_TO_MATCH}.join(', ')",
         fix=f"{number} > 1 ? {several_fix} : {literal(RULES['rollout-skew'].fix)}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.manifests.cel import literal
-from webhook.manifests.check import REVISION_KEY, CelCheck, CelObject
+from webhook.manifests.check import IS_HARD, REVISION_KEY, CelCheck, CelObject
 from webhook.manifests.constraint_list import KEYS_TO_MATCH
 from webhook.manifests.kinds import cel_name
 from webhook.objects.names import TEMPLATE_HASH
@@ -29,5 +29,6 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
         found="''",
         fix=f"{alone} ? '{RULES['wrong-revision-key'].fix}' : 'use ' + {key}",
         place=f"'matchLabelKeys[' + string(c.matchLabelKeys.indexOf('{TEMPLATE_HASH}')) + ']'",
+        extent=IS_HARD,
         named=True,
     )
