@@ -90,6 +90,13 @@ def test_policy_check_notes_what_may_surprise(run):
     assert "p: ok" == ok
 
 
+def test_policy_check_fails_where_a_policy_defeats_itself(run):
+    rules = {"hard-constraint": "error", "soft-constraint": "error"}
+    code, out, _ = run("policy check p", p=POLICY | {"rules": rules, "defaulting": {"defaultingType": "System"}})
+
+    assert (1, ["p: error: rules"]) == (code, [line[:15] for line in out.splitlines()])
+
+
 def test_policy_check_notes_what_ends_soon_or_has_ended(run):
     days = ("2000-01-31", str(datetime.now(UTC).date() + timedelta(days=9)), "9999-12-31")
     overrides = [{"name": f"o{i}", "schedulerName": f"s{i}", "until": day} for i, day in enumerate(days)]

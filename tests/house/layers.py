@@ -74,7 +74,7 @@ lint.declarations
 lint
 policy_test.form
 policy_test
-admission.dry_run
+admission.contradictions · admission.dry_run
 admission.review
 admission.unknown_labels · admission.ratchet
 admission.decision

@@ -16,6 +16,7 @@ from shlex import quote
 
 import yaml
 
+from webhook.admission.contradictions import contradictions
 from webhook.admission.terms import Terms
 from webhook.loading import inputs, selection
 from webhook.loading.engines import ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
@@ -36,7 +37,8 @@ from webhook.scheduler.nodes import Nodes
 
 CHECK = (
     "Check a policy file; print its errors, and notes on settings that may surprise you. "
-    "Exit code 0: it can be used, 1: the copy that --against names differs, 2: it cannot."
+    "Exit code 0: it can be used, 1: it contradicts itself, or the copy that --against names differs, "
+    "2: it cannot be used."
 )
 SHOW = "Show the settings that a policy has for one Pod. Exit code 0: shown, 2: an input cannot be used."
 TEST = """
@@ -205,11 +207,14 @@ def _check(args: argparse.Namespace) -> int:
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
     of_kinds = inputs.notes_on_kinds(source, policy.kinds)
-    notes = (*policy.notes, *ends, *in_cel, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
+    found = [*contradictions(policy, Terms(policy, snapshot, features))]
+    errors = [str(each) for each in found if each.error]
+    surprises = [str(each) for each in found if not each.error]
+    notes = (*surprises, *policy.notes, *ends, *in_cel, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
     copy = _compared(policy.on(inputs.today()), args.against) if args.against is not None else None
     form = policy_check.as_json if args.output == selection.JSON else policy_check.text
-    print(form(str(args.file), notes, copy))
-    return 1 if copy is not None and copy.differences else 0
+    print(form(str(args.file), errors, notes, copy))
+    return 1 if errors or (copy is not None and copy.differences) else 0
 
 
 def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, features: Features) -> Iterator[str]:

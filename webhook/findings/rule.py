@@ -35,6 +35,7 @@ LARGEST_NUMBER = 2**31 - 1  # of replicas, and of maxSkew
 NO_NODES = Nodes()
 ALL_CHECKS = "all of them"
 ADVICE_ONLY = "it is advice, and never denies"
+TOPOLOGY_KEY = {"type": "string", "minLength": 1}  # each item of a parameter that lists topology keys
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 LOOKS_AT_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
@@ -407,6 +408,11 @@ class Rule:
     yields_to: tuple[str, ...]
     cel: InCel
     check: Callable[[Subject], Iterable[Cause]]
+
+    @property
+    def topology_keys(self) -> tuple[str, ...]:
+        """Return the names of the parameters that list topology keys."""
+        return tuple(name for name, schema in self.parameters.items() if schema.get("items") is TOPOLOGY_KEY)
 
     @property
     def severities(self) -> tuple[Severity, ...]:

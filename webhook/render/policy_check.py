@@ -1,4 +1,4 @@
-"""What `evenkeel policy check` prints: the notes on a policy, and how a copy of its default constraints differs."""
+"""What `evenkeel policy check` prints: errors in a policy, notes on it, and how a copy of its defaults differs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class ComparedCopy(NamedTuple):
     differences: Sequence[str]
 
 
-def text(file: str, notes: Sequence[str], copy: ComparedCopy | None = None) -> str:
-    """Return a line for each note on the policy in a file and on a copy, and for each difference; `ok` without any."""
-    return "\n".join(one_line(line, LINE_LIMIT) for line in _lines(file, notes, copy))
+def text(file: str, errors: Sequence[str], notes: Sequence[str], copy: ComparedCopy | None = None) -> str:
+    """Return a line for each error and note on a policy, note on a copy, and difference; `ok` without errors."""
+    return "\n".join(one_line(line, LINE_LIMIT) for line in _lines(file, errors, notes, copy))
 
 
-def _lines(file: str, notes: Sequence[str], copy: ComparedCopy | None) -> Iterator[str]:
+def _lines(file: str, errors: Sequence[str], notes: Sequence[str], copy: ComparedCopy | None) -> Iterator[str]:
+    yield from (f"{file}: error: {error}" for error in errors)
     yield from (f"{file}: note: {note}" for note in notes)
     if copy is not None:
         yield from (f"{copy.file}: note: {note}" for note in copy.notes)
@@ -34,11 +35,12 @@ def _lines(file: str, notes: Sequence[str], copy: ComparedCopy | None) -> Iterat
         if copy.differences:
             yield f"{copy.file}: run {EXPORTED}, merge its profiles into this file, and restart kube-scheduler"
             return
-    yield f"{file}: ok"
+    if not errors:
+        yield f"{file}: ok"
 
 
-def as_json(file: str, notes: Sequence[str], copy: ComparedCopy | None = None) -> str:
+def as_json(file: str, errors: Sequence[str], notes: Sequence[str], copy: ComparedCopy | None = None) -> str:
     """Return the form `PolicyCheck`, for programs."""
     against = {"file": copy.file, "notes": [*copy.notes], "differences": [*copy.differences]} if copy else None
-    document = {"apiVersion": OUTPUT_API_VERSION, "kind": "PolicyCheck", "file": file, "notes": [*notes]}
-    return json.dumps({**document, "against": against}, indent=2)
+    document = {"apiVersion": OUTPUT_API_VERSION, "kind": "PolicyCheck", "file": file, "errors": [*errors]}
+    return json.dumps({**document, "notes": [*notes], "against": against}, indent=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, TOPOLOGY_KEY, InCel, Subject, rule
 
 
 @rule(
@@ -22,7 +22,7 @@ from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, InCel, Subject, ru
             },
             "topologyKeys": {
                 "type": "array",
-                "items": {"type": "string", "minLength": 1},
+                "items": TOPOLOGY_KEY,
                 "default": [],
                 "description": "the keys that the rule applies to; empty: all",
             },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, TOPOLOGY_KEY, InCel, Subject, rule
 from webhook.objects.reading import brief
 
 
@@ -18,13 +18,13 @@ from webhook.objects.reading import brief
         "properties": {
             "topologyKeys": {
                 "type": "array",
-                "items": {"type": "string", "minLength": 1},
+                "items": TOPOLOGY_KEY,
                 "default": [],
                 "description": "the keys that are forbidden",
             },
             "allowedTopologyKeys": {
                 "type": "array",
-                "items": {"type": "string", "minLength": 1},
+                "items": TOPOLOGY_KEY,
                 "default": [],
                 "description": "if not empty, every other key is forbidden",
             },

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, Also, InCel, Need, Subject, in_yaml, rule
+from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, TOPOLOGY_KEY, Also, InCel, Need, Subject, in_yaml, rule
 from webhook.objects.fields import as_list
 from webhook.objects.names import ZONE
 
@@ -30,7 +30,7 @@ MISSING = "missing-constraints"
             },
             "topologyKeys": {
                 "type": "array",
-                "items": {"type": "string", "minLength": 1},
+                "items": TOPOLOGY_KEY,
                 "default": [],
                 "description": "the keys that must each have a constraint; empty: any one constraint is enough",
             },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
+from webhook.findings.rule import ALL_CHECKS, TOPOLOGY_KEY, InCel, Subject, rule
 
 
 @rule(
@@ -16,7 +16,7 @@ from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
         "properties": {
             "topologyKeys": {
                 "type": "array",
-                "items": {"type": "string", "minLength": 1},
+                "items": TOPOLOGY_KEY,
                 "default": [],
                 "description": "the keys that the rule applies to; empty: all",
             },
