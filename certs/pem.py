@@ -10,18 +10,13 @@ from typing import TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from certs.files import CertificateError, Pem, write_pair
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | ed25519.Ed25519PrivateKey
 _Extension = TypeVar("_Extension", bound=x509.ExtensionType)
-_CURVES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
-
-
-class KeyMismatchError(CertificateError):
-    """The key belongs to another certificate."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +28,10 @@ class Pair:
 
     @classmethod
     def parse(cls, chain: Pem, key: Pem) -> Pair:
-        """Return the first certificate in `chain`, with its key; CertificateError or KeyMismatchError."""
+        """Return the first certificate in `chain`, with its key; CertificateError if it is another's."""
         pair = cls(certificates(chain), _private_key(key))
         if pair.key.public_key() != pair.certificate.public_key():
-            raise KeyMismatchError(f"{key.source}: is not the key of {chain.source}")
+            raise CertificateError(f"{key.source}: is not the key of {chain.source}")
         return pair
 
     @property
@@ -66,17 +61,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a certificate contains: `serial` in hexadecimal, `fingerprint` with SHA-256, times in UTC."""
+    """What a certificate contains; times in UTC."""
 
     subject: str
-    issuer: str
     names: tuple[str, ...]
     not_before: datetime
     not_after: datetime
-    serial: str
     is_ca: bool
-    fingerprint: str
-    public_key: str
 
 
 def inspect(pem: Pem) -> tuple[Inspection, ...]:
@@ -98,14 +89,10 @@ def describe(certificate: x509.Certificate) -> Inspection:
     names = extension(certificate, x509.SubjectAlternativeName)
     return Inspection(
         subject=certificate.subject.rfc4514_string(),
-        issuer=certificate.issuer.rfc4514_string(),
         names=tuple(str(name.value) for name in names or ()),
         not_before=certificate.not_valid_before_utc,
         not_after=certificate.not_valid_after_utc,
-        serial=f"{certificate.serial_number:X}",
         is_ca=constraints is not None and constraints.ca,
-        fingerprint=certificate.fingerprint(hashes.SHA256()).hex(":").upper(),
-        public_key=_kind(certificate.public_key()),
     )
 
 
@@ -149,8 +136,10 @@ def _readable(content: bytes) -> tuple[x509.Certificate, ...]:
     """Return the certificates in PEM, none if one cannot be parsed."""
     try:
         readable = tuple(x509.load_pem_x509_certificates(content))
-        for certificate in readable:
-            describe(certificate)  # parses extensions and keys, which the library does lazily
+        for certificate in readable:  # of which the library parses these only when they are asked for
+            describe(certificate)
+            certificate.issuer.rfc4514_string()
+            certificate.public_key()
     except Exception:  # the library raises many types, which differ between its versions
         return ()
     return readable
@@ -175,11 +164,3 @@ def extension(certificate: x509.Certificate, kind: type[_Extension]) -> _Extensi
         return certificate.extensions.get_extension_for_class(kind).value
     except x509.ExtensionNotFound:
         return None
-
-
-def _kind(key: object) -> str:
-    if isinstance(key, ec.EllipticCurvePublicKey):
-        return f"ECDSA {_CURVES.get(key.curve.name, key.curve.name)}"
-    if isinstance(key, rsa.RSAPublicKey):
-        return f"RSA {key.key_size}"
-    return type(key).__name__.removesuffix("PublicKey")

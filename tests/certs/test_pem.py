@@ -9,12 +9,12 @@ from datetime import timedelta
 from typing import NamedTuple
 
 import pytest
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa, x25519
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
 
 from certs.files import CertificateError, Pem
-from certs.pem import KeyMismatchError, Pair, describe, inspect, invalid_reason, stamp
-from tests.support.certificates import NOW, chain, foreign, key, the_ca, the_leaf
+from certs.pem import Pair, describe, inspect, invalid_reason, stamp
+from tests.support.certificates import NOW, chain, key, the_ca, the_leaf
 
 
 def chain_pem():
@@ -95,7 +95,7 @@ class TestPem:
             Pair.parse(Pem("tls.crt", case.chain()), Pem("tls.key", case.key()))
 
     def test_of_another_key_can_be_told_from_the_rest(self):
-        with pytest.raises(KeyMismatchError):
+        with pytest.raises(CertificateError, match="is not the key of"):
             Pair.parse(chain(the_leaf()), key(the_ca().pair))
 
     @pytest.mark.parametrize("form", [serialization.PrivateFormat.PKCS8, OPENSSL])
@@ -111,18 +111,9 @@ class TestPem:
     def test_is_inspected_whole(self):
         leaf, ca = inspect(Pem("tls.crt", b"a note\n" + the_leaf().chain_pem() + the_ca().pair.chain_pem()))
 
-        assert ("CN=web.shop.svc", "CN=evenkeel CA", False) == (leaf.subject, leaf.issuer, leaf.is_ca)
-        assert ("CN=evenkeel CA", "CN=evenkeel CA", True) == (ca.subject, ca.issuer, ca.is_ca)
+        assert ("CN=web.shop.svc", False) == (leaf.subject, leaf.is_ca)
+        assert ("CN=evenkeel CA", True) == (ca.subject, ca.is_ca)
         assert (("web.shop.svc", "10.0.0.1", "2001:db8::1"), ()) == (leaf.names, ca.names)
-        assert the_leaf().certificate.serial_number == int(leaf.serial, 16)
-        assert the_leaf().certificate.fingerprint(hashes.SHA256()) == bytes.fromhex(leaf.fingerprint.replace(":", ""))
-
-    def test_tells_the_kind_of_key(self):
-        made = (rsa.generate_private_key(65537, 2048), ec.generate_private_key(ec.SECP384R1()))
-        cas = [the_ca(), *(foreign(one, NOW) for one in (*made, ed25519.Ed25519PrivateKey.generate()))]
-
-        kinds = [describe(ca.pair.certificate).public_key for ca in cas]
-        assert ["ECDSA P-256", "RSA 2048", "ECDSA P-384", "Ed25519"] == kinds
 
 
 def test_why_it_is_not_valid():

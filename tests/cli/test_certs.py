@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import io
-import json
 import logging
 import os
 import stat
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from certs.authority import Authority
 from certs.files import read
 from certs.pem import Pair
 from webhook.cli import certs
@@ -24,7 +20,6 @@ from webhook.loading.usage import UsageError
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
-NEITHER = "holds neither tls.crt nor ca.crt, wanted a file, or a folder that evenkeel certs issue has written"
 ALL = ["ca.crt", "ca.key", "tls.crt", "tls.key"]
 
 
@@ -194,169 +189,26 @@ class TestIssueWithACa:
         assert not (issued / "new").exists()
 
 
-class TestInspect:
-    def test_prints_what_a_certificate_says(self, issued, capsys):
-        assert 0 == run("inspect", issued / "tls.crt")
-
-        printed = capsys.readouterr().out.splitlines()
-        rows = dict(line.strip().split("  ", 1) for line in printed[1:] if "SHA" not in line and "serial" not in line)
-        assert f"{issued}/tls.crt" == printed[0]
-        assert {
-            "subject": "CN=web.shop.svc",
-            "issuer": "CN=evenkeel CA",
-            "names": "web.shop.svc",
-            "not before": "2026-03-01T11:00:00Z",
-            "not after": "2026-05-30T12:00:00Z",
-            "now": "valid",
-            "CA": "no",
-            "public key": "ECDSA P-256",
-            "key": f"{issued}/tls.key: matches",
-        } == {name: of.strip() for name, of in rows.items()}
-
-    def test_prints_a_block_for_each_certificate(self, issued, capsys):
-        bundle = issued / "tls.crt"
-        bundle.write_bytes(bundle.read_bytes() + (issued / "ca.crt").read_bytes())
-
-        assert 0 == run("inspect", bundle, issued / "ca.crt")
-
-        blocks = capsys.readouterr().out.split("\n\n")
-        titles = [f"{bundle}: certificate 1 of 2", f"{bundle}: certificate 2 of 2", f"{issued}/ca.crt"]
-        assert titles == [block.splitlines()[0] for block in blocks]
-        assert [True, False, True] == ["  key  " in block for block in blocks]
-
-    def test_of_a_folder_shows_the_certificate_and_the_ca_with_their_keys(self, issued, capsys):
-        """And of the keys nothing but whether they match."""
-        assert 0 == run("inspect", issued)
-
-        printed = capsys.readouterr().out
-        assert [f"{issued}/tls.crt", f"{issued}/ca.crt"] == [block.splitlines()[0] for block in printed.split("\n\n")]
-        for stem in ("tls", "ca"):
-            assert f"  key         {issued}/{stem}.key: matches" in printed.splitlines()
-            assert not {*(issued / f"{stem}.key").read_text().splitlines()} & {*printed.splitlines()}
-        assert "PRIVATE" not in printed
-
-    def test_of_a_folder_finds_a_key_of_another_certificate(self, issued, capsys):
-        (issued / "tls.key").write_bytes((issued / "ca.key").read_bytes())
-
-        assert 1 == run("inspect", issued)
-        assert f"{issued}/tls.key: is not the key of {issued}/tls.crt" in capsys.readouterr().out
-
-    def test_of_a_folder_without_a_ca_shows_the_certificate(self, issued, capsys):
-        """As evenkeel certs issue --ca-dir leaves it."""
-        (issued / "ca.crt").unlink()
-
-        assert 0 == run("inspect", issued)
-        assert "ca.crt" not in capsys.readouterr().out
-
-    def test_prints_json_in_lines(self, issued, capsys):
-        run("inspect", issued / "tls.crt", issued / "ca.crt", "-o", "json")
-
-        leaf, ca = map(json.loads, capsys.readouterr().out.splitlines())
-        certificate = pair(issued, "tls").certificate
-        assert {
-            "file": f"{issued}/tls.crt",
-            "number": 1,
-            "subject": "CN=web.shop.svc",
-            "issuer": "CN=evenkeel CA",
-            "names": ["web.shop.svc"],
-            "notBefore": "2026-03-01T11:00:00Z",
-            "notAfter": "2026-05-30T12:00:00Z",
-            "problem": None,
-            "serial": f"{certificate.serial_number:X}",
-            "isCa": False,
-            "fingerprint": leaf["fingerprint"],
-            "publicKey": "ECDSA P-256",
-            "key": {"file": f"{issued}/tls.key", "matches": True, "problem": None},
-        } == leaf
-        assert (True, []) == (ca["isCa"], ca["names"])
-
-    @pytest.mark.parametrize(
-        "now, said",
-        [(NOW - DAY, "is not valid before 2026-03-01T11:00:00Z"), (NOW + 91 * DAY, "expired at 2026-05-30T12:00:00Z")],
-    )
-    def test_exits_with_1_outside_the_life_of_one(self, issued, capsys, now, said):
-        assert 1 == run("inspect", issued / "ca.crt", issued / "tls.crt", now=now)
-
-        assert f"  now         {said}; the time is now " in capsys.readouterr().out
-
-    def test_exits_with_1_when_the_key_beside_it_is_anothers(self, issued, capsys):
-        (issued / "tls.key").write_bytes((issued / "ca.key").read_bytes())
-
-        assert 1 == run("inspect", issued / "tls.crt")
-        assert f"  key         {issued}/tls.key: is not the key of {issued}/tls.crt\n" in capsys.readouterr().out
-        assert 1 == run("inspect", issued / "tls.crt", "-o", "json")
-        assert json.loads(capsys.readouterr().out)["key"]["matches"] is False
-
-    def test_says_when_it_cannot_tell_whose_the_key_is(self, issued, capsys):
-        """The certificate may well be fine, and the key not for everybody to read."""
-        (issued / "tls.key").unlink()
-        (issued / "tls.key").mkdir()
-
-        assert 0 == run("inspect", issued / "tls.crt", "-o", "json")
-        told = json.loads(capsys.readouterr().out)["key"]
-        assert (None, f"{issued}/tls.key: Is a directory") == (told["matches"], told["problem"])
-
-    def test_says_nothing_of_a_key_that_is_not_there(self, issued, capsys):
-        (issued / "tls.key").unlink()
-
-        assert 0 == run("inspect", issued / "tls.crt")
-        assert "  key  " not in capsys.readouterr().out
-
-    def test_reads_standard_input(self, issued, capsys, monkeypatch):
-        piped = io.TextIOWrapper(io.BytesIO((issued / "tls.crt").read_bytes()))
-        monkeypatch.setattr(sys, "stdin", piped)
-
-        assert 0 == run("inspect", "-")
-        assert capsys.readouterr().out.startswith("-\n  subject     CN=web.shop.svc\n")
-
-    def test_prints_the_good_before_it_refuses_the_bad(self, issued, capsys):
-        told = refusal("inspect", issued / "tls.key", issued / "tls.crt", issued / "nothing", issued.parent)
-
-        assert [
-            f"{issued}/tls.key: has no certificate, found PRIVATE KEY",
-            f"{issued}/nothing: No such file or directory",
-            f"{issued.parent}: {NEITHER}",
-        ] == told.splitlines()
-        assert capsys.readouterr().out.startswith(f"{issued}/tls.crt\n")
-
-    def test_sends_no_control_character_to_a_terminal(self, tmp_path, capsys):
-        ca = Authority.create(NOW, name="red \x1b[31m\nnot before  1970")
-        ca.pair.write(tmp_path / "ca.crt", tmp_path / "ca.key")
-
-        run("inspect", tmp_path / "ca.crt")
-
-        printed = capsys.readouterr().out
-        assert "red \\u001b[31m" in printed and "\x1b" not in printed
-        assert 1 == sum(line.lstrip().startswith("not before") for line in printed.splitlines())
-
-
 class TestCommand:
     @pytest.fixture(autouse=True)
     def registered(self, monkeypatch):
-        monkeypatch.setitem(cli.COMMANDS, "certs", "issue and inspect certificates")
+        monkeypatch.setitem(cli.COMMANDS, "certs", "issue certificates")
 
-    def test_issues_and_inspects_by_the_clock(self, tmp_path, capsys):
+    def test_issues_by_the_clock(self, tmp_path):
         assert 0 == cli.main(["certs", "issue", "--name", "localhost", "--dir", str(tmp_path)])
-        assert 0 == cli.main(["certs", "inspect", f"{tmp_path}/tls.crt", f"{tmp_path}/ca.crt"])
 
         begun = (
             datetime.now(UTC) - x509.load_pem_x509_certificate((tmp_path / "ca.crt").read_bytes()).not_valid_before_utc
         )
         assert timedelta(hours=1) <= begun < timedelta(hours=2)
 
-    def test_exits_with_2_and_every_complaint_on_a_line(self, tmp_path, capsys):
-        assert 2 == cli.main(["certs", "inspect", str(tmp_path), f"{tmp_path}/nothing"])
-
-        told = [f"evenkeel: {tmp_path}: {NEITHER}", f"evenkeel: {tmp_path}/nothing: No such file or directory"]
-        assert told == capsys.readouterr().err.splitlines()
-
     def test_shows_no_key(self, tmp_path, capsys, caplog):
-        """Whatever it does: issue, refuse, inspect, and mistake a key for a certificate."""
+        """Whatever it does: issue, refuse, and mistake a key for a certificate."""
         caplog.set_level(logging.DEBUG)
         for _ in range(2):
             cli.main(["certs", "issue", "--name", "web", "--dir", str(tmp_path)])
-        for output in ("text", "json"):
-            cli.main(["certs", "inspect", *(str(tmp_path / name) for name in ALL), "-o", output])
+        (tmp_path / "ca.crt").write_bytes((tmp_path / "ca.key").read_bytes())
+        cli.main(["certs", "issue", "--name", "web", "--dir", str(tmp_path / "new"), "--ca-dir", str(tmp_path)])
 
         captured = capsys.readouterr()
         shown = captured.out + captured.err + caplog.text

@@ -39,7 +39,6 @@ OWN_WORDS = {
     "explain": {"-f"},
     "lint": {"--fail-on", "-o", "-n", "-q"},
     "admit": {"-n", "-o"},
-    "certs inspect": {"-o"},
     "certs issue": {"--client", "--force"},
     "policy show": {"-n"},
 }
@@ -146,7 +145,7 @@ def test_an_option_may_be_shortened_and_have_its_value_beside_it(run, words):
 
 WITHOUT_MORE = [command for command in COMMANDS if command not in ("admit", "certs", "lint", "policy")]
 WITH_MORE = [
-    *("admit -f new", "certs inspect new", "lint new", "policy check new", "policy schema", "explain pod/a -n b"),
+    *("admit -f new", "lint new", "policy check new", "policy schema", "explain pod/a -n b"),
     "simulate deployment/web scale=3 -n b more",
 ]
 
@@ -176,9 +175,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(command):
     assert (0, "") == (done.returncode, done.stderr)
 
 
-@pytest.mark.parametrize(
-    "how", ["admit -f - <&-", "certs inspect - <&-", "policy schema >&-", "policy schema >/dev/full"]
-)
+@pytest.mark.parametrize("how", ["admit -f - <&-", "policy schema >&-", "policy schema >/dev/full"])
 def test_streams_that_cannot_be_used_are_no_traceback(how):
     done = subprocess.run(f"'{SCRIPTS}'/evenkeel {how}", shell=True, capture_output=True, text=True, check=False)
 

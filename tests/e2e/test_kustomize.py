@@ -121,7 +121,7 @@ def test_with_builds_what_is_said_is_what_is_found_on_what_is_built(trees, lint,
 def test_what_is_repaired_in_the_sources_is_repaired_in_what_is_built(trees, lint, findings_on):
     before = {folder: findings_on(text) for folder, text in trees.items()}
     repairable = sum(finding["fixable"] for folder in trees for finding in lint(folder)["findings"])
-    repaired = sum(lint(folder, "--fix", "--fix-severity=info")["summary"]["repaired"] for folder in trees)
+    repaired = sum(lint(folder, "--fix")["summary"]["repaired"] for folder in trees)
     again = built_all(trees)
     after = {folder: findings_on(again[folder]) for folder in trees}
     worse = {folder.name: more for folder in trees if (more := grave(after[folder]) - grave(before[folder]))}

@@ -153,7 +153,7 @@ class Manifests(Files):
         *(f"lint FILE -o {form}" for form in ("text", "json", "sarif", "github", "junit")),
         *(
             "lint --fix FILE",
-            "lint --fix --fix-severity info --diff FILE",
+            "lint --fix --diff FILE",
             "admit -f FILE -o yaml",
             "admit -f FILE --old FILE",
         ),

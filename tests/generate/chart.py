@@ -202,7 +202,7 @@ def _further_options() -> Iterator[tuple[str, str]]:
     """Yield the options of `evenkeel serve` that no value sets, each with its environment variable."""
     deployment = (FOLDER / "templates" / "deployment.yaml").read_text("utf-8")
     for setting in SETTINGS:
-        if setting.metavar and setting.name != "tls-dir" and f"{setting.flag}=" not in deployment:
+        if setting.metavar and f"{setting.flag}=" not in deployment:
             yield setting.flag, setting.variable
 
 

@@ -271,20 +271,6 @@ def test_a_file_of_kubectl_without_nodes_is_no_whole_cluster(cluster):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
-    [("live", ()), ("dump.gz", ("images (not in this dump of an older evenkeel; dump again with this one)",))],
-)
-def test_only_of_a_dump_an_absent_image_is_said_to_be_left_out(cluster, source, said):
-    """A live Pod that has none was made so."""
-    without_image = pod(spec={"nodeName": "n1", "containers": [{"name": "c"}]})
-    cluster(node("n1"), without_image, version="v1.37.1", time="2026-01-31T10:00:00Z")
-
-    assert said == clusters.read(Source(source), None, lambda _: False).snapshot.unread
-    besides = clusters.read(Source(source), None, lambda _: False, more=[without_image])
-    assert () == besides.snapshot.unread
-
-
-@pytest.mark.parametrize(
     ("source", "fields", "unread"),
     [
         ("live", {}, set()),
@@ -305,15 +291,6 @@ def test_a_file_of_kubectl_that_has_objects_of_volumes_has_them_all(cluster):
     cluster(node("n1"), claim("data"), volume("pv-1"), storage_class(), *of_nodes)
 
     assert set() == clusters.read(Source("all.yaml"), None, lambda _: False).snapshot.storage.unread
-
-
-def test_a_dump_with_claims_that_have_no_names_has_nothing_of_volumes(cluster):
-    of_old = pod(spec={"nodeName": "n1", "containers": [{"image": "i"}], "volumes": [{"persistentVolumeClaim": {}}]})
-    cluster(node("n1"), of_old, version="v1.37.1", time="2026-01-31T10:00:00Z")
-    found = clusters.read(Source("dump.gz"), None, lambda _: False).snapshot
-
-    assert ("volumes (not in this dump of an older evenkeel; dump again with this one)",) == found.unread
-    assert STORAGE_RESOURCES == found.storage.unread
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, attempted, node, requesting, running
-from webhook.placement.gaps import gaps, in_words, left_out, used_by
+from webhook.placement.gaps import gaps, in_words, used_by
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.preemption import preempt
 from webhook.scheduler.profile import USUAL_PROFILE
@@ -162,30 +162,6 @@ def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(m
 )
 def test_gaps_are_one_sentence(named, words):
     assert words == in_words(named)
-
-
-@pytest.mark.parametrize(
-    ("spec", "missing"),
-    [
-        ({"containers": [{"name": "c"}]}, ["images"]),
-        ({"containers": [{"image": "i", "ports": [{"hostPort": 80}]}]}, ["host ports"]),
-        (
-            {"containers": [{"image": "i"}], "affinity": {"podAffinity": {"required": [{}]}}},
-            ["affinity to other Pods"],
-        ),
-        (
-            {
-                "containers": [{"image": "i", "ports": [{"hostPort": 80, "containerPort": 80}]}],
-                "affinity": {"podAntiAffinity": {"required": [{"topologyKey": "zone"}]}},
-            },
-            [],
-        ),
-        ({"containers": [], "volumes": [{"persistentVolumeClaim": {}}]}, ["volumes"]),
-        ({"containers": [], "volumes": [CLAIM, {"name": "x"}]}, []),
-    ],
-)
-def test_what_an_older_dump_does_not_have_is_known_by_the_fields_that_every_pod_has(spec, missing):
-    assert missing == list(left_out({"spec": spec}))
 
 
 def test_device_classes_that_may_not_be_read_may_give_out_any_extended_resource():

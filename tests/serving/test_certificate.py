@@ -134,14 +134,6 @@ def test_sigterm_ends_a_worker_that_waits_for_the_api_server(tmp_path):
         assert 0 == it.wait(5)
 
 
-def test_tls_dir_is_accepted_and_said_to_have_no_effect(tmp_path):
-    """As the arguments of an older chart have it, with a folder that is not there any more."""
-    with alone(tmp_path, "--self-signed", "--tls-dir=/run/evenkeel-of-old") as running:
-        (line,) = [line for line in running.log_file.read_text().splitlines() if "--tls-dir" in line]
-
-    assert "--tls-dir has no effect: keys are kept in memory; remove it" in line
-
-
 def chosen(client):
     """The certificate of --tls-secret, and what renews it."""
     values = {setting.name: setting.default for setting in SETTINGS} | {"tls-names": "keel.guard.svc"}

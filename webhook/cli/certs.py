@@ -1,36 +1,25 @@
 """
-Issue the webhook's serving certificate, or one for its clients, with a CA of its own, or show certificates.
+Issue the webhook's serving certificate, or one for its clients, with a CA of its own.
 
-Exit code 0: fine, 1: a certificate is expired, not yet valid, or the key file next to it does not match, 2: bad input.
+Exit code 0: written, 2: bad input.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import chain, repeat
 from pathlib import Path
 
 from certs.authority import CA_LIFETIME, SERVING_LIFETIME, Authority
-from certs.files import CertificateError, Pem, read
-from certs.pem import Inspection, KeyMismatchError, Pair, describe, inspect, invalid_reason, stamp
-from webhook.findings.wording import LINE_LIMIT, one_line
+from certs.files import CertificateError, read
+from certs.pem import Inspection, describe, invalid_reason, stamp
 from webhook.loading.usage import UsageError
 
 ISSUE = (
     "Write a CA and a certificate that the CA has signed: ca.crt, ca.key, tls.crt and tls.key. "
     "Existing files are kept, unless you give --force. Exit code 0: written, 2: bad input."
 )
-INSPECT = (
-    "Show certificates, and whether the key file next to each matches. "
-    "Exit code 0: all are valid, 1: one is expired, not yet valid, or its key does not match, 2: bad input."
-)
-IN_FOLDER = ("tls.crt", "ca.crt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,22 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     issue.add_argument("--force", action="store_true", help="replace existing files, including the CA")
     issue.set_defaults(act=_issue)
-    seen = "show certificates, and whether the key file next to each matches"
-    show = actions.add_parser("inspect", help=seen, description=INSPECT)
-    show.add_argument(
-        "files",
-        metavar="FILE",
-        type=Path,
-        nargs="+",
-        help=f"certificates in PEM, a folder with {' or '.join(IN_FOLDER)}, or - for standard input",
-    )
-    show.add_argument(
-        *("-o", "--output"),
-        choices=("text", "json"),
-        default="text",
-        help="json: a line for each certificate (default: %(default)s)",
-    )
-    show.set_defaults(act=_inspect)
 
 
 def run(args: argparse.Namespace, now: datetime | None = None) -> int:
@@ -137,119 +110,3 @@ def _summary(inspection: Inspection, ca: Authority) -> str:
         return f"a new CA, until {stamp(inspection.not_after)}"
     clipped = ", which is the end of its CA" if inspection.not_after == ca.pair.certificate.not_valid_after_utc else ""
     return f"for {', '.join(inspection.names)}, until {stamp(inspection.not_after)}{clipped}"
-
-
-@dataclass(frozen=True)
-class _InspectedKey:
-    """The key file next to a certificate; `matches` is None if the key cannot be read."""
-
-    file: str
-    matches: bool | None
-    problem: str | None = None
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """One certificate in a file, and what `inspect` prints about it."""
-
-    file: str
-    number: int
-    count: int
-    inspection: Inspection
-    problem: str | None
-    key: _InspectedKey | None
-
-    @property
-    def is_fine(self) -> bool:
-        return self.problem is None and (self.key is None or self.key.matches is not False)
-
-
-def _inspect(args: argparse.Namespace, now: datetime) -> int:
-    seen: list[_Seen] = []
-    unusable: list[str] = []
-    for file in chain.from_iterable(map(_in_folder, args.files)):
-        try:
-            seen += _look(file, now)
-        except CertificateError as error:
-            unusable.append(str(error))
-    if seen:
-        print(("\n" if args.output == "json" else "\n\n").join(map(_json if args.output == "json" else _text, seen)))
-    if unusable:
-        raise UsageError("\n".join(unusable))
-    return 0 if all(certificate.is_fine for certificate in seen) else 1
-
-
-def _in_folder(path: Path) -> list[Path]:
-    """Return the files with certificates in a folder as `issue` writes it, or else the path itself."""
-    if str(path) == "-" or not os.path.isdir(path):
-        return [path]
-    return [path / name for name in IN_FOLDER if os.path.lexists(path / name)] or [path]
-
-
-def _standard_input() -> bytes:
-    if sys.stdin is None:
-        raise UsageError("-: standard input is closed")
-    return sys.stdin.buffer.read()
-
-
-def _look(file: Path, now: datetime) -> Iterator[_Seen]:
-    if os.path.isdir(file):
-        neither = f"holds neither {' nor '.join(IN_FOLDER)}"
-        raise CertificateError(f"{file}: {neither}, wanted a file, or a folder that evenkeel certs issue has written")
-    pem = Pem("-", _standard_input()) if str(file) == "-" else read(file)
-    certificates = inspect(pem)
-    for number, inspection in enumerate(certificates, 1):
-        key = _key_beside(file, pem) if number == 1 else None  # TLS expects the key to match the first certificate
-        yield _Seen(str(file), number, len(certificates), inspection, invalid_reason(inspection, now), key)
-
-
-def _key_beside(file: Path, pem: Pem) -> _InspectedKey | None:
-    path = file.with_suffix(".key")
-    if not os.path.exists(path):
-        return None
-    try:
-        Pair.parse(pem, read(path))
-    except CertificateError as error:
-        return _InspectedKey(str(path), False if isinstance(error, KeyMismatchError) else None, str(error))
-    return _InspectedKey(str(path), True)
-
-
-def _text(seen: _Seen) -> str:
-    inspection = seen.inspection
-    rows = [
-        ("subject", inspection.subject),
-        ("issuer", inspection.issuer),
-        *zip(chain(["names"], repeat("")), inspection.names or ["none"], strict=False),
-        ("not before", stamp(inspection.not_before)),
-        ("not after", stamp(inspection.not_after)),
-        ("now", seen.problem or "valid"),
-        ("serial", inspection.serial),
-        ("CA", "yes" if inspection.is_ca else "no"),
-        ("SHA-256", inspection.fingerprint),
-        ("public key", inspection.public_key),
-    ]
-    if seen.key is not None:
-        rows.append(("key", seen.key.problem or f"{seen.key.file}: matches"))
-    title = seen.file if seen.count == 1 else f"{seen.file}: certificate {seen.number} of {seen.count}"
-    return "\n".join(one_line(line, LINE_LIMIT) for line in (title, *(f"  {name:<11} {of}" for name, of in rows)))
-
-
-def _json(seen: _Seen) -> str:
-    inspection = seen.inspection
-    return json.dumps(
-        {
-            "file": seen.file,
-            "number": seen.number,
-            "subject": inspection.subject,
-            "issuer": inspection.issuer,
-            "names": list(inspection.names),
-            "notBefore": stamp(inspection.not_before),
-            "notAfter": stamp(inspection.not_after),
-            "problem": seen.problem,
-            "serial": inspection.serial,
-            "isCa": inspection.is_ca,
-            "fingerprint": inspection.fingerprint,
-            "publicKey": inspection.public_key,
-            "key": asdict(seen.key) if seen.key is not None else None,
-        }
-    )

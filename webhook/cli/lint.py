@@ -60,7 +60,6 @@ FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
 DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
 MISNAMED_CONFIGURATION = CONFIGURATION_NAME.replace(".yaml", ".yml")
-USUAL_FIX_SEVERITY = Severity.WARNING
 SEVERITY_CHOICES = [str(severity) for severity in Severity if severity is not Severity.IGNORE]
 
 
@@ -79,12 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     inputs.add_quiet_argument(parser, "print only findings and problems, no notes and no totals")
     add_color_argument(parser)
-    parser.add_argument("--fix", action="store_true", help="repair, in the files, findings that have exactly one fix")
     parser.add_argument(
-        "--fix-severity",
-        metavar="SEVERITY",
-        choices=SEVERITY_CHOICES,
-        help=f"repair only findings of this severity or higher (default: {USUAL_FIX_SEVERITY})",
+        "--fix", action="store_true", help="repair, in the files, errors and warnings that have exactly one fix"
     )
     parser.add_argument("--diff", action="store_true", help="print what --fix changes; without --fix, no file changes")
     parser.add_argument(
@@ -162,7 +157,6 @@ def run(args: argparse.Namespace) -> int:
             _before(args, configured, files, terms),
             repairs=args.fix or args.diff,
             writes=args.fix,
-            fix_severity=Severity(args.fix_severity or USUAL_FIX_SEVERITY),
             cpus=cpus(),
         )
         for path in missing:
@@ -184,8 +178,6 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     if args.write_baseline and args.baseline is None:
         raise UsageError("--write-baseline: needs --baseline FILE to write to")
-    if args.fix_severity and not (args.fix or args.diff):
-        raise UsageError("--fix-severity: needs --fix or --diff; add one, or leave --fix-severity out")
     if args.write_baseline and (args.fix or args.diff):
         raise UsageError("--write-baseline: cannot be combined with --fix or --diff; repair first")
     if args.build == AUTO and (args.fix or args.diff):

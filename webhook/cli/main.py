@@ -33,7 +33,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "report": "report how Pods are spread, and what a policy would deny",
         "policy": "check, show, test or export a policy, or print its schema",
         "manifests": "print the webhook configurations, policies and RBAC to apply",
-        "certs": "issue the webhook's serving certificate, or show certificates",
+        "certs": "issue the webhook's serving certificate",
         "serve": "serve the webhook over TLS",
     },
     "To look up": {

@@ -63,8 +63,6 @@ def _run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))  # until gunicorn's arbiter sets its own
     logs.configure(values["log-level"])
-    if values["tls-dir"]:
-        logs.log(logging.WARNING, "--tls-dir has no effect: keys are kept in memory; remove it")
     from webhook.serving.server import Server
 
     threads, bind, health_bind = _threads(values["threads"]), values["bind"], values["health-bind"]

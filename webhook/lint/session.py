@@ -41,8 +41,8 @@ class Session:
 
     `baseline_file` is the baseline's name, or "" if there is none.  `before` gives what a file had before the change,
     which is accepted, too.  With `repairs` findings are repaired; with `writes` the repaired text is written
-    to the file, and the outcome is that of the repaired file; standard input stays as it is.  What is less grave than
-    `fix_severity` is not repaired.  `repairable` is the number of findings in the summary that have a repair to try.
+    to the file, and the outcome is that of the repaired file; standard input stays as it is.  `repairable` is the
+    number of findings in the summary that have a repair to try.
     """
 
     def __init__(
@@ -55,13 +55,12 @@ class Session:
         *,
         repairs: bool = False,
         writes: bool = False,
-        fix_severity: Severity = Severity.WARNING,
         cpus: int = 1,
     ) -> None:
         self.summary, self.repairable = LintSummary(), 0
         self._terms, self._reader = terms, reader
         self._baseline, self._baseline_file, self._before = baseline, baseline_file, before
-        self._repairs, self._writes, self._fix_severity = repairs, writes, fix_severity
+        self._repairs, self._writes = repairs, writes
         self._unused: list[Entry] = []
         self._cpus = cpus
         self._surroundings = OtherFiles(terms.built_by)
@@ -171,10 +170,9 @@ class Session:
         return judge(file, text, self._terms, around) if around else judged
 
     def _to_repair(self, accepted: Accepted) -> list[Located]:
-        """Return the findings that are grave enough, and have a repair."""
-        worst = self._fix_severity.rank
+        """Return the errors and warnings that have a repair: that of an info starts a rollout of what works."""
         return [
             located
             for located in accepted.new
-            if located.finding.edit is not None and located.finding.severity.rank <= worst
+            if located.finding.edit is not None and located.finding.severity is not Severity.INFO
         ]

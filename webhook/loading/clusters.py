@@ -20,9 +20,7 @@ from webhook.objects.labels import is_subdomain
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
-from webhook.placement.claims import VOLUMES
 from webhook.placement.created_pods import PRIORITY_CLASSES, heeded_classes
-from webhook.placement.gaps import left_out
 from webhook.render.page import Origin
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import PRIORITY_CLASS, Snapshot, SnapshotError, from_objects
@@ -42,7 +40,6 @@ from webhook.scheduler.storage_objects import STORAGE_KINDS, STORAGE_RESOURCES
 from webhook.scheduler.validation import in_one_line
 
 ASSUMED = "The file does not name its Kubernetes version. Assuming {}. If that is wrong, set --kubernetes-version."
-NOT_DUMPED = "not in this dump of an older evenkeel; dump again with this one"
 MOST_NAMED, MOST_COMPARED = 5, 5_000  # Names in a message; and those that a mistyped one is compared with.
 
 Through = Callable[[Iterator[Raw]], Iterator[Raw]]
@@ -191,7 +188,6 @@ def _read(
 ) -> Known:
     """Return the cluster that `contents` describe; their source begins the line of an error in one of them."""
     where = f"{'--cluster live' if source.live else source.cluster}: "
-    dumped = bool(contents.time) and not source.live  # as evenkeel dump writes it
     known_version, objects = version or contents.kubernetes_version, contents.objects
     kubelet: Features | None = None
     if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
@@ -199,16 +195,16 @@ def _read(
         kubelet, objects = _newest_kubelet(held), iter(held)
     features = kubelet or (inputs.given_features(known_version) if known_version else LATEST)
     notes = tuple(filter(None, [unknown(features)])) if known_version else ()
-    pods, unread = list[Raw](), set[str]()
+    pods: list[Raw] = []
     others: dict[ObjectKey, Raw] = {}
     replaced: dict[ObjectKey, Raw] = {}
     instead = {place(obj) for obj in more}
 
     def kept() -> Iterator[Raw]:
-        nonlocal where, dumped
+        nonlocal where
         there = through(objects)
         yield from map(keep, filter(is_kept, there) if instead else there)
-        where, dumped = "", False
+        where = ""
         yield from map(keep, more)
 
     def is_kept(obj: Raw) -> bool:
@@ -220,8 +216,6 @@ def _read(
         if (obj.get("apiVersion"), obj.get("kind")) == (CORE, "Pod"):
             if wanted(obj):
                 pods.append(obj)
-            if dumped:
-                unread.update(left_out(obj))
         elif obj.get("kind") not in _READ_ONCE:
             others[place(obj)] = obj
         return obj
@@ -230,10 +224,6 @@ def _read(
         snapshot = from_objects(kept(), features)
     except SnapshotError as error:
         raise UsageError(f"{where}{error}") from error
-    if unread:
-        snapshot = replace(snapshot, unread=(f"{' and '.join(sorted(unread))} ({NOT_DUMPED})",))
-    if VOLUMES in unread:  # Such a dump has no claims, either.
-        snapshot = replace(snapshot, storage=replace(snapshot.storage or NO_STORAGE, unread=STORAGE_RESOURCES))
     which = f"1.{features.minor}{', the version of the newest kubelet' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
     return Known(snapshot, features, tuple(pods), others, notes, assumed, contents.time, replaced=replaced)

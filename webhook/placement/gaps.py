@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from webhook.objects.fields import Raw, as_list, as_mapping
+from webhook.objects.fields import Raw
 from webhook.objects.labels import Labels
-from webhook.objects.names import POD_AFFINITY, POD_ANTI_AFFINITY
-from webhook.placement.claims import FREE_STORAGE, VOLUMES, volume_gaps
+from webhook.placement.claims import FREE_STORAGE, volume_gaps
 from webhook.scheduler.counts import NO_REQUESTS
 from webhook.scheduler.framework import Feasibility, Framework, counted
 from webhook.scheduler.pod_affinity import PodTerm
 from webhook.scheduler.preemption import Preemption
 from webhook.scheduler.profile import A_PLUGIN, Cycle
-from webhook.scheduler.volumes import VOLUME_KINDS
 
 RESOURCE_CLAIMS, GROUP = "dynamic resources", "its scheduling group"
 LABELS_OF_NAMESPACES = "labels of namespaces"
@@ -33,23 +31,6 @@ def used_by(spec: Raw) -> Iterator[str]:
         yield RESOURCE_CLAIMS
     if spec.get("schedulingGroup"):
         yield GROUP
-
-
-def left_out(pod: Raw) -> Iterator[str]:
-    """Yield what a raw Pod uses and the dump that it is from does not have: fields that every Pod has are absent."""
-    spec = as_mapping(pod.get("spec"))
-    containers = [as_mapping(container) for container in as_list(spec.get("containers"))]
-    if not all(container.get("image") for container in containers):
-        yield "images"
-    ports = [as_mapping(port) for container in containers for port in as_list(container.get("ports"))]
-    if any(port.get("hostPort") and not port.get("containerPort") for port in ports):
-        yield "host ports"
-    affinity = as_mapping(spec.get("affinity"))
-    of_pods = [as_mapping(affinity.get(kind)) for kind in (POD_AFFINITY, POD_ANTI_AFFINITY)]
-    if any({} in as_list(terms) for kind in of_pods for terms in kind.values()):
-        yield "affinity to other Pods"
-    if any(volume.get(kind) == {} for volume in map(as_mapping, as_list(spec.get("volumes"))) for kind in VOLUME_KINDS):
-        yield VOLUMES
 
 
 def in_words(gaps: Sequence[str]) -> str:

@@ -52,7 +52,6 @@ SETTINGS = (
         "a Secret in which the replicas create and renew a CA and a certificate, instead of --tls-cert;"
         " they write the CA into the webhook configurations",
     ),
-    Setting("tls-dir", "", "DIR", "has no effect, and will be removed: keys are kept in memory"),
     Setting(
         "tls-names",
         "",
