@@ -14,13 +14,11 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support import DATA
 from tests.support.build import constraint, honoring, namespace, node, pod, workload
 from tests.support.repository import commit, git
 from webhook.cli import main as cli
 from webhook.lint import files as lint_files
 from webhook.lint import repair, session
-from webhook.rules import RULES
 
 SCRIPT = Path(sys.executable).parent / "evenkeel"
 POLICY = "{apiVersion: config.evenkeel.dev/v1alpha1, kind: SpreadPolicy, rules: {%s}}"
@@ -654,70 +652,6 @@ def test_what_a_baseline_accepts_no_longer_is_told_at_its_line_unless_it_may_be_
     assert "base.json:2:3" in run("--baseline base.json .", a=FINE).out
     assert [] == run("--baseline base.json -o json --rule empty-selector=ignore .").found
     assert [] == run("--baseline base.json -o json --rule unused-suppression=ignore .").found
-
-
-# `baseline.json` is what `evenkeel lint --policy policy.yaml --baseline baseline.json --write-baseline .` of commit
-# 8db760c5, the last one before lint found other things, wrote there; `manifests.yaml` has its rules' bad examples.
-PREVIOUS = Path(__file__).parents[1] / "lint" / "previous"
-NO_LONGER_FOUND = [  # and why
-    "crd.yaml no longer has unknown-field",  # a JSON patch of a CRD's schema
-    "gone.yaml no longer has selector-matches-others on Deployment singles/api",  # one replica that shares a label
-    "gone.yaml no longer has selector-matches-others on Deployment singles/mail",
-    "gone.yaml no longer has selector-matches-others on StatefulSet hooks/web",  # a hook of Helm
-    "gone.yaml no longer has unlabelled-nodes on StatefulSet racks/rack",  # a Node in the folder testdata
-    "gone.yaml no longer has unlabelled-nodes on StatefulSet racks/rack",  # a Node without status and hostname
-    "notes.yaml no longer has a problem",  # a file in a folder that is no manifest
-    "twice.yaml no longer has a problem",  # a duplicate key that no rule reads
-]
-
-
-def test_a_baseline_of_the_version_before_accepts_all_that_is_still_found(run, monkeypatch):
-    monkeypatch.chdir(PREVIOUS)
-    entries = json.loads(Path("baseline.json").read_text())["findings"]
-    result = json.loads(run("--policy policy.yaml --baseline baseline.json --fail-on info -o json .").out)
-
-    assert [f"this entry accepts nothing: {entry}" for entry in NO_LONGER_FOUND] == [
-        finding["message"] for finding in result["findings"]
-    ]
-    assert ([], len(entries) - len(NO_LONGER_FOUND)) == (result["problems"], result["summary"]["accepted"])
-
-
-# What commit 3d7b7cb5, the last one before the messages were reworded, wrote of these manifests, which every rule finds
-# fault with, and of which some cannot be read: a baseline, and the results of its SARIF by their fingerprints.
-ACCEPTED = DATA / "accepted"
-JUDGED = "--policy policy.yaml --cluster cluster.yaml --fail-on info rules.yaml extra.yaml unreadable"
-
-
-def test_every_rule_and_every_problem_is_in_the_accepted_manifests():
-    accepted = {one["rule"] for one in json.loads((ACCEPTED / "baseline.json").read_text())["findings"]}
-
-    assert {*RULES, "unused-suppression", "problem"} == accepted
-
-
-def test_a_baseline_still_accepts_what_is_worded_otherwise_now(run, monkeypatch):
-    """The words of a problem are in its entry, and of a finding on a whole workload what was wanted."""
-    monkeypatch.chdir(ACCEPTED)
-    result = json.loads(run(f"--baseline baseline.json -o json {JUDGED}").out)
-
-    assert ([], []) == (result["findings"], result["problems"])
-    assert len(json.loads(Path("baseline.json").read_text())["findings"]) == result["summary"]["accepted"]
-
-
-def test_fingerprints_are_those_of_the_version_before(run, monkeypatch):
-    """By which a code scanning service knows a finding again."""
-    monkeypatch.chdir(ACCEPTED)
-    (log,) = json.loads(run(f"-o sarif {JUDGED}").out)["runs"]
-    places = ((one, one["locations"][0]["physicalLocation"]) for one in log["results"])
-
-    assert [json.loads(line) for line in Path("fingerprints.jsonl").read_text().splitlines()] == [
-        {
-            "rule": one["ruleId"],
-            "file": place["artifactLocation"]["uri"],
-            "line": place["region"]["startLine"],
-            **one["partialFingerprints"],
-        }
-        for one, place in places
-    ]
 
 
 def test_a_fix_leaves_what_the_baseline_accepts(run):
