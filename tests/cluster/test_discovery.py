@@ -34,7 +34,9 @@ def test_kinds_are_asked_for_in_each_version_of_the_groups_that_matter(api, tmp_
 
 
 @pytest.mark.parametrize("path", ["/apis", "/apis/argoproj.io/v1alpha1"])
-@pytest.mark.parametrize("answer", [403, 404, 503, {}, {"message": "as a proxy has it"}], ids=str)
+@pytest.mark.parametrize(
+    "answer", [403, 404, 503, {"message": "as a proxy has it"}, {"groups": None, "resources": {}}], ids=str
+)
 def test_what_does_not_say_it_is_no_answer(api, tmp_path, path, answer):
     api.serve("argoproj.io/v1alpha1", rollouts="Rollout")
     api.further[path] = answer

@@ -127,6 +127,7 @@ MANY = {
     "an application each": [{**PODS, **team, "podSelector": team["namespaceSelector"]} for team in TEAMS],
     "a scheduler each": [by_namespace(TEAM, schedulerName=f"s{i}") for i in range(1_000)],
     "the same for all": [by_namespace(TEAM)] * 1_000,
+    "all but one each": [by_namespace({"env": "prod"}, term("NotIn", f"t{i}")) for i in range(1_000)],
     "some values each": [by_namespace(None, term("In", f"t{i}", f"t{i + 1}")) for i in range(1_000)],
 }
 

@@ -28,7 +28,7 @@ def read_resources(client: Client, api_version: str) -> Mapping[str, str]:
 
 
 def _items(client: Client, path: str, field: str) -> list[Mapping[str, object]]:
-    answer = client.get(path, {}, SECONDS)
-    if field not in answer:
-        raise ClusterError(f"{path}: the response has no {field}")
-    return [as_mapping(item) for item in as_list(answer[field])]
+    items = client.get(path, {}, SECONDS).get(field)
+    if not isinstance(items, list):
+        raise ClusterError(f"{path}: the response has no list of {field}")
+    return [as_mapping(item) for item in items]

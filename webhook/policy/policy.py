@@ -22,7 +22,7 @@ from webhook.policy.defaults import Defaulting, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
 from webhook.scheduler.default_constraints import LIST
 from webhook.scheduler.nodes import Nodes
-from webhook.scheduler.selectors import EQUALS, EVERYTHING, IN, Match, Selector
+from webhook.scheduler.selectors import DOES_NOT_EXIST, EQUALS, EVERYTHING, EXISTS, IN, NOT_IN, Match, Selector
 
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
 STATES = ENDED, ENDS_SOON = "ended", "ends-soon"  # of overrides that end
@@ -82,7 +82,7 @@ class Override:
         return Match.NO if Match.NO in answers else Match.UNKNOWN if Match.UNKNOWN in answers else Match.YES
 
 
-Condition = tuple[str, ...]  # A field of an override, with what stands there: a label key, and perhaps its value.
+Condition = tuple[str, ...]  # A field of an override, and what it asks of a label, such as key, operator and value.
 
 
 def covered_by(overrides: Sequence[Override]) -> Mapping[int, int]:
@@ -100,7 +100,7 @@ def covered_by(overrides: Sequence[Override]) -> Mapping[int, int]:
         first = next((j for j in sorted(earlier) if overrides[j].covers(override)), None)
         if first is not None:
             covered[i] = first
-        rarest = min(_asked(override), key=lambda one_of: sum(map(shared_by.__getitem__, one_of)), default=((),))
+        rarest = min(_asked(override), key=lambda one_of: shared_by[one_of[0]], default=((),))
         for condition in rarest:
             filed.setdefault(condition, []).append(i)
     return covered
@@ -112,19 +112,27 @@ def _asked(override: Override) -> Iterator[tuple[Condition, ...]]:
         yield (("schedulerName", override.scheduler_name),)
     for name, selector in override.selectors.items():
         for key, operator, values in selector.requirements:
-            yield tuple((name, key, value) for value in values) if operator in (EQUALS, IN) else ((name, key),)
+            if operator in (EQUALS, IN):
+                yield tuple((name, key, IN, value) for value in values)
+            elif operator == NOT_IN:
+                yield (name, key, NOT_IN, values[0]), (name, key, NOT_IN)
+            else:
+                yield ((name, key, operator),)
 
 
 def _met(override: Override) -> Iterator[Condition]:
-    """Yield all conditions by which those that cover an override may be filed."""
+    """Yield the conditions under which all that cover an override are filed; see `Requirement.implies`."""
     yield ()
     if override.scheduler_name is not None:
         yield "schedulerName", override.scheduler_name
     for name, selector in override.selectors.items():
         for key, operator, values in selector.requirements:
-            yield name, key
             if operator in (EQUALS, IN):
-                yield name, key, values[0]
+                yield from ((name, key, IN, values[0]), (name, key, EXISTS), (name, key, NOT_IN))
+            elif operator == NOT_IN:
+                yield from ((name, key, NOT_IN, value) for value in values)
+            else:
+                yield from ((name, key, operator), *([(name, key, NOT_IN)] if operator == DOES_NOT_EXIST else ()))
 
 
 @dataclass(frozen=True, slots=True)
