@@ -47,7 +47,7 @@ def waiting(plane, namespace, count=REPLICAS):
 
 def says(output, namespace, said, rule):
     """Whether one warning is printed, which says this of the first constraint; nothing if that is empty."""
-    begins, ends = f"Warning: Deployment {namespace}/web: topologySpreadConstraints[0].{said}; ", f" ({rule})"
+    begins, ends = f"Warning: Deployment {namespace}/web: topologySpreadConstraints[0].{said}; ", f" (evenkeel {rule})"
     lines = output.stderr.splitlines()
     return len(lines) == bool(said) and all(line.startswith(begins) and line.endswith(ends) for line in lines)
 
@@ -67,7 +67,7 @@ def test_a_key_that_no_node_carries(plane, namespace):
 @pytest.mark.parametrize(
     ("key", "nodes", "what", "left"),
     [
-        (ZONE, ("c1", "c2", "c3"), "c is tainted, but still counts", 4),
+        (ZONE, ("c1", "c2", "c3"), "c is tainted, but counts", 4),
         (HOSTNAME, ("c1", "c2", "c3"), "", 0),
     ],
     ids=["a zone", "nodes of which enough are left"],
