@@ -99,6 +99,7 @@ def find_all(
         settings=settings,
         parameters={},
     )
+    operated = workload.kind.operator is not None
     for rule, setting in running:
         if not rule.looks_for <= there:
             continue
@@ -107,7 +108,7 @@ def find_all(
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare
         for cause in rule.check(subject):
-            if rule.rejected_by_api_server or not _is_operators(cause.path, workload):
+            if not operated or rule.rejected_by_api_server or not _is_operators(cause.path, workload):
                 findings.append(_finding(rule, setting, cause, subject))
     return Evaluation(tuple(findings), tuple(skipped))
 
@@ -207,9 +208,10 @@ def _astray(workload: Workload) -> Set[str]:
 
 
 def _finding(rule: Rule, setting: RuleSetting, cause: Cause, subject: Subject) -> Finding:
-    extents, index = cause.extents, cause.path[len(subject.workload.path) :][:1]
+    extents = cause.extents
     if extents is None:
-        extents = (int(any((constraint.index,) == index for constraint in subject.hard)),)
+        index = cause.path[len(subject.workload.path) :][:1]
+        extents = (1,) if any([(constraint.index,) == index for constraint in subject.hard]) else (0,)
     return Finding(
         rule=rule.id,
         severity=setting.severity if setting.severity.rank >= cause.at_most.rank else cause.at_most,
