@@ -211,7 +211,7 @@ def _finding(rule: Rule, setting: RuleSetting, cause: Cause, subject: Subject) -
     extents = cause.extents
     if extents is None:
         index = cause.path[len(subject.workload.path) :][:1]
-        extents = (1,) if any([(constraint.index,) == index for constraint in subject.hard]) else (0,)
+        extents = (1,) if index in [(constraint.index,) for constraint in subject.hard] else (0,)
     return Finding(
         rule=rule.id,
         severity=setting.severity if setting.severity.rank >= cause.at_most.rank else cause.at_most,
