@@ -32,7 +32,6 @@ from tests.support.review import review
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.cli.main import main as evenkeel
 from webhook.cluster.store import Store
-from webhook.cluster.watched_resources import WATCHED_PODS
 from webhook.loading import clusters
 from webhook.policy.parsing import built_in
 from webhook.scheduler.features import LATEST
@@ -148,15 +147,17 @@ def filled(objects: Iterable[Mapping]) -> Store:
 
 
 def event(size: Size, number: int) -> dict:
-    """A Pod that begins to run on another node."""
-    chance = random.Random(number)
-    app = chance.randrange(size.workloads)
-    return running(size, f"app-{app}", f"team-{app // 10}", 0, chance.randrange(size.nodes))
+    """A ReplicaSet that somebody makes again."""
+    app = random.Random(number).randrange(size.workloads)
+    _, made, _ = owners(size, f"app-{app}", f"team-{app // 10}", 0)
+    made["metadata"]["uid"] = f"uid-{number}"
+    return made
 
 
 def change(store: Store, raw: Mapping) -> None:
-    namespace, name, kept = read_object(raw, *WATCHED_PODS.gvk)
-    store.apply(WATCHED_PODS.gvk, [((namespace, name), kept)])
+    kind = raw["apiVersion"], raw["kind"]
+    namespace, name, kept = read_object(raw, *kind)
+    store.apply(kind, [((namespace, name), kept)])
 
 
 def cpu() -> float:

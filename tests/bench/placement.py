@@ -26,17 +26,15 @@ from tests.oracle.recording import ask
 from tests.support.build import constraint
 from tests.support.kubernetes_source import NEWEST
 from tests.support.placement import filter_nodes, score_nodes
-from webhook.cluster.store import Store
-from webhook.cluster.watched_resources import NODE, WATCHED_PODS
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from webhook.scheduler.profile import Cycle
-from webhook.scheduler.snapshot import from_objects, read_object
+from webhook.scheduler.snapshot import from_objects
 
-ROUNDS, CHANGED = 201, 100
+ROUNDS = 201
 KEYS = ZONE, HOST = ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 AFFINE, AFFINE_PODS = 500, 20  # Workloads with terms, and how many Pods of each have them.
@@ -74,22 +72,10 @@ def incoming(workload):
 
 
 class Decisions:
-    """A store that holds the cluster, and decisions from it."""
+    """A cluster, and decisions in it."""
 
     def __init__(self, nodes, pods):
-        self.store, self.random = Store(), random.Random(1)
-        self.put(NODE.gvk, nodes)
-        self.put(WATCHED_PODS.gvk, pods)
-
-    def put(self, gvk, objects):
-        read = (read_object(raw, *gvk) for raw in objects)
-        self.store.apply(gvk, [((namespace, name), kept) for namespace, name, kept in read])
-
-    def change(self, number):
-        """As many Pods begin to run on another node."""
-        self.put(
-            WATCHED_PODS.gvk, [pod(self.random.randrange(PODS), self.random.randrange(NODES)) for _ in range(number)]
-        )
+        self.snapshot, self.random = from_objects([*nodes, *pods], LATEST), random.Random(1)
 
     def decide(self, workload, action):
         """Microseconds of one decision, and what it finds."""
@@ -98,9 +84,8 @@ class Decisions:
         found = parse_constraints(raw["spec"]["topologySpreadConstraints"], asked.labels, LATEST)
         constraints = [one for one in found if one.when_unsatisfiable == action]
         begun = time.perf_counter()
-        snapshot = self.store.view()
-        passing = filter_nodes(asked, constraints, snapshot, LATEST).passing
-        scores = score_nodes(asked, constraints, snapshot, passing, LATEST).scored if action == SOFT else ()
+        passing = filter_nodes(asked, constraints, self.snapshot, LATEST).passing
+        scores = score_nodes(asked, constraints, self.snapshot, passing, LATEST).scored if action == SOFT else ()
         taken = (time.perf_counter() - begun) * 1e6
         return taken, passing.bit_count(), sum(one.normalized * one.nodes.bit_count() for one in scores)
 
@@ -186,13 +171,8 @@ def rows_of_constraints(nodes, pods) -> Iterator[str]:
     yield "| a Pod with two constraints | evenkeel, µs | longest | kube-scheduler's plugin, µs | ratio |"
     yield "| --- | --- | --- | --- | --- |"
     for name, action, of_go in (("hard", HARD, go["filter"]), ("soft", SOFT, go["score"])):
-        for changed in (0, CHANGED):
-            taken = []
-            for _ in range(ROUNDS):
-                decisions.change(changed)
-                taken.append(decisions.decide(decisions.random.randrange(2_000), action)[0])
-            what = f"{name}, {changed} Pods changed since the last" if changed else name
-            yield f"| {what} | {compared(taken, of_go)} |"
+        taken = [decisions.decide(decisions.random.randrange(2_000), action)[0] for _ in range(ROUNDS)]
+        yield f"| {name} | {compared(taken, of_go)} |"
 
 
 def rows_of_terms(nodes, pods) -> Iterator[str]:

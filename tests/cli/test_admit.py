@@ -21,7 +21,6 @@ MERGED = SELECTOR | {"matchExpressions": [{"key": "v", "operator": "In", "values
 STORED = pod(constraint(labelSelector=MERGED, matchLabelKeys=["v"]), labels={"app": "web", "v": "1"}, uid="u1")
 KEPT = STORED["spec"]["topologySpreadConstraints"]
 THERE = pod(name="there", labels={"app": "there"}, spec={"nodeName": "n1"}, uid="u2")
-WATCHING = POLICY | {"watchPods": True}
 DENIES = (
     'Error from server (Forbidden): error when %s "new": '
     'admission webhook "workloads.evenkeel.dev" denied the request: '
@@ -32,7 +31,7 @@ WARNS = 'Warning: StatefulSet shop/db: topologySpreadConstraints[0].labelSelecto
 def test_every_object_is_answered_as_kubectl_would_say_it(run):
     objects = [pod(constraint()), WARNED, DENIED, pod(constraint(), name="last")]
     command = "admit -f new --cluster nodes --policy policy"
-    code, out, err = run(command, new=objects, nodes=[node(), THERE], policy=WATCHING)
+    code, out, err = run(command, new=objects, nodes=[node(), THERE], policy=POLICY)
     fine, warning, warned, denied, last = out.splitlines()
 
     assert (1, "") == (code, err)
@@ -59,7 +58,7 @@ def test_what_is_in_a_system_namespace_is_never_sent(run, obj):
 
 def test_an_update_warns_of_what_was_wrong_already(run):
     new = workload("Deployment", EMPTY, labels={"app": "web", "new": ""})
-    files = {"new": new, "old": [WARNED, DENIED], "nodes": [node(), THERE], "policy": WATCHING}
+    files = {"new": new, "old": [WARNED, DENIED], "nodes": [node(), THERE], "policy": POLICY}
     code, out, _ = run("admit -f new --old old --cluster nodes --policy policy", **files)
 
     assert (0, ["Warning", "deployment.apps/web configured"]) == (code, [out.split(":")[0], out.splitlines()[-1]])
@@ -256,18 +255,6 @@ def test_what_only_lint_knows_changes_no_answer(run):
     assert json.loads(alone)["allowed"]
 
 
-def test_pods_of_a_cluster_count_where_the_policy_watches_them(run):
-    front = {"app": "web", "tier": "front"}
-    shared = workload("Deployment", constraint(), labels=front, spec={"selector": {"matchLabels": front}})
-    command = "admit -f new -o json --policy policy --cluster dump"
-    found = [
-        json.loads(run(command, new=shared, policy=policy, dump=[node(), pod(spec={"nodeName": "n1"}, uid="u3")]).out)
-        for policy in (POLICY, WATCHING)
-    ]
-
-    assert [False, True] == ["selector-matches-others" in [one["rule"] for one in each["findings"]] for each in found]
-
-
 def test_the_resource_of_an_operator_is_not_judged_unless_the_policy_names_it(run):
     """None is sent to the webhook."""
     prometheus = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "metadata": {"name": "x"}}
@@ -436,7 +423,7 @@ def test_what_is_not_known_is_said_and_how_to_give_it(run):
     )
 
     assert out[0].startswith(f"Warning: Deployment shop/web: topologySpreadConstraints[0].labelSelector: {text}; ")
-    assert out[0].endswith(" (evenkeel empty-selector); ask us")
+    assert out[0].endswith(" (empty-selector); ask us")
     assert f"  note: the labels of namespace shop are not known; {HOW}" in out
     linted = run("lint new --policy policy")
     judged = "1 object in a namespace with unknown labels judged under each override that may apply"

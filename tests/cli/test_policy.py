@@ -142,15 +142,11 @@ def test_policy_check_says_whether_a_policy_needs_more_than_the_one_in_force_is_
     assert (1, True) == (len(found), found[0].startswith(note)) if note else [] == found
 
 
-WATCHING = {"watchPods": True}
 FLEETS = {
     "workloads": [
         {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}
     ]
 }
-OF_WEBHOOK = (
-    "with this policy, the webhook must read more (pods): helm upgrade, or apply what evenkeel manifests --rbac prints"
-)
 OF_PEOPLE = (
     "with this policy, people who run commands must read more (fleets.example.com): helm upgrade, or apply what "
     "evenkeel manifests --rbac-viewer prints"
@@ -160,12 +156,10 @@ OF_PEOPLE = (
 @pytest.mark.parametrize(
     ("before", "after", "engine", "notes"),
     [
-        ({}, WATCHING, "webhook", [OF_WEBHOOK]),
         ({}, FLEETS, "webhook", [OF_PEOPLE]),
-        ({}, WATCHING | FLEETS, "both", [OF_WEBHOOK, OF_PEOPLE]),
         ({}, FLEETS, "policy", [OF_PEOPLE]),
-        (WATCHING | FLEETS, {}, "webhook", []),
-        (WATCHING | FLEETS, WATCHING | FLEETS, "webhook", []),
+        (FLEETS, {}, "webhook", []),
+        (FLEETS, FLEETS, "webhook", []),
         ({}, BARE, "webhook", []),
     ],
 )

@@ -17,7 +17,6 @@ def test_what_never_changes_is_always_ready(objects, detail):
     known = None if objects is None else snapshot(*objects)
     cluster = Unchanging(known)
     cluster.start()
-    cluster.watch_pods(True)
     cluster.stop()
 
     assert (known, known) == (cluster.view(), cluster.view_for("shop", None))

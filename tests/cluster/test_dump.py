@@ -66,7 +66,7 @@ def many():
 def test_a_dump_of_evenkeel_is_known_by_its_first_line(tmp_path, name, form):
     (file,) = dump(tmp_path, {name: form(packed())}).iterdir()
 
-    assert snapshot(*OBJECTS) == load(file)
+    assert snapshot(*OBJECTS) == load(file, LATEST)
     found = contents(file)
     assert ("v1.37.1", "2026-01-31T10:00:00Z") == (found.kubernetes_version, found.time)
     assert len(OBJECTS) == len(list(found.objects))
@@ -76,7 +76,7 @@ def test_a_dump_of_evenkeel_is_known_by_its_first_line(tmp_path, name, form):
 def test_a_gzipped_file_of_kubectl_is_read(tmp_path, text):
     (file,) = dump(tmp_path, {"dump": gzip.compress(text.encode())}).iterdir()
 
-    assert snapshot(*OBJECTS) == load(file)
+    assert snapshot(*OBJECTS) == load(file, LATEST)
     found = contents(file)
     assert (OBJECTS, {}, "", "", "") == (list(found.objects), *found[1:])
 
@@ -94,7 +94,7 @@ def test_a_folder_may_hold_both(tmp_path):
     one, other = json.dumps(OBJECTS[0]), of_evenkeel(*OBJECTS[1:])
     dump(tmp_path, {"a.yaml": one, "b/c.jsonl.gz": other, "d.log.gz": "no"})
 
-    assert snapshot(*OBJECTS) == load(tmp_path)
+    assert snapshot(*OBJECTS) == load(tmp_path, LATEST)
     assert len(OBJECTS) == len(list(contents(tmp_path).objects))
 
 
@@ -148,7 +148,7 @@ def test_a_wrong_field_in_a_dump_is_named(tmp_path):
 def test_a_file_is_read_whatever_its_form_and_name(tmp_path, name, text):
     (file,) = dump(tmp_path, {name: text}).iterdir()
 
-    assert snapshot(*OBJECTS) == load(file)
+    assert snapshot(*OBJECTS) == load(file, LATEST)
 
 
 def test_a_folder_is_read_with_what_lies_below_it(tmp_path):
@@ -156,7 +156,7 @@ def test_a_folder_is_read_with_what_lies_below_it(tmp_path):
     names = ("nodes.yaml", "a/namespaces.yml", "a/services.json", "b/sets.yaml", "b/deployments.yaml")
     dump(tmp_path, {**dict(zip(names, texts, strict=True)), "README.md": "no: [YAML", "a/notes": "\x00"})
 
-    assert snapshot(*OBJECTS) == load(tmp_path)
+    assert snapshot(*OBJECTS) == load(tmp_path, LATEST)
 
 
 def test_what_the_objects_say_is_found():
@@ -175,7 +175,7 @@ def test_the_items_of_a_typed_list_carry_no_kind(tmp_path):
     item = {"metadata": NODE["metadata"]}
     dump(tmp_path, {"nodes.json": json.dumps({"apiVersion": "v1", "kind": "NodeList", "items": [item]})})
 
-    assert snapshot(NODE) == load(tmp_path)
+    assert snapshot(NODE) == load(tmp_path, LATEST)
 
 
 class Case(NamedTuple):
@@ -278,7 +278,7 @@ def test_a_folder_without_a_dump_is_named(tmp_path):
 def test_a_folder_whose_name_ends_like_a_file_is_a_folder(tmp_path):
     dump(tmp_path, {"shop.yaml/nodes.yaml": json.dumps(NODE)})
 
-    assert snapshot(NODE) == load(tmp_path)
+    assert snapshot(NODE) == load(tmp_path, LATEST)
 
 
 def test_resources_are_read_where_a_version_is_given(tmp_path):

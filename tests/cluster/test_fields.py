@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 import msgspec
 import pytest
 
-from webhook.cluster.fields import BY_COMMANDS, BY_EVERYBODY, BY_SERVER, OBJECT_FIELDS, USED, Field, FieldReader, form
+from webhook.cluster.fields import BY_COMMANDS, BY_EVERYBODY, BY_SERVER, USED, Field, FieldReader, form
 
 TABLE = {
     "kind": Field(BY_COMMANDS),
@@ -38,15 +38,3 @@ def test_an_object_and_a_list_may_be_null_but_not_what_is_only_used():
     assert {"spec": {"c": None}} == msgspec.convert({"spec": {"c": None}}, of)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"spec": {"b": None}}, of)
-
-
-def test_whoever_counts_pods_reads_all_that_the_webhook_reads():
-    def paths(table, reader, before=()):
-        for name, field in table.items():
-            if reader in field.readers:
-                yield (*before, name)
-                yield from paths(field.below or {}, reader, (*before, name))
-
-    plain, counting = (set(paths(OBJECT_FIELDS, reader)) for reader in (FieldReader.WEBHOOK, FieldReader.WATCH_PODS))
-    assert plain < counting
-    assert get_type_hints(form(OBJECT_FIELDS, FieldReader.WEBHOOK))["message"] is Any

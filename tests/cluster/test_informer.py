@@ -11,24 +11,20 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.support.build import namespace, pod, service, whole
+from tests.support.build import namespace, service, whole
 from tests.support.serving import until
 from tests.support.watching import SHOP, watching
-from webhook.cluster import informer
+from webhook.cluster import decoding, informer
 from webhook.cluster.client import ClusterError
-from webhook.cluster.decoding import PLAIN
 from webhook.cluster.informer import (
     OBJECT_LEFT_OUT,
-    OBJECT_READ_IN_PART,
     WATCH_FAILED,
     WATCH_LISTED,
     WATCH_RESUMED,
     Pace,
 )
 from webhook.cluster.listed_resources import LISTED_RESOURCES as KINDS
-from webhook.cluster.live import listed
 from webhook.cluster.reduction import custom_page
-from webhook.scheduler.features import LATEST
 
 (NODES,) = (kind for kind in KINDS if kind.kind == "Node")
 
@@ -54,7 +50,7 @@ def test_a_long_list_comes_in_pages():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("decode", [PLAIN.page, partial(custom_page, kinds=())], ids=["watched", "custom"])
+@pytest.mark.parametrize("decode", [decoding.page, partial(custom_page, kinds=())], ids=["watched", "custom"])
 def test_a_response_that_is_no_list_is_an_error(body, decode):
     client = SimpleNamespace(get=lambda path, query, seconds, decode, most: decode(json.dumps(body).encode()))
 
@@ -66,7 +62,7 @@ def test_a_list_with_what_is_no_object_is_an_error():
     client = SimpleNamespace(get=lambda *_: {"metadata": {}, "items": [{}, None]})
 
     with pytest.raises(ClusterError, match=r"^/api/v1/nodes: the response is no list of objects$"):
-        list(informer.pages(client, NODES, 1, PLAIN.page))
+        list(informer.pages(client, NODES, 1, decoding.page))
 
 
 def test_a_page_that_would_take_much_memory_is_asked_for_in_smaller_ones(monkeypatch):
@@ -194,34 +190,3 @@ def test_an_object_of_the_wrong_form_is_passed_over_and_told():
         assert [{"problem": "Service shop/bad: spec.selector: found [], must be an object"}] == it.heard(
             OBJECT_LEFT_OUT
         )
-
-
-def requesting(name, cpu):
-    spec = {"nodeName": "n1", "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}
-    return pod(name=name, uid=name, spec=spec)
-
-
-def test_a_pod_whose_requests_cannot_be_read_is_counted_and_told():
-    """The API server would refuse it, so it can only come from another that plays one."""
-    with watching(*SHOP, watch_pods=True, features=LATEST) as it:
-        it.api.put(requesting("bad", "lots"), requesting("good", "250m"))
-        until(lambda: it.heard(OBJECT_READ_IN_PART, "Pod"), "a complaint")
-        read = [*SHOP, requesting("bad", "0"), requesting("good", "250m")]
-        until(lambda: it.live.view() == whole(read, LATEST), "both")
-
-        assert (3, 250) == it.live.view().usage["n1"][:2]
-        (told,) = it.heard(OBJECT_READ_IN_PART, "Pod")
-        assert told["problem"].startswith('Pod shop/bad: spec.containers[0].resources.requests.cpu: found "lots", must')
-
-
-def test_requests_follow_pods_that_come_change_and_go():
-    with watching(*SHOP, watch_pods=True, features=LATEST) as it:
-        for step in (requesting("a", "1"), requesting("b", "2"), requesting("a", "3")):
-            it.api.put(step)
-            it.catches_up()
-        assert (3, 5000) == it.live.view().usage["n1"][:2]
-        it.api.delete(requesting("a", "3"))
-        it.catches_up()
-
-        assert (2, 2000) == it.live.view().usage["n1"][:2]
-        assert it.live.view() == listed(it.client, watch_pods=True, features=LATEST)

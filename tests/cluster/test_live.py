@@ -18,7 +18,7 @@ from tests.support.watching import SHOP, watching
 from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED, Pace
 from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKUP_EVENTS, SYNCED, listed
 from webhook.cluster.live import FAILED as LOOKUP_FAILED
-from webhook.cluster.watched_resources import watched
+from webhook.cluster.watched_resources import WATCHED
 from webhook.objects.references import Owner
 
 WEB = Owner("apps/v1", "ReplicaSet", "web")
@@ -36,7 +36,7 @@ STEPS = st.lists(
 @settings(max_examples=40)
 @given(STEPS)
 def test_the_view_is_what_is_there_whatever_happened(steps):
-    with watching(watch_pods=True) as it:
+    with watching() as it:
         it.api.page = 2
         for what, value in steps:
             if what in ("put", "delete"):
@@ -66,7 +66,7 @@ def test_there_is_no_view_until_every_kind_was_listed():
 
 def test_it_is_told_once_that_all_is_known_although_all_lists_end_at_once():
     with watching(*SHOP, started=False) as it:
-        together = threading.Barrier(len(watched(False)))
+        together = threading.Barrier(len(WATCHED))
         tell = it.live._report
 
         def slowly(what, kind, **fields):
@@ -88,24 +88,9 @@ def test_what_is_missing_is_named_with_the_reason():
     with watching(*SHOP, started=False, pace=Pace(first=60.0)) as it:
         it.api.token = TOKEN
         it.live.start()
-        until(lambda: len(it.told) == len(watched(False)), "every refusal")
+        until(lambda: len(it.told) == len(WATCHED), "every refusal")
 
         assert "Service (/api/v1/services: 401 refused with 401)" in it.live.state().detail
-
-
-def test_pods_are_watched_only_where_they_are_asked_for():
-    with watching(*SHOP) as it:
-        assert ({}, False) == (it.live.view().pods, any("/pods" in path for path in it.api.asked))
-        it.live.watch_pods(True)
-        until(lambda: it.live.view().pods, "Pods")
-
-        assert it.live.state().ready
-        (asked,) = [path for path in it.api.asked if "/pods" in path and "watch=" not in path]
-        assert "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed" in asked
-        it.live.watch_pods(False)
-        until(lambda: not it.live.view().pods, "no Pods")
-        it.live.watch_pods(True)
-        until(lambda: it.live.watch_pods(True) or it.live.view().pods, "Pods again")
 
 
 def test_a_lost_api_server_leaves_the_last_view():
@@ -198,4 +183,3 @@ def test_who_may_not_wait_looks_nothing_up():
 def test_a_cluster_is_listed_once_for_a_command():
     with watching(*SHOP, started=False) as it:
         assert whole(SHOP[:3]) == listed(it.client)
-        assert whole(SHOP) == listed(it.client, watch_pods=True)

@@ -226,7 +226,7 @@ def test_all_that_the_webhook_decodes_commands_do_too():
     """One of the fields may be decoded whole here, where only a part of it is watched."""
     of_watches = {("metadata", "resourceVersion"), ("message",), ("code",)}
     watched, read = (
-        {path for path, _ in hints(decoding.WITH_RESOURCES.form)},
+        {path for path, _ in hints(decoding.FORM)},
         dict(hints(form(OBJECT_FIELDS, FieldReader.COMMANDS))),
     )
     whole = {path for path, hint in read.items() if hint is typing.Any}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.build import key_of, namespace, pod, service, whole, workload
+from tests.support.build import key_of, namespace, service, whole, workload
 from webhook.cluster.store import Store
 from webhook.objects.references import Owner
-from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects, read_object
 
 OWNER = Owner("apps/v1", "ReplicaSet", "web")
@@ -19,7 +18,7 @@ def kind_of(obj):
 
 
 def kept(obj):
-    return read_object(obj, *kind_of(obj), LATEST)[2]
+    return read_object(obj, *kind_of(obj))[2]
 
 
 def tell(store, *objects):
@@ -55,25 +54,6 @@ OBJECTS = st.one_of(
         NAMESPACES,
         LABELS,
     ),
-    st.builds(
-        lambda name, space, labels, on, gone, phase, requests: {
-            **pod(
-                name=name,
-                namespace=space,
-                labels=labels,
-                spec={"nodeName": on, "containers": [{"name": "c", "resources": {"requests": requests}}]},
-                deletionTimestamp=gone,
-            ),
-            "status": {"phase": phase},
-        },
-        st.sampled_from("abcd"),
-        NAMESPACES,
-        LABELS,
-        st.sampled_from(("n1", "n2", None)),
-        st.sampled_from((None, None, "now")),
-        st.sampled_from(("Running", "Running", "Failed")),
-        st.dictionaries(st.sampled_from(("cpu", "memory", "example.com/gpu")), st.sampled_from(("1", "2Gi", "0"))),
-    ),
 )
 STEPS = st.lists(
     st.one_of(
@@ -97,16 +77,16 @@ def test_a_view_is_what_the_objects_make_up(steps):
             forget(store, given_)
             there.pop((kind_of(given_), key_of(given_)), None)
         elif what == "relist":
-            those = {key_of(one): one for one in given_ if one["kind"] == "Pod"}
+            those = {key_of(one): one for one in given_ if one["kind"] == "Service"}
             tell(store, *those.values())
-            store.retain(("v1", "Pod"), {space: {name for of, name in those if of == space} for space, _ in those})
-            there = {at: one for at, one in there.items() if at[0] != ("v1", "Pod")}
-            there |= {(("v1", "Pod"), key): one for key, one in those.items()}
+            store.retain(("v1", "Service"), {space: {name for of, name in those if of == space} for space, _ in those})
+            there = {at: one for at, one in there.items() if at[0] != ("v1", "Service")}
+            there |= {(("v1", "Service"), key): one for key, one in those.items()}
         else:
-            taken.append((store.view(), whole(there.values(), LATEST)))
+            taken.append((store.view(), whole(there.values())))
 
-        assert whole(there.values(), LATEST) == store.view() or what != "view"
-    assert whole(there.values(), LATEST) == store.view()
+        assert whole(there.values()) == store.view() or what != "view"
+    assert whole(there.values()) == store.view()
     for view, then in taken:
         assert then == view
 
@@ -134,7 +114,7 @@ def test_a_change_leaves_other_namespaces_as_they_are():
 
 
 def test_nothing_is_left_of_a_namespace_that_is_gone():
-    store, objects = Store(), (service(), workload("ReplicaSet"), pod(spec={"nodeName": "n1"}))
+    store, objects = Store(), (service(), workload("ReplicaSet"))
     tell(store, *objects)
     store.view()
     forget(store, *objects)
@@ -158,17 +138,3 @@ def test_while_a_batch_is_applied_the_view_before_it_is_in_force():
 
     assert [before, before] == seen
     assert ["api", "before", "web"] == [one.name for one in store.view().services_of("shop", {"app": "web"})]
-
-
-def test_a_pod_that_is_being_deleted_takes_up_room_until_it_is_gone():
-    store = Store()
-    running = pod(spec={"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1"}}}]})
-    leaving = {**running, "metadata": {**running["metadata"], "deletionTimestamp": "now"}}
-    tell(store, running)
-    used = store.view().usage
-    tell(store, leaving)
-
-    assert ({}, used) == (store.view().pods, store.view().usage)
-    assert 1000 == used["n1"].milli_cpu
-    forget(store, leaving)
-    assert {} == store.view().usage

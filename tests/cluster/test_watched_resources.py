@@ -8,14 +8,13 @@ import pytest
 
 from tests.support import ROOT
 from webhook.cluster.listed_resources import LISTED_RESOURCES
-from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_PODS, Watched, watched
+from webhook.cluster.watched_resources import BY_KIND, WATCHED, Watched
 
 # What else of a Snapshot shows a kind; those that fill it are no readers.
 SHOWN_BY = {
     "Node": {"nodes"},
     "Namespace": {"namespaces"},
     "Service": {"services", "services_of"},
-    "Pod": {"pods"},
     **{kind: {"controllers", "controller"} for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
 }
 DECIDING = ("admission", "findings", "policy", "rules", "scheduler")
@@ -39,10 +38,6 @@ def test_a_kind_that_is_watched_is_read(kind):
     assert not SHOWN_BY[kind.kind].isdisjoint(read_attributes())
 
 
-def test_pods_are_watched_only_where_the_policy_asks_for_them():
-    assert [WATCHED_PODS] == [kind for kind in watched(True) if kind not in watched(False)]
-
-
 def test_a_kind_is_named_as_kubectl_names_it():
     """Without the groups of Kubernetes itself."""
     names = {kind.kind: kind.name for kind in LISTED_RESOURCES}
@@ -58,9 +53,9 @@ def test_a_kind_is_named_as_kubectl_names_it():
     [
         ("v1 Node", "", "", "/api/v1/nodes"),
         ("v1 Node", "shop", "", "/api/v1/nodes"),
-        ("v1 Pod", "shop", "", "/api/v1/namespaces/shop/pods"),
+        ("v1 Service", "shop", "", "/api/v1/namespaces/shop/services"),
         ("v1 Node", "", "n1", "/api/v1/nodes/n1"),
-        ("v1 Pod", "", "", "/api/v1/pods"),
+        ("v1 Service", "", "", "/api/v1/services"),
         ("apps/v1 ReplicaSet", "shop", "web", "/apis/apps/v1/namespaces/shop/replicasets/web"),
         ("v1 Namespace", "shop", "shop", "/api/v1/namespaces/shop"),
     ],
@@ -70,9 +65,9 @@ def test_where_a_kind_and_an_object_of_it_are_found(kind, namespace, name, path)
 
 
 def test_the_kinds_that_are_watched_are_those_that_a_snapshot_holds_but_for_owners_of_owners():
-    assert ("Node", "Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet", "Pod") == tuple(
+    assert ("Node", "Namespace", "Service", "ReplicationController", "ReplicaSet", "StatefulSet") == tuple(
         one.kind for one in WATCHED
     )
-    assert ("", "apps") == (WATCHED[0].api_group, WATCHED[-2].api_group)
-    assert "/apis/apps/v1/namespaces/shop/statefulsets/db" == WATCHED[-2].path("shop", "db")
+    assert ("", "apps") == (WATCHED[0].api_group, WATCHED[-1].api_group)
+    assert "/apis/apps/v1/namespaces/shop/statefulsets/db" == WATCHED[-1].path("shop", "db")
     assert "/api/v1/namespaces/shop" == WATCHED[1].path("shop", "shop")

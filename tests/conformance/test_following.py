@@ -29,7 +29,7 @@ def cases(version, recorded):
 def bound_pods(case, features):
     """Each Pod that takes up room, with its namespace."""
     for raw in case["pods"]:
-        namespace, _, pod = read_object(raw, "v1", "Pod", features, whole=True)
+        namespace, _, pod = read_object(raw, "v1", "Pod", features)
         if isinstance(pod, BoundPod):
             yield namespace, pod
 

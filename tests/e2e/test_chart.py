@@ -16,7 +16,7 @@ from tests.support import ROOT
 from tests.support.build import merged, node
 from webhook import __version__
 from webhook.cli.main import main, parser
-from webhook.cluster.watched_resources import WATCH_VERBS, watched
+from webhook.cluster.watched_resources import WATCH_VERBS, WATCHED
 from webhook.manifests.ca_bundle import CA_BUNDLE_NAME, ca_bundle_policy
 from webhook.manifests.configurations import (
     FAIL,
@@ -416,7 +416,7 @@ EVERYTHING = {
     "priorityClassName": "system-cluster-critical",
     "podAnnotations": {"a": "b"},
     "podLabels": {"team": "platform"},
-    "policy": {"watchPods": True, "earlyAnswer": True},
+    "policy": {"earlyAnswer": True},
     "clients": {"caConfigMap": "kube-root-ca.crt", "names": ["kube-apiserver-kubelet-client", "b:c"]},
     "tlsMinVersion": "1.3",
     "skipLabel": {"users": ["system:serviceaccount:a:b"], "groups": ["platform"]},
@@ -520,11 +520,9 @@ def test_the_deployment_passes_evenkeel_s_own_rules(values, tmp_path, capsys):
     ]
 
 
-@pytest.mark.parametrize(
-    ("mode", "watch_pods"), [("self-managed", False), ("self-managed", True), ("own", False), ("own", True)]
-)
-def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_pods):
-    objects = render(MODES[mode] | {"policy": {"watchPods": watch_pods}})
+@pytest.mark.parametrize("mode", ["self-managed", "own"])
+def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode):
+    objects = render(MODES[mode])
     may = {
         (obj["kind"], group, resource, tuple(rule.get("resourceNames", ())), verb)
         for obj in objects
@@ -535,9 +533,7 @@ def test_evenkeel_may_read_what_it_watches_and_write_what_it_keeps(mode, watch_p
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    wanted = {
-        ("ClusterRole", kind.api_group, kind.resource, (), verb) for kind in watched(watch_pods) for verb in WATCH_VERBS
-    }
+    wanted = {("ClusterRole", kind.api_group, kind.resource, (), verb) for kind in WATCHED for verb in WATCH_VERBS}
     group, keep = "admissionregistration.k8s.io", ("get", "update") if mode == "self-managed" else ("get",)
     names = {"mutatingwebhookconfigurations": MUTATING_NAME, "validatingwebhookconfigurations": NAME}
     wanted |= {("ClusterRole", group, kind, (name,), verb) for kind, name in names.items() for verb in keep}

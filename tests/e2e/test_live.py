@@ -25,7 +25,7 @@ class Watching:
 
     def __init__(self):
         self.told, self.client = [], Client()
-        self.live = Live(self.client, self._report, watch_pods=True, pace=Pace(first=0.1, most=1.0))
+        self.live = Live(self.client, self._report, pace=Pace(first=0.1, most=1.0))
 
     def _report(self, what, kind, **fields):
         self.told.append((what, kind, fields))
@@ -34,7 +34,7 @@ class Watching:
         return sum(what == WATCH_LISTED for what, _, _ in self.told)
 
     def catches_up(self):
-        until(lambda: self.live.view() == listed(self.client, watch_pods=True), f"the view: {self.told[-5:]}")
+        until(lambda: self.live.view() == listed(self.client), f"the view: {self.told[-5:]}")
 
 
 @pytest.fixture

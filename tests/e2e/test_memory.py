@@ -27,7 +27,7 @@ from tests.support.serving import RUN, certificate, serving
 
 VALUES = yaml.safe_load((ROOT / "charts" / "evenkeel" / "values.yaml").read_text("utf-8"))
 LIMIT = int(VALUES["resources"]["limits"]["memory"].removesuffix("Mi")) << 20
-POLICY = {"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy", "watchPods": True}
+POLICY = {"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy"}
 LISTED = 300  # seconds for the first lists
 TIMEOUT = 10.0  # the API server's
 TOGETHER = 1.5  # What sixteen at once may take, in what they take one after the other.

@@ -116,7 +116,7 @@ def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
     ca = certificate(tmp_path)
     pair = {name: b64encode((tmp_path / name).read_bytes()).decode() for name in ("tls.crt", "tls.key")}
     plane.api.call("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": "own-tls"}, "data": pair})
-    values = OWN_FILES | {"certificate": {**OWN_FILES["certificate"], "caBundle": ca}, "policy": {"watchPods": True}}
+    values = OWN_FILES | {"certificate": {**OWN_FILES["certificate"], "caBundle": ca}}
     values |= {"probe": {"enabled": False}}
     release(plane, "install", "--wait", **values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from io import StringIO
 
 import yaml
@@ -172,8 +172,7 @@ def program() -> str:
         "long": conditions.MOST_ITEMS_READ,
         "kinds": [_sent(kind) for kind in KINDS],
         "clusterRole": {
-            "always": rules(policies.built_in()),
-            "watchPods": rules(replace(policies.built_in(), watch_pods=True)),
+            "always": rules(),
             "viewer": viewer_rules(policies.built_in()),
         },
         "variablesSince": f"1.{VARIABLES_SINCE}",

@@ -26,7 +26,7 @@ from tests.support.planted import kept, planted
 from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT_FIELDS, TEMPLATE_FIELDS, FieldReader
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.reduction import only_read
-from webhook.cluster.watched_resources import ALWAYS, WATCHED, Watched
+from webhook.cluster.watched_resources import WATCHED, Watched
 from webhook.render import catalogue, kinds, skew_metrics
 from webhook.serving.settings import SETTINGS
 
@@ -89,12 +89,8 @@ def settings() -> str:
 
 def rights() -> str:
     """The table of what may be read of a cluster."""
-    rows = ((one.kind, one.api_group or "core", one.purpose, when(one)) for one in WATCHED)
-    return table(("kind", "API group", "what it is read for", "asked for"), rows)
-
-
-def when(one: Watched) -> str:
-    return one.needed if one.needed == ALWAYS else f"with `{one.needed}: true`"
+    rows = ((kind.kind, kind.api_group or "core", kind.purpose) for kind in WATCHED)
+    return table(("kind", "API group", "what it is read for"), rows)
 
 
 def viewer() -> str:

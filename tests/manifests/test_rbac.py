@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.build import policy
 from webhook.cluster.listed_resources import LISTED_RESOURCES
-from webhook.cluster.watched_resources import watched
+from webhook.cluster.watched_resources import WATCHED
 from webhook.manifests.rbac import rbac, viewer
 
 
-@pytest.mark.parametrize("watch_pods", [False, True])
-def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
-    account, role, binding = rbac(policy(watchPods=watch_pods), "guard", "keel")
+def test_the_rights_are_those_of_the_kinds_that_are_watched():
+    account, role, binding = rbac("guard", "keel")
     rules = [rule for rule in role["rules"] if "resourceNames" not in rule]
     granted = {(group, name) for rule in rules for group in rule["apiGroups"] for name in rule["resources"]}
 
-    assert {(one.api_group, one.resource) for one in watched(watch_pods)} == granted
-    assert watch_pods == (("", "pods") in granted)
+    assert {(one.api_group, one.resource) for one in WATCHED} == granted
     assert all(["get", "list", "watch"] == rule["verbs"] for rule in rules)
     assert [
         (["mutatingwebhookconfigurations"], ["zz-evenkeel"], ["get"]),
@@ -29,9 +25,9 @@ def test_the_rights_are_those_of_the_kinds_that_are_watched(watch_pods):
 
 
 def test_with_a_secret_it_may_be_renewed_and_its_ca_written_into_both_configurations():
-    _, role, _, secret, local, binding = rbac(policy(), "guard", "keel", secret=("other", "cert"))
+    _, role, _, secret, local, binding = rbac("guard", "keel", secret=("other", "cert"))
 
-    assert rbac(policy(), "guard", "keel")[1]["rules"][:-2] == role["rules"][:-2]
+    assert rbac("guard", "keel")[1]["rules"][:-2] == role["rules"][:-2]
     assert [
         (["mutatingwebhookconfigurations"], ["zz-evenkeel"], ["get", "update"]),
         (["validatingwebhookconfigurations"], ["evenkeel"], ["get", "update"]),

@@ -38,7 +38,7 @@ from webhook.admission.request import MUTATE, VALIDATE
 from webhook.cli import main as cli
 from webhook.cluster.cluster import Unchanging
 from webhook.cluster.store import Store
-from webhook.cluster.watched_resources import watched
+from webhook.cluster.watched_resources import WATCHED
 from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import read_object
@@ -55,7 +55,7 @@ BANK = {
 POLICIES = (
     {"rules": {"selector-matches-others": "warning", "unschedulable": "warning"}},
     {"rules": ASKED},
-    {"rules": {"missing-constraints": "warning", "soft-constraint": "warning"}, "watchPods": True},
+    {"rules": {"missing-constraints": "warning", "soft-constraint": "warning"}},
     {"enforcement": "Warn", "earlyAnswer": True},
     {"rules": {"empty-selector": {"enforced": True}}, "ownedObjects": "Deny"},
     {"overrides": [BANK], "workloads": [{"builtIn": "prometheus"}]},
@@ -141,20 +141,20 @@ def space(obj):
     return obj["metadata"]["namespace"]
 
 
-def seen(cluster, raw_policy):
+def seen(cluster):
     """What the informers keep of a cluster."""
     if cluster is None:
         return None
     store = Store()
-    for kind in watched(raw_policy.get("watchPods", False)):
-        found = [read_object(obj, *kind.gvk, LATEST) for obj in cluster if (obj["apiVersion"], obj["kind"]) == kind.gvk]
+    for kind in WATCHED:
+        found = [read_object(obj, *kind.gvk) for obj in cluster if (obj["apiVersion"], obj["kind"]) == kind.gvk]
         store.apply(kind.gvk, [((in_space, name), kept) for in_space, name, kept in found])
     return store.view()
 
 
 def served(obj, old, user, cluster, raw_policy):
     """The answers of the webhook to the two reviews that kube-apiserver sends."""
-    reviewer = Reviewer(policy(**raw_policy), Unchanging(seen(cluster, raw_policy)), LATEST, Metrics())
+    reviewer = Reviewer(policy(**raw_policy), Unchanging(seen(cluster)), LATEST, Metrics())
 
     def asked(phase, obj):
         body = json.dumps(asking(obj, old, user)).encode()

@@ -42,7 +42,7 @@ def recorded_pods(case, known):
     """The Pods of a recorded cluster by their node, so that a run can take them away."""
     by_node = {}
     for raw in case["pods"]:
-        namespace, _, kept = read_object(raw, "v1", "Pod", known, whole=True)
+        namespace, _, kept = read_object(raw, "v1", "Pod", known)
         if isinstance(kept, BoundPod):
             demanded = {"spreads": kept.spreads, "affinity": kept.affinity, "ports": kept.ports}
             initial = InitialPod(namespace, kept.labels, kept.node, kept.requests, **demanded)

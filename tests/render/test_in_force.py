@@ -40,7 +40,6 @@ CASES = [
     Case("early answers", "earlyAnswer    true", "{earlyAnswer: true}"),
     Case("no early answers", "earlyAnswer    false"),
     Case("errors", "onError        Deny", "{onError: Deny}"),
-    Case("Pods", "watchPods      true", "{watchPods: true}"),
     Case("defaults", "defaulting     List"),
     Case("each default", '               - {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", …'),
     Case("the scheduler's defaults", "defaulting     System", OVERRIDDEN, {"team": "batch"}),

@@ -101,14 +101,14 @@ def test_nothing_is_sent_from_some_namespaces():
     assert ("allowed allowed allowed", True) == (answers(impact), impact.create.not_sent)
 
 
-def test_the_webhook_knows_no_pods_unless_the_policy_says_so():
+def test_the_webhook_knows_no_pods():
     """`unschedulable` needs them: the finding is in the report, and the answer is what the webhook says."""
     full = [node(name, name[0], pods="1") for name in ("a1", "b1")]
     objects = [*full, *deployment(constraint()), *pods("a1", "b1", "")]
-    blind, seeing = (only(*objects, of=policy(f"{{watchPods: {said}}}")) for said in ("false", "true"))
+    found = only(*objects, of=policy())
 
-    assert ("allowed", "warned") == tuple(str(one.impact.create.outcome) for one in (blind, seeing))
-    assert "unschedulable" in [one.rule for one in blind.findings]
+    assert "allowed" == str(found.impact.create.outcome)
+    assert "unschedulable" in [one.rule for one in found.findings]
 
 
 def test_the_defaults_that_its_pods_are_given():

@@ -56,7 +56,7 @@ class TestEveryRule:
 
     def test_a_warning_has_room_for_the_object_and_the_fix(self, one):
         for finding in self.found(one, one.bad):
-            assert f"; {finding.fix} (evenkeel {one.id})" in wording.warning(finding, OBJECT)
+            assert f"; {finding.fix} ({one.id})" in wording.warning(finding, OBJECT)
 
     def test_the_file_is_named_after_the_rule(self, one):
         assert one.check.__module__ == f"webhook.rules.{one.id.replace('-', '_')}"
@@ -650,7 +650,7 @@ class TestMissingConstraints:
     def test_it_says_how_many_replicas_it_found(self, count, found, every):
         (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
 
-        assert (f"{found}, but none", "no constraint") == (one.message, one.found)
+        assert (f"{found}, but no constraint", "no constraint") == (one.message, one.found)
 
     @pytest.mark.parametrize("value", ["web", "1", "true", "No", "1e3", "2026-11-23", ""])
     def test_what_it_offers_can_be_pasted(self, value, every):
@@ -995,7 +995,7 @@ class TestUnknownTopologyKey:
         message, fix = said(pod(constraint(topologyKey="rack")), *THREE, rule="unknown-topology-key")
 
         assert 'no node has the label "rack": no Pod can be placed' == message
-        assert f'label nodes with "rack", or use one of {HOSTNAME}, {ZONE}' == fix
+        assert f'label the nodes with "rack", or use one of {HOSTNAME}, {ZONE}' == fix
 
     def test_a_soft_constraint_spreads_nothing(self):
         soft = constraint(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway")
@@ -1276,7 +1276,7 @@ class TestTaintedDomain:
     def test_it_bars_the_others(self):
         message, fix = said(stateful(constraint()), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is tainted, but counts" == message
+        assert "4 of 6 new Pods would wait: c is tainted, but still counts" == message
         assert "set nodeTaintsPolicy: Honor, or tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     @pytest.mark.parametrize(
@@ -1290,14 +1290,14 @@ class TestTaintedDomain:
     def test_a_cordoned_node_closes_its_domain(self, closed):
         message, fix = said(stateful(constraint()), *ZONES, closed, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is cordoned, but counts" == message
+        assert "4 of 6 new Pods would wait: c is cordoned, but still counts" == message
         assert "set nodeTaintsPolicy: Honor, or uncordon the nodes" == fix
 
     def test_many_domains_are_summed_up(self):
         closed = [node(f"m{i}", ["node-role.kubernetes.io/control-plane:NoSchedule"]) for i in range(3)]
         message, _ = said(stateful(HARD_HOST), *ZONES, *closed, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: m0 and 2 more are tainted, but count" == message
+        assert "4 of 6 new Pods would wait: m0 and 2 more are tainted, but still count" == message
 
     @pytest.mark.parametrize(
         ("fields", "options", "nodes"),
@@ -1342,12 +1342,12 @@ class TestTaintedDomain:
     def test_to_honor_taints_is_no_help_where_too_few_domains_are_left(self):
         message, fix = said(stateful(constraint(minDomains=3)), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is tainted, but counts" == message
+        assert "4 of 6 new Pods would wait: c is tainted, but still counts" == message
         assert "tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     def test_before_1_26_nothing_honors_taints(self):
         assert (
-            "4 of 6 new Pods would wait: c is tainted, but counts"
+            "4 of 6 new Pods would wait: c is tainted, but still counts"
             == said(stateful(constraint()), *THREE, rule="tainted-domain", minor=25)[0]
         )
 

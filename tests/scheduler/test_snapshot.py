@@ -126,7 +126,7 @@ def test_a_controller_of_another_namespace_is_another():
 
 
 def test_other_kinds_and_versions_are_passed_over():
-    found = snapshot(raw("ConfigMap", "v1", spec=5), raw("ReplicaSet", "extensions/v1beta1", spec=5), {})
+    found = from_objects([raw("ConfigMap", "v1", spec=5), raw("ReplicaSet", "extensions/v1beta1", spec=5), {}])
 
     assert Snapshot() == found
 
@@ -317,10 +317,9 @@ def test_what_a_node_has_is_its_allocatable():
 
 
 def test_resources_are_not_read_where_they_are_not_asked_for():
-    found = snapshot(NODE, requesting("a", "nonsense"), requesting("b", deletionTimestamp="now"))
+    found = from_objects([NODE, requesting("a", "nonsense"), requesting("b", deletionTimestamp="now")])
 
     assert ({}, NO_ROOM) == (found.usage, next(iter(found.nodes)).allocatable)
-    assert ["shop"] == list(found.pods)
 
 
 def test_the_version_decides_what_counts():
@@ -428,11 +427,12 @@ def test_a_device_class_gives_out_its_own_resource_and_that_which_it_names():
 
 
 def test_the_webhook_reads_none_of_it():
-    """It looks at no images either; what a Pod of negative priority requests is there for others to take."""
-    found = from_objects([demanding("a"), demanding("b", priority=-5)], LATEST, whole=False)
+    found = from_objects([demanding("a"), demanding("b", priority=-5)])
 
-    assert ({}, {}, {}, ()) == (found.affine, found.ports, found.priorities, found.nominated)
-    assert 1 == found.usage["n1"].pods
+    assert ({}, {}, {}, {}, {}, ()) == (
+        *(found.pods, found.usage, found.affine, found.ports),
+        *(found.priorities, found.nominated),
+    )
 
 
 def test_classes_of_other_apis_that_are_called_the_same_are_passed_over():

@@ -50,7 +50,7 @@ BESIDE = {
 @pytest.mark.parametrize("kind_of_pod", PODS)
 def test_a_pod_that_is_taken_away_leaves_the_others(kind_of_pod, beside):
     snapshot = from_objects([*BESIDE[beside], PODS[kind_of_pod]], LATEST)
-    pod = read_object(PODS[kind_of_pod], "v1", "Pod", LATEST, whole=True)
+    pod = read_object(PODS[kind_of_pod], "v1", "Pod", LATEST)
     before = from_objects([*BESIDE[beside], PODS[kind_of_pod]], LATEST)
 
     assert from_objects(BESIDE[beside], LATEST) == without_pod(snapshot, *pod)

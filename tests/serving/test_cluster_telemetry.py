@@ -13,8 +13,7 @@ from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import namespace, pod, request, service, workload
 from tests.support.serving import serving, until
 from webhook.admission.ownership import MANAGER
-from webhook.cluster.watched_resources import WATCHED, watched
-from webhook.policy.parsing import BUILT_IN
+from webhook.cluster.watched_resources import WATCHED
 
 POD = pod(owner="ReplicaSet/web")
 
@@ -126,24 +125,12 @@ def test_an_api_server_that_is_lost_changes_nothing_but_what_is_shown(tmp_path, 
 
 
 def test_it_is_not_ready_until_it_knows_the_cluster(tmp_path, api):
-    api.refusals = [503] * len(watched(False))
+    api.refusals = [503] * len(WATCHED)
     with live(tmp_path, api) as running:
-        assert len(watched(False)) == len(running.lines("watch failed")) == len(running.lines("watch resumed"))
+        assert len(WATCHED) == len(running.lines("watch failed")) == len(running.lines("watch resumed"))
         order = [json.loads(line)["message"] for line in running.log_file.read_text("utf-8").splitlines()]
         assert order.index("cluster synced") > max(i for i, message in enumerate(order) if message == "watch resumed")
         assert "[+] cluster: http://127.0.0.1" in verbose(running)
-
-
-def test_a_policy_may_ask_for_pods_while_it_runs(tmp_path, api):
-    policy = tmp_path / "policy.yaml"
-    policy.write_text(BUILT_IN)
-    with live(tmp_path, api, "--policy", policy) as running:
-        assert "Pod" not in verbose(running)
-        policy.write_text(BUILT_IN.replace("watchPods: false", "watchPods: true"))
-        until(lambda: ", Pod " in verbose(running), "Pods to be watched")
-        until(lambda: running.metric('evenkeel_cache_synced{kind="Pod"}'), "Pods to be listed")
-        policy.write_text(BUILT_IN)
-        until(lambda: ", Pod " not in verbose(running), "Pods to be watched no longer")
 
 
 def test_it_stops_soon_although_nobody_answers(tmp_path, api):

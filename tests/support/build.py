@@ -172,7 +172,7 @@ def policy(text="", **fields) -> Policy:
     return parse_policy(json.dumps({"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND, **said, **fields}))
 
 
-def snapshot(*objects, features=None) -> Snapshot:
+def snapshot(*objects, features=LATEST) -> Snapshot:
     return from_objects(objects, features)
 
 
@@ -180,9 +180,9 @@ def key_of(obj):
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
 
-def whole(objects, features=None):
+def whole(objects):
     """What from_objects makes of what the webhook reads of objects, in the order of their names."""
-    return from_objects(sorted(objects, key=key_of), features, whole=False)
+    return from_objects(sorted(objects, key=key_of))
 
 
 def request(obj, old=None, operation=None, **fields):

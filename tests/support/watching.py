@@ -30,7 +30,7 @@ class Watching:
     """A live cluster and the API server that it watches."""
 
     def __init__(self, api, pace=QUICK, **options):
-        self.api, self.told, self.features = api, [], options.get("features")
+        self.api, self.told = api, []
         self.client = Client(lambda: configured(api.url))
         self.live = Live(self.client, self._report, pace=pace, **options)
 
@@ -44,7 +44,7 @@ class Watching:
         """Whether the view is what the API server has."""
         with self.api.changed:
             objects = [obj for kind in self.live.caches() for obj in self.api.objects[kind].values()]
-        return self.live.view() == whole(objects, self.features)
+        return self.live.view() == whole(objects)
 
     def catches_up(self):
         until(self.is_whole, f"a view of what is there: {self.live.view()} {self.told[-9:]}")

@@ -123,10 +123,8 @@ def _is_pod(obj: Mapping[str, object]) -> bool:
 
 
 def as_webhook_sees(terms: Terms) -> Terms:
-    """Return the terms with what the webhook knows of the cluster: Pods only where the policy says so."""
-    if terms.snapshot is None or terms.policy.watch_pods:
-        return terms
-    return replace(terms, snapshot=without_pods(terms.snapshot))
+    """Return the terms with what the webhook knows of the cluster, which watches no Pods."""
+    return terms if terms.snapshot is None else replace(terms, snapshot=without_pods(terms.snapshot))
 
 
 def without_pods(snapshot: Snapshot) -> Snapshot:

@@ -90,7 +90,7 @@ def _judge(
         return _too_large(request, namespace_labels, terms, error)
     skipped: dict[Skipped, None] = {}
     if not terms.foresees or namespace_labels is not None:
-        return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped, terms)
+        return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped)
     from webhook.admission.unknown_labels import agreed  # which a server does not need
 
     namespace = request.workloads[0].namespace
@@ -99,7 +99,7 @@ def _judge(
     judged, differ = agreed(
         {name: _judge_workloads(request, None, each, judging, skipped) for name, each in terms_by_name.items()}
     )
-    return _decide(request, judged, skipped, terms)._replace(unknown_labels_of=namespace if differ else "")
+    return _decide(request, judged, skipped)._replace(unknown_labels_of=namespace if differ else "")
 
 
 def _judge_workloads(
@@ -117,7 +117,8 @@ def _judge_workloads(
         settings = in_force[workload.path].settings
         evaluation = judging(workload, settings, terms.snapshot, terms.features)
         findings += ((workload, finding) for finding in evaluation.findings)
-        skipped |= dict.fromkeys(evaluation.skipped)
+        # The webhook watches no Pods: what looks at them is for lint and report, which say where they cannot.
+        skipped |= dict.fromkeys(rule for rule in evaluation.skipped if not RULES[rule.rule].looks_beside)
     excused = old.excuse(findings) if old is not None else [False] * len(findings)
     pod = request.workloads[0]
     told = pod.is_pod and any(finding.severity in TOLD for _, finding in findings)
@@ -151,9 +152,7 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
     return not_judged(policy, about(request), message, mildest(in_force), enforced=denies and not known, known=known)
 
 
-def _decide(
-    request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped: Collection[Skipped], terms: Terms
-) -> Decision:
+def _decide(request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped: Collection[Skipped]) -> Decision:
     would_deny = any(each.would_deny for each in judged)
     denying = [each.finding for each in judged if each.denies]
     warning = [each.finding for each in judged if each.warns and not each.denies]
@@ -165,7 +164,7 @@ def _decide(
     findings = tuple(each.finding for each in judged)
     if not findings:
         return Decision(skipped=tuple(skipped)) if skipped else ALLOWED
-    words = wording.worded(about(request), denying, warning, noticed, findings, terms.policy.help)
+    words = wording.worded(about(request), denying, warning, noticed, findings)
     return Decision(
         _outcome(bool(denying), would_deny, bool(words.warnings)),
         status=_forbidden(request, words.denial) if denying else None,

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     labels = inputs.namespace_labels(args)
     if "" not in labels:
         labels = {**_namespaces(each.obj for _, each in asked), **labels}
-    cluster = inputs.cluster(source, features, policy.watch_pods)
+    cluster = inputs.cluster(source)
     terms = Terms(policy, cluster, features, labels, foresees=True)
     code = 0
     for file, (obj, before, namespace, user, unjudged) in asked:

@@ -260,7 +260,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     policy = _with_severities(policy, severities, "--rule: ")
     return LintTerms(
         policy,
-        inputs.cluster(source, features, policy.watch_pods),
+        inputs.cluster(source, features),
         features,
         labels={**configured.says.namespaces, **inputs.namespace_labels(args)},
         foresees=True,

@@ -173,7 +173,7 @@ def _of_webhook(args: argparse.Namespace, policy: Policy, minor: int) -> tuple[M
         _excluded(args),
     )
     secret = _namespaced(TLS_SECRET, args.tls_secret)
-    rights = rbac(policy, *(service or (NAME, NAME)), secret) if args.rbac else ()
+    rights = rbac(*(service or (NAME, NAME)), secret) if args.rbac else ()
     return (*rights, *configurations(policy, target))
 
 

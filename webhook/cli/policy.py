@@ -200,7 +200,7 @@ def _check(args: argparse.Namespace) -> int:
     before = inputs.policy(args.compare, features) if args.compare is not None else None
     in_cel = () if args.engine == WEBHOOK else _in_cel(args, policy, before, features)
     entries = _new_entries(policy, before) if before is not None and args.engine != POLICY else ()
-    rights = _new_rights(args.engine, policy, before) if before is not None else ()
+    rights = _new_rights(policy, before) if before is not None else ()
     source = inputs.source(args)
     snapshot = inputs.cluster(source) if args.engine != POLICY else None
     of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
@@ -268,13 +268,11 @@ def _new_entries(policy: Policy, before: Policy) -> Iterator[str]:
             return
 
 
-def _new_rights(engine: str, policy: Policy, before: Policy) -> Iterator[str]:
-    """Yield who needs rights on which resources besides those for the policy before."""
-    whose = {} if engine == POLICY else {"the webhook": ("--rbac", rbac.rules)}
-    for who, (option, rules) in {**whose, "people who run commands": ("--rbac-viewer", rbac.viewer_rules)}.items():
-        if resources := rbac.new_resources(rules(policy), rules(before)):
-            todo = f"helm upgrade, or apply what evenkeel manifests {option} prints"
-            yield f"with this policy, {who} must read more ({', '.join(resources)}): {todo}"
+def _new_rights(policy: Policy, before: Policy) -> Iterator[str]:
+    """Yield on which resources people who run commands need rights besides those for the policy before."""
+    if resources := rbac.new_resources(rbac.viewer_rules(policy), rbac.viewer_rules(before)):
+        todo = "helm upgrade, or apply what evenkeel manifests --rbac-viewer prints"
+        yield f"with this policy, people who run commands must read more ({', '.join(resources)}): {todo}"
 
 
 def _show(args: argparse.Namespace) -> int:

@@ -28,9 +28,6 @@ class Cluster(Protocol):
     def stop(self) -> None:
         """Stop watching."""
 
-    def watch_pods(self, wanted: bool) -> None:
-        """Start or stop watching Pods."""
-
 
 class Contents(NamedTuple):
     """
@@ -81,6 +78,3 @@ class Unchanging:
         """Do nothing: there is nothing to watch."""
 
     stop = start
-
-    def watch_pods(self, wanted: bool) -> None:
-        """Do nothing: a dump cannot be watched."""

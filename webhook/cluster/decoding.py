@@ -14,27 +14,18 @@ import msgspec
 
 from webhook.cluster.fields import OBJECT_FIELDS, FieldReader, event_form, form, page_form
 
-
-class Decoding:
-    """The fields of one reader: pages and events are decoded to raw JSON that has only those."""
-
-    def __init__(self, reader: FieldReader) -> None:
-        self.form = form(OBJECT_FIELDS, reader)
-        self._page, self._event = (
-            msgspec.json.Decoder(page_form(self.form)),
-            msgspec.json.Decoder(event_form(self.form)),
-        )
-
-    def page(self, body: bytes) -> Any:
-        """Return a page of a list.  ValueError or RecursionError if it cannot be parsed."""
-        return _decoded(self._page, body)
-
-    def event(self, line: bytes) -> Any:
-        """Return an event of a watch, likewise."""
-        return _decoded(self._event, line)
+FORM = form(OBJECT_FIELDS, FieldReader.WEBHOOK)
+_PAGE, _EVENT = (msgspec.json.Decoder(form_of(FORM)) for form_of in (page_form, event_form))
 
 
-PLAIN, WITH_RESOURCES = Decoding(FieldReader.WEBHOOK), Decoding(FieldReader.WATCH_PODS)
+def page(body: bytes) -> Any:
+    """Return a page of a list.  ValueError or RecursionError if it cannot be parsed."""
+    return _decoded(_PAGE, body)
+
+
+def event(line: bytes) -> Any:
+    """Return an event of a watch, likewise."""
+    return _decoded(_EVENT, line)
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:

@@ -27,17 +27,14 @@ from webhook.objects.names import (
 
 
 class FieldReader(Flag):
-    """The webhook, the webhook that also counts Pods and what they request, or the commands and their dumps."""
+    """The webhook, or the commands and their dumps."""
 
     WEBHOOK = auto()
-    WATCH_PODS = auto()
     COMMANDS = auto()
 
 
-BY_SERVER = FieldReader.WEBHOOK | FieldReader.WATCH_PODS
-BY_RESOURCES = FieldReader.WATCH_PODS | FieldReader.COMMANDS
-BY_EVERYBODY = BY_SERVER | FieldReader.COMMANDS
-BY_COMMANDS = FieldReader.COMMANDS
+BY_SERVER, BY_COMMANDS = FieldReader.WEBHOOK, FieldReader.COMMANDS
+BY_EVERYBODY = BY_SERVER | BY_COMMANDS
 
 Table = Mapping[str, "Field"]
 
@@ -83,17 +80,18 @@ def _fields(readers: FieldReader, names: str) -> dict[str, Field]:
 
 _OWNER = _fields(BY_COMMANDS, "apiVersion kind name uid controller")
 _KEPT_METADATA: Table = {
-    **_fields(BY_EVERYBODY, "name namespace uid labels deletionTimestamp"),
+    **_fields(BY_EVERYBODY, "name namespace uid labels"),
+    "deletionTimestamp": Field(BY_COMMANDS),
     "annotations": Field(BY_COMMANDS, _fields(BY_COMMANDS, " ".join(KEPT_ANNOTATIONS))),
     "creationTimestamp": Field(BY_COMMANDS),
     "ownerReferences": Field(BY_COMMANDS, _OWNER, of_each=True),
 }
-_REQUESTS_FIELDS = _fields(BY_RESOURCES, "requests")
+_REQUESTS_FIELDS = _fields(BY_COMMANDS, "requests")
 # A new Pod with limits alone requests these.
 _REQUESTS_AND_LIMITS = {**_REQUESTS_FIELDS, **_fields(BY_COMMANDS, "limits")}
 _CONTAINER: Table = {
-    "name": Field(BY_RESOURCES),
-    "resources": Field(BY_RESOURCES, _REQUESTS_AND_LIMITS),
+    "name": Field(BY_COMMANDS),
+    "resources": Field(BY_COMMANDS, _REQUESTS_AND_LIMITS),
     "image": Field(BY_COMMANDS),
     "ports": Field(BY_COMMANDS, _fields(BY_COMMANDS, "containerPort hostIP hostPort protocol"), of_each=True),
     "restartPolicy": Field(BY_COMMANDS),
@@ -101,8 +99,8 @@ _CONTAINER: Table = {
     "volumeMounts": Field(BY_COMMANDS, _fields(BY_COMMANDS, "bindMountOptions"), of_each=True),
 }
 _CONTAINER_STATUS: Table = {
-    **_fields(BY_RESOURCES, "name allocatedResources"),
-    "resources": Field(BY_RESOURCES, _REQUESTS_FIELDS),
+    **_fields(BY_COMMANDS, "name allocatedResources"),
+    "resources": Field(BY_COMMANDS, _REQUESTS_FIELDS),
 }
 _CLAIM_SPEC: Table = {
     **_fields(BY_COMMANDS, "accessModes selector storageClassName volumeAttributesClassName volumeMode volumeName"),
@@ -150,14 +148,14 @@ _CSI_SPEC: Table = {
 }
 _POD_SPEC: Table = {
     "affinity": Field(BY_COMMANDS),
-    "containers": Field(BY_RESOURCES, _CONTAINER, of_each=True),
-    "initContainers": Field(BY_RESOURCES, {**_CONTAINER, "restartPolicy": Field(BY_RESOURCES)}, of_each=True),
-    "nodeName": Field(BY_EVERYBODY),
-    "overhead": Field(BY_RESOURCES),
+    "containers": Field(BY_COMMANDS, _CONTAINER, of_each=True),
+    "initContainers": Field(BY_COMMANDS, {**_CONTAINER, "restartPolicy": Field(BY_COMMANDS)}, of_each=True),
+    "nodeName": Field(BY_COMMANDS),
+    "overhead": Field(BY_COMMANDS),
     "resourceClaims": Field(BY_COMMANDS, USED, of_each=True),
-    "resources": Field(BY_RESOURCES, _REQUESTS_AND_LIMITS),
+    "resources": Field(BY_COMMANDS, _REQUESTS_AND_LIMITS),
     "volumes": Field(BY_COMMANDS, _VOLUME, of_each=True),
-    "priority": Field(BY_RESOURCES),
+    "priority": Field(BY_COMMANDS),
     "schedulingGroup": Field(BY_COMMANDS, USED),
     **_fields(BY_COMMANDS, "hostNetwork hostUsers nodeSelector preemptionPolicy priorityClassName"),
     **_fields(BY_COMMANDS, "runtimeClassName schedulerName schedulingGates tolerations topologySpreadConstraints"),
@@ -193,20 +191,20 @@ _SPEC: Table = {
     "holderIdentity": Field(BY_COMMANDS),  # of a Lease
 }
 _CONDITION_FIELDS: Table = {
-    **_fields(BY_RESOURCES, "type reason"),
+    **_fields(BY_COMMANDS, "type reason"),
     **_fields(BY_COMMANDS, "status message lastTransitionTime"),
 }
 _STATUS_FIELDS: Table = {
-    "phase": Field(BY_EVERYBODY),
-    "allocatable": Field(BY_RESOURCES),  # of a Node
+    "phase": Field(BY_COMMANDS),
+    "allocatable": Field(BY_COMMANDS),  # of a Node
     "declaredFeatures": Field(BY_COMMANDS),  # likewise
     "nodeInfo": Field(BY_COMMANDS, _fields(BY_COMMANDS, "kubeletVersion")),  # likewise
     "images": Field(BY_COMMANDS, _fields(BY_COMMANDS, "names sizeBytes"), of_each=True),  # likewise
-    "conditions": Field(BY_RESOURCES, _CONDITION_FIELDS, of_each=True),
-    "containerStatuses": Field(BY_RESOURCES, {**_CONTAINER_STATUS, "restartCount": Field(BY_COMMANDS)}, of_each=True),
-    "initContainerStatuses": Field(BY_RESOURCES, _CONTAINER_STATUS, of_each=True),
-    "resources": Field(BY_RESOURCES, _REQUESTS_FIELDS),
-    "allocatedResources": Field(BY_RESOURCES),
+    "conditions": Field(BY_COMMANDS, _CONDITION_FIELDS, of_each=True),
+    "containerStatuses": Field(BY_COMMANDS, {**_CONTAINER_STATUS, "restartCount": Field(BY_COMMANDS)}, of_each=True),
+    "initContainerStatuses": Field(BY_COMMANDS, _CONTAINER_STATUS, of_each=True),
+    "resources": Field(BY_COMMANDS, _REQUESTS_FIELDS),
+    "allocatedResources": Field(BY_COMMANDS),
     **_fields(BY_COMMANDS, "nominatedNodeName startTime"),
     **_fields(BY_COMMANDS, "disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
     **_fields(BY_COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
@@ -215,7 +213,7 @@ OBJECT_FIELDS: Table = {
     **_fields(BY_COMMANDS, "apiVersion kind"),
     "metadata": Field(BY_EVERYBODY, {**_KEPT_METADATA, "resourceVersion": Field(BY_SERVER)}),
     "spec": Field(BY_EVERYBODY, _SPEC),
-    "status": Field(BY_EVERYBODY, _STATUS_FIELDS),
+    "status": Field(BY_COMMANDS, _STATUS_FIELDS),
     **_fields(BY_COMMANDS, "globalDefault preemptionPolicy value"),  # of a PriorityClass
     **_fields(BY_COMMANDS, "overhead scheduling"),  # of a RuntimeClass
     **_fields(BY_COMMANDS, "allowedTopologies provisioner volumeBindingMode"),  # of a StorageClass

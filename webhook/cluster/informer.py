@@ -15,11 +15,10 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
+from webhook.cluster import decoding
 from webhook.cluster.client import GONE_STATUS, UNAUTHORIZED, Client, ClusterError, Stream, TooLong
-from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
 from webhook.cluster.store import Key, Store
 from webhook.cluster.watched_resources import Watched
-from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import SnapshotError, SnapshotObject, read_object
 
 BOOKMARK_EVENT, DELETED_EVENT, ERROR_EVENT = "BOOKMARK", "DELETED", "ERROR"
@@ -30,7 +29,7 @@ RELIST = frozenset({400, GONE_STATUS, 504})  # A watch: the resourceVersion is u
 
 # What an informer reports, with its kind, and fields for a log.
 WATCH_LISTED, WATCH_FAILED, WATCH_RESUMED = "listed", "watch failed", "watch resumed"
-OBJECT_LEFT_OUT, OBJECT_READ_IN_PART = "object left out: cannot be read", "object read in part: a quantity counts as 0"
+OBJECT_LEFT_OUT = "object left out: cannot be read"
 ReportEvent = Callable[..., None]
 
 
@@ -47,30 +46,17 @@ class Pace:
 
 
 class Informer(Thread):
-    """
-    A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects.
+    """A thread that keeps one kind in a store up to date; while no server responds, the store keeps its objects."""
 
-    With `features` it reads resources, too: what Pods request and nodes have.
-    """
-
-    def __init__(
-        self,
-        watched: Watched,
-        client: Client,
-        store: Store,
-        report: ReportEvent,
-        pace: Pace,
-        features: Features | None = None,
-    ) -> None:
+    def __init__(self, watched: Watched, client: Client, store: Store, report: ReportEvent, pace: Pace) -> None:
         super().__init__(name=f"informer-{watched.kind}", daemon=True)
         self.watched, self._client, self._pace = watched, client, pace
         self._report, self._stopped = report, Event()
-        self._decoding = PLAIN if features is None else WITH_RESOURCES
-        self._store, self._kind, self._features = store, watched.gvk, features
+        self._store, self._kind = store, watched.gvk
         self._stream: Stream | None = None
         self._version = ""  # The last resourceVersion, "" when a list must come first.
         self._failures = 0
-        self._forget, self.synced = False, False
+        self.synced = False
         self.problem = ""
         self.heard = monotonic()  # Time of the last response or event for this kind.
 
@@ -92,12 +78,9 @@ class Informer(Thread):
             except Exception as error:  # A defect must not end the thread.
                 self._version = ""
                 self._failed(ClusterError(f"{type(error).__name__}: {error}"))
-        if self._forget:
-            self._store.retain(self._kind, {})
 
-    def stop(self, forget: bool = False) -> None:
-        """End the thread soon; with `forget` it finally removes its objects from the store."""
-        self._forget = forget
+    def stop(self) -> None:
+        """End the thread soon."""
         self._stopped.set()
         if stream := self._stream:
             stream.end()
@@ -134,7 +117,7 @@ class Informer(Thread):
         """Watch from the last resourceVersion, until the API server or the connection ends the watch."""
         seconds = round(self._pace.watch * CHANCE.uniform(1, 2))
         asked = {"watch": "1", "resourceVersion": self._version, "allowWatchBookmarks": "true"}
-        query = {**self.watched.query, **asked, "timeoutSeconds": str(max(1, seconds))}
+        query = {**asked, "timeoutSeconds": str(max(1, seconds))}
         begun, any_news = monotonic(), False
         try:
             with self._client.stream(self.watched.path(), query, self._pace.silence) as self._stream:
@@ -158,7 +141,7 @@ class Informer(Thread):
         batch: list[tuple[str, dict[str, Any]]] = []
         version, error = self._version, None
         for line in filter(None, lines):
-            event = self._decoding.event(line)
+            event = decoding.event(line)
             kind, obj = event["type"], event["object"]
             if kind == ERROR_EVENT:
                 error = ClusterError(f"{self.watched.path()}: {obj.get('message')}", int(obj.get("code") or 0))
@@ -180,7 +163,7 @@ class Informer(Thread):
         """
         begun, again = monotonic(), self.synced
         page, names = dict[str, Any](), dict[str, set[str]]()
-        for page in pages(self._client, self.watched, self._pace.list, self._decoding.page):
+        for page in pages(self._client, self.watched, self._pace.list, decoding.page):
             self._answered()
             batch = [self._read(raw) for raw in page.get("items") or ()]
             self._store.apply(self._kind, batch)
@@ -200,19 +183,13 @@ class Informer(Thread):
         self._store.apply(self._kind, batch)
 
     def _read(self, raw: Mapping[str, object]) -> tuple[Key, SnapshotObject | None]:
-        """
-        Return the kept part of an object; None if a field has the wrong type, which is reported.
-
-        So are quantities that cannot be read; they count as 0, for the object is there all the same.
-        """
+        """Return the kept part of an object; None if a field has the wrong type, which is reported."""
         try:
-            namespace, name, kept = read_object(raw, *self._kind, self._features)
+            namespace, name, kept = read_object(raw, *self._kind)
         except SnapshotError as error:
             metadata: Any = raw.get("metadata")
-            self._report(
-                OBJECT_LEFT_OUT if error.kept is None else OBJECT_READ_IN_PART, self.watched.kind, problem=str(error)
-            )
-            return (str(metadata.get("namespace") or ""), str(metadata.get("name"))), error.kept
+            self._report(OBJECT_LEFT_OUT, self.watched.kind, problem=str(error))
+            return (str(metadata.get("namespace") or ""), str(metadata.get("name"))), None
         return (namespace, name), kept
 
 
@@ -229,7 +206,7 @@ def pages(
 
     One that would take much memory is asked for again with fewer objects: an object may have megabytes.
     """
-    limit, query = PAGE, dict(watched.query)
+    limit, query = PAGE, dict[str, str]()
     while True:
         query["limit"] = str(limit)
         try:

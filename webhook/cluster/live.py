@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 
+from webhook.cluster import decoding
 from webhook.cluster.client import NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Readiness
-from webhook.cluster.decoding import PLAIN, WITH_RESOURCES
 from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, ReportEvent, pages
 from webhook.cluster.store import Store
-from webhook.cluster.watched_resources import BY_KIND, WATCHED_NAMESPACES, WATCHED_PODS, Watched, watched
+from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_NAMESPACES, Watched
 from webhook.objects.references import Owner
 from webhook.scheduler.default_selector import SELECTOR_KINDS
-from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects, read_object
 
 LOOKUP_SECONDS = 0.3  # For all look-ups of one review: a tenth of the API server's timeout for /mutate.
@@ -50,8 +49,7 @@ class Live:
     """
     A watched cluster; it has no view until every kind has been listed.
 
-    `may_wait` is asked before each look-up; it may raise, and where it returns False nothing is looked up.  With
-    `features`, views have what Pods request and nodes have, as that version counts it.
+    `may_wait` is asked before each look-up; it may raise, and where it returns False nothing is looked up.
     """
 
     def __init__(
@@ -59,19 +57,15 @@ class Live:
         client: Client,
         report: ReportEvent,
         *,
-        watch_pods: bool = False,
         may_wait: Callable[[], bool] = lambda: True,
         pace: Pace | None = None,
-        features: Features | None = None,
     ) -> None:
         self._client, self._report, self._pace = client, report, pace or Pace()
-        self._store, self._may_wait, self._features = Store(), may_wait, features
-        self._informers = {kind.kind: self._informer(kind) for kind in watched(watch_pods)}
-        self._ending: Informer | None = None
+        self._store, self._may_wait = Store(), may_wait
+        self._informers = {
+            kind.kind: Informer(kind, client, self._store, self._reported, self._pace) for kind in WATCHED
+        }
         self._begun, self._ready, self._syncing = 0.0, False, Lock()
-
-    def _informer(self, kind: Watched) -> Informer:
-        return Informer(kind, self._client, self._store, self._reported, self._pace, self._features)
 
     def _reported(self, what: str, kind: str, **fields: object) -> None:
         self._report(what, kind, **fields)
@@ -94,18 +88,6 @@ class Live:
         """Stop watching; the last view stays in use."""
         for informer in self._informers.values():
             informer.stop()
-
-    def watch_pods(self, wanted: bool) -> None:
-        """Start or stop watching Pods; a ready cluster stays ready meanwhile."""
-        running = self._informers.get(WATCHED_PODS.kind)
-        if wanted and running is None and not (self._ending and self._ending.is_alive()):
-            informer = self._informer(WATCHED_PODS)
-            self._informers = {**self._informers, WATCHED_PODS.kind: informer}
-            informer.start()
-        elif not wanted and running is not None:
-            self._informers = {kind: informer for kind, informer in self._informers.items() if informer is not running}
-            self._ending = running
-            running.stop(forget=True)
 
     def view(self) -> Snapshot | None:
         """Return the objects as last reported, even if the server is unreachable; None until all kinds are listed."""
@@ -178,17 +160,11 @@ def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tu
         yield BY_KIND[owner.api_version, owner.kind], owner.name
 
 
-def listed(client: Client, watch_pods: bool = False, features: Features | None = None) -> Snapshot:
-    """
-    Return the cluster as it is now, listed once; with `features` what Pods request and nodes have, too.
-
-    ClusterError if the API server cannot be reached or refuses.
-    """
-    decoding = PLAIN if features is None else WITH_RESOURCES
-    objects = (
+def listed(client: Client) -> Snapshot:
+    """Return what the webhook watches of the cluster, listed once.  ClusterError if the API server does not answer."""
+    return from_objects(
         {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
-        for kind in watched(watch_pods)
+        for kind in WATCHED
         for page in pages(client, kind, LIST_SECONDS, decoding.page)
         for raw in page.get("items") or ()
     )
-    return from_objects(objects, features, whole=False)

@@ -11,13 +11,11 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from webhook.cluster.watched_resources import NODE, SERVICE, WATCHED_NAMESPACES, WATCHED_PODS
-from webhook.scheduler.counts import BoundPod, NodeUsage, PodCounts
+from webhook.cluster.watched_resources import NODE, SERVICE, WATCHED_NAMESPACES
 from webhook.scheduler.snapshot import Snapshot, SnapshotObject, by_rarest_label
 
 Gvk = tuple[str, str]  # apiVersion, kind
 Key = tuple[str, str]  # namespace, name
-_POD_KIND = WATCHED_PODS.gvk
 
 
 class Store:
@@ -30,11 +28,7 @@ class Store:
     def __init__(self) -> None:
         self._lock = Lock()
         self._objects: dict[Gvk, dict[str, dict[str, SnapshotObject]]] = {}
-        self._pods: dict[str, PodCounts] = {}
-        self._usage = NodeUsage()
-        self._prioritized = 0  # Pods by whose priority PriorityClasses are in use.
         self._changed: set[tuple[Gvk, str]] = set()
-        self._changed_pods: set[str] = set()  # The namespaces whose Pods changed.
         self._shared: set[tuple[Gvk, str]] = set()  # In use by a view; copy before changing.
         self._view = Snapshot()
         # The view before.  To free it takes as long as to renew it, so that the next batch does, and no decision.
@@ -60,10 +54,10 @@ class Store:
 
     def view(self) -> Snapshot:
         """Return a view of the objects. While a batch is applied it is the view before, so no decision waits."""
-        if (self._changed or self._changed_pods) and self._lock.acquire(blocking=False):
+        if self._changed and self._lock.acquire(blocking=False):
             try:
                 self._replaced, self._view = self._view, self._renewed()
-                self._changed, self._changed_pods = set(), set()
+                self._changed = set()
             finally:
                 self._lock.release()
         return self._view
@@ -82,25 +76,15 @@ class Store:
         if (kind, namespace) in self._shared:
             objects = self._objects[kind][namespace] = dict(objects)
             self._shared.discard((kind, namespace))
-        if kind == _POD_KIND:
-            counts = self._pods.setdefault(namespace, PodCounts())
-            kept = self._usage.add(counts.add(kept)) if isinstance(kept, BoundPod) else None
-            if isinstance(before, BoundPod):
-                counts.remove(before)
-                self._usage.remove(before)
-            self._prioritized += _is_prioritized(kept) - _is_prioritized(before)
         if kept is None:
             del objects[name]
         else:
             objects[name] = kept
-        if kind == _POD_KIND:
-            self._changed_pods.add(namespace)
-        else:
-            self._changed.add((kind, namespace))
+        self._changed.add((kind, namespace))
 
     def _renewed(self) -> Snapshot:
         """Return the last view, updated with the changes since."""
-        fields: dict[str, Any] = self._renewed_pods() if self._changed_pods else {}
+        fields: dict[str, Any] = {}
         for kind, namespace in self._changed:
             objects: Any = self._objects[kind][namespace]
             if kind == NODE.gvk:
@@ -116,20 +100,6 @@ class Store:
                     del fields[field][key], self._objects[kind][namespace]
         return replace(self._view, **fields)
 
-    def _renewed_pods(self) -> dict[str, object]:
-        """Return the fields of the view that Pods make up; a decision pays for these once some hundred Pods changed."""
-        pods = dict(self._view.pods)
-        for namespace in self._changed_pods:
-            if groups := self._pods[namespace].groups():
-                pods[namespace] = groups
-            else:
-                pods.pop(namespace, None)
-            if not self._objects[_POD_KIND][namespace]:
-                del self._objects[_POD_KIND][namespace], self._pods[namespace]
-        # Of PriorityClasses none is read: where any is in use, one may be the default.
-        default_priority = None if self._prioritized else 0
-        return {"pods": pods, "usage": self._usage.by_node(), "default_priority": default_priority}
-
     def _part(self, kind: Gvk, namespace: str, objects: Any) -> tuple[str, object, object]:
         """Return the field of the view that holds these objects, the key in it, and the value."""
         if kind == SERVICE.gvk:
@@ -137,7 +107,3 @@ class Store:
         if objects:
             self._shared.add((kind, namespace))
         return "controllers", (namespace, *kind), objects
-
-
-def _is_prioritized(kept: SnapshotObject | None) -> bool:
-    return isinstance(kept, BoundPod) and kept.prioritized

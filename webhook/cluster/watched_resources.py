@@ -6,30 +6,22 @@ RBAC, the table in docs/access.md and the informers are made from WATCHED.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from webhook.objects.kinds import APPS, CORE
 
 WATCH_VERBS = ("get", "list", "watch")
-ALWAYS, WATCH_PODS = "always", "watchPods"
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """
-    One kind and its `purpose`; `needed` is ALWAYS, or the policy field that turns it on.
-
-    `query` restricts what is listed and watched.
-    """
+    """One kind, and what it is read for."""
 
     api_version: str
     kind: str
     resource: str
     purpose: str
     namespaced: bool = True
-    needed: str = ALWAYS
-    query: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def gvk(self) -> tuple[str, str]:
@@ -59,14 +51,6 @@ WATCHED_NAMESPACES = Watched(
     CORE, "Namespace", "namespaces", "labels, for overrides and `evenkeel.dev/skip`", namespaced=False
 )
 SERVICE = Watched(CORE, "Service", "services", SELECTOR)
-WATCHED_PODS = Watched(
-    CORE,
-    "Pod",
-    "pods",
-    "labels, nodes and requests of Pods, for `unschedulable` and `selector-matches-others`",
-    needed=WATCH_PODS,
-    query={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
-)
 WATCHED = (
     NODE,
     WATCHED_NAMESPACES,
@@ -74,11 +58,5 @@ WATCHED = (
     Watched(CORE, "ReplicationController", "replicationcontrollers", SELECTOR),
     Watched(APPS, "ReplicaSet", "replicasets", SELECTOR),
     Watched(APPS, "StatefulSet", "statefulsets", SELECTOR),
-    WATCHED_PODS,
 )
 BY_KIND = {kind.gvk: kind for kind in WATCHED}
-
-
-def watched(watch_pods: bool) -> tuple[Watched, ...]:
-    """Return the kinds to watch under a policy."""
-    return tuple(kind for kind in WATCHED if kind.needed == ALWAYS or watch_pods)

@@ -70,10 +70,8 @@ class Need(Enum):
     REPLICAS = "the number of replicas is not known"
     POD_SPEC = "the tolerations and the node affinity of its Pods are not known, or too large to judge"
     NODES = "no node is known: give a cluster, or manifests of its nodes"
-    PODS = "no Pod is known: give a cluster with Pods; if it is live, set watchPods in the policy"
-    OTHERS = (
-        "no other workload and no Pod is known: give a cluster with Pods; if it is live, set watchPods in the policy"
-    )
+    PODS = "no Pod is known: give a cluster with Pods"
+    OTHERS = "no other workload and no Pod is known: give a cluster with Pods"
 
 
 class Also(Enum):
@@ -413,6 +411,11 @@ class Rule:
     def topology_keys(self) -> tuple[str, ...]:
         """Return the names of the parameters that list topology keys."""
         return tuple(name for name, schema in self.parameters.items() if schema.get("items") is TOPOLOGY_KEY)
+
+    @property
+    def looks_beside(self) -> bool:
+        """Whether it looks at Pods or other workloads, which commands know, and the webhook does not."""
+        return Need.PODS in self.needs or Need.OTHERS in self.needs
 
     @property
     def severities(self) -> tuple[Severity, ...]:

@@ -26,7 +26,7 @@ from webhook.objects.labels import DNS_LABEL, Labels
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
 from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.snapshot import Snapshot, from_objects
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client, ClusterError
@@ -190,15 +190,14 @@ def profiles(path: Path | None) -> Profiles:
     return parsed
 
 
-def cluster(source: Source, features: Features | None = None, watch_pods: bool = False) -> Snapshot | None:
+def cluster(source: Source, features: Features | None = None) -> Snapshot | None:
     """
     Return the current cluster for LIVE, a dump for a path, or None.
 
-    With `features`, what Pods request and nodes have is read, too.  Pods of a live cluster are listed where the policy
-    says `watchPods`.
+    With `features` all is read that kube-scheduler of that version reads, otherwise what the webhook watches.
     """
     if source.live:
-        return _live(source, features, watch_pods)
+        return _live(source, features)
     try:
         return load(Path(source.cluster), features) if source.cluster else None
     except DumpError as error:
@@ -361,14 +360,21 @@ def text(path: Path) -> str:
         raise UsageError(str(error)) from error
 
 
-def _live(source: Source, features: Features | None, watch_pods: bool) -> Snapshot:
-    from webhook.cluster.client import ClusterError
-    from webhook.cluster.live import listed
+def _live(source: Source, features: Features | None) -> Snapshot:
+    if features is None:
+        from webhook.cluster.live import listed
 
-    try:
-        return listed(client(source=source), watch_pods, features)
-    except ClusterError as error:
-        raise UsageError(f"{LIVE_OPTION}: {error}{_advice(error)}") from error
+        with usage_errors():
+            return listed(client(source=source))
+    from webhook.cluster.watched_resources import WATCHED
+    from webhook.scheduler.snapshot_changes import without_missing
+
+    read = contents(source)
+    snapshot = from_objects(read.objects, features)
+    for kind in WATCHED:
+        if why := read.missing.get(kind.name):
+            raise UsageError(f"{LIVE_OPTION}: {why}{LOGIN_ADVICE[HTTPStatus.FORBIDDEN]}")
+    return without_missing(snapshot, read.missing)
 
 
 def _stdin() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from webhook.cluster.listed_resources import LIST_VERBS, LISTED_RESOURCES, custom
-from webhook.cluster.watched_resources import WATCH_VERBS, Watched, watched
+from webhook.cluster.watched_resources import WATCH_VERBS, WATCHED, Watched
 from webhook.manifests.configurations import MUTATING_NAME, NAME, OWN_LABELS, Manifest
 from webhook.objects.fields import as_list
 from webhook.policy.policy import Policy
@@ -17,9 +17,9 @@ REGISTRATION = "admissionregistration.k8s.io"
 READ, UPDATE_VERBS = ("get",), ("get", "update")
 
 
-def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | None = None) -> tuple[Manifest, ...]:
+def rbac(namespace: str, name: str, secret: tuple[str, str] | None = None) -> tuple[Manifest, ...]:
     """
-    Return a ServiceAccount of that namespace and name, the ClusterRole that `policy` needs, and their binding.
+    Return a ServiceAccount of that namespace and name, its ClusterRole, and their binding.
 
     It may read the webhook configurations, to say what they do not send.  With `secret`, the namespace and name in
     `--tls-secret`, also that Secret, empty, and the rights to renew the certificates in it and to write their CA into
@@ -27,7 +27,7 @@ def rbac(policy: Policy, namespace: str, name: str, secret: tuple[str, str] | No
     """
     account: Manifest = {"namespace": namespace, "name": name}
     metadata: Manifest = {"name": NAME, "labels": OWN_LABELS}
-    granted = [*rules(policy), *_configuration_rules(READ if secret is None else UPDATE_VERBS)]
+    granted = [*rules(), *_configuration_rules(READ if secret is None else UPDATE_VERBS)]
     made = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**account, "labels": OWN_LABELS}}
     return (made, *_bound("ClusterRole", metadata, granted, account), *(_renewing(account, *secret) if secret else ()))
 
@@ -66,9 +66,9 @@ def viewer(policy: Policy) -> Manifest:
     return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": metadata, "rules": viewer_rules(policy)}
 
 
-def rules(policy: Policy) -> list[Manifest]:
+def rules() -> list[Manifest]:
     """Return the rules of the webhook's ClusterRole, one for each API group."""
-    return _rules(watched(policy.watch_pods), WATCH_VERBS)
+    return _rules(WATCHED, WATCH_VERBS)
 
 
 def viewer_rules(policy: Policy) -> list[Manifest]:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from webhook.objects.fields import Raw
 from webhook.objects.labels import Labels
 from webhook.placement.claims import FREE_STORAGE, volume_gaps
-from webhook.scheduler.counts import NO_REQUESTS
 from webhook.scheduler.framework import Feasibility, Framework, counted
 from webhook.scheduler.pod_affinity import PodTerm
 from webhook.scheduler.preemption import Preemption
@@ -126,6 +125,6 @@ def _assumed_decide(cycle: Cycle, feasibility: Feasibility) -> bool:
     for nominated in placed:
         node, pod = nominated.pod.node, nominated.pod
         framework.add_pods(pod.info(nominated.namespace), node, 1)
-        framework.set_usage(node, framework.usage_of(node).plus(pod.requests or NO_REQUESTS))
+        framework.set_usage(node, framework.usage_of(node).plus(pod.requests))
     after = framework.feasibility()
     return after.feasible != feasibility.feasible or counted(after.refusals) != counted(feasibility.refusals)

@@ -416,7 +416,7 @@ def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
         used = snapshot.usage.get(node.name, UNUSED)
         with_kept = used
         for _, nominated in kept.get(node.name, ()):
-            with_kept = with_kept.plus(nominated.requests or NO_REQUESTS, 1)
+            with_kept = with_kept.plus(nominated.requests, 1)
         lack = lacking(asked_of_node(cycle.requests, cycle.of_devices, node.allocatable), node.allocatable, with_kept)
         if any(lack):
             yield node, used, lack

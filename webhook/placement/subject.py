@@ -151,7 +151,7 @@ def alone(subject: PlacementSubject, snapshot: Snapshot, features: Features) -> 
     """Return the snapshot in which the subject, if it is bound, is not counted itself."""
     if not subject.node:
         return snapshot
-    namespace, _, kept = read_object(subject.raw, "v1", "Pod", features, whole=True)
+    namespace, _, kept = read_object(subject.raw, "v1", "Pod", features)
     return without_pod(snapshot, namespace, subject.ref.name, kept) if isinstance(kept, BoundPod) else snapshot
 
 

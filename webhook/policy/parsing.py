@@ -37,7 +37,6 @@ enforcement: Deny
 ownedObjects: Audit
 earlyAnswer: false
 onError: Allow
-watchPods: false
 defaulting:
   defaultingType: List
   defaultConstraints:
@@ -87,7 +86,7 @@ def _checked(raw: Mapping[str, object], features: Features) -> Policy:
 
 
 def _policy(raw: Mapping[str, object], features: Features) -> Policy:
-    causes = [*_unprintable(str(raw.get("help", "")), ("help",))]
+    causes: list[str] = []
     base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
     settings = _settings(raw, DEFAULT_SETTINGS, (), causes)
     for path, defaulting in _defaultings(raw):
@@ -101,8 +100,6 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
         owned_objects=str(base["ownedObjects"]),
         early_answer=base["earlyAnswer"] is True,
         on_error=str(base["onError"]),
-        watch_pods=base["watchPods"] is True,
-        help=str(raw.get("help", "")),
         defaulting=defaulting,
         settings=settings,
         kinds=Kinds((*KINDS, *kinds)),

@@ -103,7 +103,7 @@ def _terms(test: PolicyTest, folder: str) -> Terms:
         policy = policy_of_test(test.policy, folder, features)
     with naming("cluster"):
         if isinstance(test.cluster, str | None):
-            return Terms(policy, inputs.cluster(dump, features, policy.watch_pods), features)
+            return Terms(policy, inputs.cluster(dump), features)
         return Terms(policy, _inline(test.cluster, features), features)
 
 

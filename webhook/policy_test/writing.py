@@ -46,7 +46,7 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
     if any(override.until for override in policy.overrides):
         head["today"] = inputs.today()
         policy = policy.on(head["today"])
-    terms = Terms(policy, inputs.cluster(source, features, policy.watch_pods), features)
+    terms = Terms(policy, inputs.cluster(source), features)
     written = [_case(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
     cases = _unlike([case for case in written if _can_be_written(case)])
     if not cases:

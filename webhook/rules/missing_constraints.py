@@ -87,7 +87,7 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     replicas = f"{workload.replicas} replica{'' if workload.replicas == 1 else 's'}"
     missing = asked - have if asked or have else {ZONE}
     for key in sorted(missing):
-        message = f"{replicas}, but none" + (f" for {key}" if have else "")
+        message = f"{replicas}, but no constraint" + (f" for {key}" if have else "")
         value, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
         yield Cause(workload.path, message, value, wanted, fix=f"add {_offer(subject, key) or wanted}")
 

@@ -107,7 +107,7 @@ def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_clos
     taint = _taint(subject, eligible & domains[first])
     honored = usable >= constraint.min_domains and subject.features.node_inclusion_policies
     why = "cordoned" if _cordons(taint) else "tainted"
-    are = f"is {why}, but counts" if len(closed) == 1 else f"are {why}, but count"
+    are = f"is {why}, but still counts" if len(closed) == 1 else f"are {why}, but still count"
     wait = replicas - constraint.max_skew * usable
     message = f"{wait} of {replicas} new Pods would wait: {some(closed, 1)} {are}"
     return Cause(

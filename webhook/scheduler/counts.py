@@ -23,7 +23,6 @@ KeyT = TypeVar("KeyT")
 LabelSet = tuple[tuple[str, str], ...]  # in the order of the keys
 Scalars = tuple[tuple[str, int], ...]  # Extended resources, hugepages and the like, in the order of their names.
 FINISHED = ("Succeeded", "Failed")
-HIGHEST_USER_PRIORITY = 1_000_000_000  # scheduling.HighestUserDefinablePriority
 
 
 class PodInfo(NamedTuple):
@@ -113,7 +112,7 @@ def in_order(amounts: Mapping[str, int]) -> Scalars:
 
 class BoundPod(NamedTuple):
     """
-    A Pod that is bound to `node` and has not finished; `requests` is None where they are not read.
+    A Pod that is bound to `node` and has not finished, with what it `requests`.
 
     `spreads`: constraints count it, and not one that is being deleted.  `affinity`, `ports` and `mounts` are
     those that other Pods have to heed; `priority` decides which of them may preempt it.  It `started` so many seconds
@@ -123,7 +122,7 @@ class BoundPod(NamedTuple):
 
     labels: LabelSet
     node: str
-    requests: Requests | None = None
+    requests: Requests = NO_REQUESTS
     spreads: bool = True
     affinity: PodAffinity | None = None
     ports: tuple[HostPort, ...] = ()
@@ -132,11 +131,6 @@ class BoundPod(NamedTuple):
     started: float = inf
     preempted: bool = False
     owned: bool = False
-
-    @property
-    def prioritized(self) -> bool:
-        """Whether a PriorityClass that is not one of the system's gives it its priority."""
-        return 0 < self.priority <= HIGHEST_USER_PRIORITY
 
     def info(self, namespace: str) -> PodInfo:
         """Return what other Pods have to heed of it."""
@@ -155,117 +149,45 @@ def label_set(labels: Labels) -> LabelSet:
     return tuple(sorted((intern(key), value) for key, value in labels.items()))
 
 
-class _Count:
-    """The Pods with the same labels, while they come and go; `group` is what was last returned of them."""
-
-    __slots__ = ("group", "labels", "nodes")
-
-    def __init__(self, labels: LabelSet) -> None:
-        self.labels, self.group = labels, PodGroup(dict(labels), {})
-        self.nodes: dict[str, int] = {}
-
-
 class PodCounts:
     """
-    The Pods of one namespace that constraints count, by label set and node while they come and go.
+    The Pods of one namespace that constraints count, by label set and node, while they are read.
 
-    What `groups` has returned never changes: a count is copied before it changes.  A cluster has many more Pods than
-    label sets, so equal label sets are kept once.
+    A cluster has many more Pods than label sets, so equal label sets are kept once.
     """
 
     def __init__(self) -> None:
-        self._counts: dict[LabelSet, _Count] = {}
-        self._groups: dict[LabelSet, PodGroup] = {}
-        self._changed: dict[_Count, None] = {}  # a set that keeps its order
+        self._counts: dict[LabelSet, tuple[LabelSet, dict[str, int]]] = {}
 
     def add(self, pod: BoundPod) -> BoundPod:
         """Count a Pod; returns an equal one whose label set is shared with the other Pods that have the same labels."""
         if not pod.spreads:
             return pod
-        count = self._counts.get(pod.labels)
-        if count is None:
-            count = self._counts[pod.labels] = _Count(pod.labels)
-        nodes = self._own(count)
+        labels, nodes = self._counts.setdefault(pod.labels, (pod.labels, {}))
         nodes[pod.node] = nodes.get(pod.node, 0) + 1
-        return pod if pod.labels is count.labels else pod._replace(labels=count.labels)
-
-    def remove(self, pod: BoundPod) -> None:
-        """Stop counting a Pod that was added before."""
-        if not pod.spreads:
-            return
-        count = self._counts[pod.labels]
-        nodes = self._own(count)
-        nodes[pod.node] -= 1
-        if not nodes[pod.node]:
-            del nodes[pod.node]
-        if not nodes and not count.group.nodes:  # It came and went unseen.
-            del self._counts[pod.labels], self._changed[count]
-
-    def _own(self, count: _Count) -> dict[str, int]:
-        """Return the number of Pods by node, in a dictionary that no returned group holds."""
-        if count not in self._changed:
-            count.nodes = dict(count.nodes)
-            self._changed[count] = None
-        return count.nodes
+        return pod if pod.labels is labels else pod._replace(labels=labels)
 
     def groups(self) -> Mapping[LabelSet, PodGroup]:
-        """Return the counts as they are now."""
-        if self._changed:
-            groups = dict(self._groups)
-            for count in self._changed:
-                if count.nodes:
-                    groups[count.labels] = count.group = PodGroup(count.group.labels, count.nodes)
-                else:
-                    del groups[count.labels], self._counts[count.labels]
-            self._groups, self._changed = groups, {}
-        return self._groups
+        """Return the counts."""
+        return {labels: PodGroup(dict(labels), nodes) for labels, nodes in self._counts.values()}
 
 
 class NodeUsage:
     """
-    What the Pods of each node request, added up while they come and go.
+    What the Pods of each node request, added up while they are read.
 
-    What `by_node` has returned never changes.  Most Pods of a workload request the same, so equal requests are kept
-    once, for as long as a Pod has them.
+    Most Pods of a workload request the same, so equal requests are kept once.
     """
 
     def __init__(self) -> None:
-        self._usage: dict[str, Usage] = {}
-        self._returned = False  # A view has it; copy before changing.
+        self.by_node: dict[str, Usage] = {}  # without nodes that have no Pods
         self._requests: dict[Requests, Requests] = {}
-        self._numbers: dict[Requests, int] = {}
 
     def add(self, pod: BoundPod) -> BoundPod:
         """Add what a Pod requests; returns an equal one whose requests are shared with Pods that request the same."""
-        if pod.requests is None:
-            return pod
         shared = self._requests.setdefault(pod.requests, pod.requests)
-        self._numbers[shared] = self._numbers.get(shared, 0) + 1
-        self._change(pod.node, shared, 1)
+        self.by_node[pod.node] = self.by_node.get(pod.node, UNUSED).plus(shared, 1)
         return pod if pod.requests is shared else pod._replace(requests=shared)
-
-    def remove(self, pod: BoundPod) -> None:
-        """Take away what a Pod requests that was added before."""
-        if pod.requests is None:
-            return
-        self._numbers[pod.requests] -= 1
-        if not self._numbers[pod.requests]:
-            del self._numbers[pod.requests], self._requests[pod.requests]
-        self._change(pod.node, pod.requests, -1)
-
-    def _change(self, node: str, requests: Requests, pods: int) -> None:
-        if self._returned:
-            self._usage, self._returned = dict(self._usage), False
-        usage = self._usage.get(node, UNUSED).plus(requests, pods)
-        if usage.pods:
-            self._usage[node] = usage
-        else:
-            del self._usage[node]
-
-    def by_node(self) -> Mapping[str, Usage]:
-        """Return the sums as they are now, by the name of the node; nodes without Pods are left out."""
-        self._returned = True
-        return self._usage
 
 
 class Demands:

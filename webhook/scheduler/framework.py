@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from webhook.scheduler.attached_volumes import SchedulerError
-from webhook.scheduler.counts import NO_REQUESTS, UNUSED, BoundPod, PodInfo, Usage
+from webhook.scheduler.counts import UNUSED, BoundPod, PodInfo, Usage
 from webhook.scheduler.filtering import Verdicts
 from webhook.scheduler.nodes import Allocatable, NodeSet, union
 from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
@@ -414,7 +414,7 @@ class DryRun:
             return
         namespace, pod = member
         self._changes[member] = self._changes.get(member, 0) + number
-        self._usage = self._usage.plus(pod.requests or NO_REQUESTS, number)
+        self._usage = self._usage.plus(pod.requests, number)
         self._framework.try_pods(pod.info(namespace), self._node, number)
         self._usage_told = False
 

@@ -236,21 +236,19 @@ class SnapshotError(ValueError):
 def from_objects(
     objects: Iterable[Mapping[str, object]],
     features: Features | None = None,
-    *,
-    whole: bool = True,
 ) -> Snapshot:
     """
     Return the snapshot of `objects`, raw JSON as the API server prints it; kinds other than READ_KINDS are passed over.
 
-    With `features`, it has what Pods request and nodes have, as that version counts it; if it is not `whole`, no more
-    of that than the webhook reads.  SnapshotError names the first field that has a wrong type.
+    With `features`, it has all that kube-scheduler of that version reads; otherwise no more than the webhook reads.
+    SnapshotError names the first field that has a wrong type.
     """
     nodes: dict[str, Node] = {}
     namespaces: dict[str, Labels] = {}
     services: dict[str, list[Service]] = {}
     controllers: dict[tuple[str, str, str], dict[str, Controller]] = {}
-    whole = whole and features is not None
-    pods = _BoundPods(whole)
+    whole = features is not None
+    pods = _BoundPods()
     nominated, default_priorities = list[NominatedPod](), list[int]()
     budgets: list[DisruptionBudget] = []
     device_resources: set[str] = set()
@@ -268,7 +266,7 @@ def from_objects(
             elif storage is not None and (errors := storage.add(raw)):
                 raise SnapshotError(in_words(ObjectRef.of(raw), errors[0]))
             continue
-        namespace, name, kept = read_object(raw, str(api_version), str(kind), features, whole=whole)
+        namespace, name, kept = read_object(raw, str(api_version), str(kind), features)
         if isinstance(kept, Node):
             nodes[kept.name] = kept
         elif isinstance(kept, Namespace):
@@ -287,7 +285,7 @@ def from_objects(
         {namespace: by_rarest_label(of_namespace) for namespace, of_namespace in services.items()},
         controllers,
         {namespace: groups for namespace, counts in pods.counted.items() if (groups := counts.groups())},
-        pods.usage.by_node(),
+        pods.usage.by_node,
         pods.demands.terminating,
         pods.demands.affine,
         pods.demands.ports,
@@ -296,7 +294,7 @@ def from_objects(
         tuple(sorted(nominated, key=lambda pod: (pod.namespace, pod.name))),
         {node: tuple(sorted(named, key=lambda pod: pod[:2])) for node, named in pods.by_node.items()},
         tuple(budgets),
-        default_priority=min(default_priorities, default=0) if whole or not pods.prioritized else None,
+        default_priority=min(default_priorities, default=0),
         mounts=pods.demands.mounts,
         storage=storage.storage() if storage is not None else None,
     )
@@ -317,8 +315,7 @@ def _storage_reader() -> StorageReader:
 class _BoundPods:
     """The Pods of a cluster, while they are read, by what Pods that are to be placed have to heed of them."""
 
-    def __init__(self, whole: bool) -> None:
-        self.whole, self.prioritized = whole, False
+    def __init__(self) -> None:
         self.counted: dict[str, PodCounts] = {}
         self.usage, self.demands = NodeUsage(), Demands({}, {}, {}, {})
         self.priorities: dict[str, int] = {}
@@ -327,9 +324,6 @@ class _BoundPods:
     def add(self, namespace: str, name: str, pod: BoundPod) -> None:
         """Count a Pod."""
         shared = self.usage.add(self.counted.setdefault(namespace, PodCounts()).add(pod))
-        self.prioritized |= pod.prioritized
-        if not self.whole:
-            return
         if pod.affinity is not None or pod.ports or pod.mounts is not None or not pod.spreads:
             self.demands.add(pod.info(namespace), pod.node, 1)
         if (lowest := self.priorities.get(pod.node)) is None or pod.priority < lowest:
@@ -358,17 +352,17 @@ def by_rarest_label(services: Sequence[Service]) -> ServiceIndex:
 
 
 def read_object(
-    raw: Mapping[str, object], api_version: str, kind: str, features: Features | None = None, *, whole: bool = False
+    raw: Mapping[str, object], api_version: str, kind: str, features: Features | None = None
 ) -> tuple[str, str, SnapshotObject | None]:
     """
-    Return the namespace and the name of an object of READ_KINDS, and what is kept of it; resources only with
-    `features`, and what the webhook does not read only if it is read `whole`: images, ports, affinity and the like.
+    Return the namespace and the name of an object of READ_KINDS, and what is kept of it; what the webhook does
+    not read only with `features`: resources, images, ports, affinity and the like.
 
     Nothing is kept of a Service that selects nothing, or of a Pod that does not count.  A selector that takes more than
     LARGEST bytes is kept as if it selected nothing, a Pod whose labels do counts for its requests only, and one whose
     extended resources do not for these. SnapshotError names the first field that has a wrong type.
     """
-    reader = _Object(raw, api_version, kind, features, whole and features is not None)
+    reader = _Object(raw, api_version, kind, features)
     kept = reader.kept()
     reader.check(kept)
     return reader.namespace, reader.name, kept
@@ -377,10 +371,8 @@ def read_object(
 class _Object:
     """One raw object while it is read."""
 
-    def __init__(
-        self, raw: Mapping[str, object], api_version: str, kind: str, features: Features | None, whole: bool
-    ) -> None:
-        self.reader, self.quantities, self.features, self.whole = Reader(), Reader(), features, whole
+    def __init__(self, raw: Mapping[str, object], api_version: str, kind: str, features: Features | None) -> None:
+        self.reader, self.quantities, self.features = Reader(), Reader(), features
         self.gvk = (api_version, kind)
         metadata = self.reader.mapping(raw.get("metadata"), ("metadata",))
         self.name = self._string(metadata, "metadata", "name")
@@ -407,14 +399,14 @@ class _Object:
             selector = self._label_map_selector()
             return Service(self.name, selector) if selector and not _is_large(selecting(selector)) else None
         if self.gvk == (CORE, "Pod"):
-            return self._pod()
+            return self._pod(self.features) if self.features is not None else None
         return Controller(*self.gvk, self.name, self._string(self.metadata, "metadata", "uid"), self._selector())
 
     def _node(self) -> Node:
         taints = read_taints(self.reader, self.spec.get("taints"), ("spec", "taints"))
         unschedulable, allocatable = self.spec.get("unschedulable") is True, self._allocatable()
         node = Node(self.name, self._labels(), taints, unschedulable, allocatable)
-        if not self.whole:
+        if self.features is None:
             return node
         from webhook.scheduler.images import read_node_images
 
@@ -429,12 +421,10 @@ class _Object:
 
         return read_allocatable(self.quantities, self.status.get("allocatable"), ("status", "allocatable"))
 
-    def _requests(self) -> Requests | None:
-        if self.features is None:
-            return None
+    def _requests(self, features: Features) -> Requests:
         from webhook.scheduler.resources import read_requests
 
-        requests = read_requests(self.quantities, self.raw, self.features, bound=True)
+        requests = read_requests(self.quantities, self.raw, features, bound=True)
         large = sum(len(name) + 2 * PART for name, _ in requests.scalars) > LARGEST
         return requests._replace(scalars=()) if large else requests
 
@@ -444,49 +434,42 @@ class _Object:
     def _label_map_selector(self) -> Labels:
         return self.reader.string_map(self.spec.get("selector"), ("spec", "selector"))
 
-    def _pod(self) -> BoundPod | NominatedPod | None:
+    def _pod(self, features: Features) -> BoundPod | NominatedPod | None:
         node = self._string(self.spec, "spec", "nodeName")
         if self._string(self.status, "status", "phase") in FINISHED:
             return None
-        if node or not self.whole:
-            return self._bound(node) if node else None
+        if node:
+            return self._bound(node, features)
         nominated = self._string(self.status, "status", "nominatedNodeName")
-        pod = self._bound(nominated) if nominated else None
-        if pod is None:
+        if not nominated:
             return None
         scheduler = as_text(self.spec.get("schedulerName")) or DEFAULT_SCHEDULER
-        return NominatedPod(self.namespace, self.name, pod, self._may_be_assumed(), scheduler)
+        bound = self._bound(nominated, features)
+        return NominatedPod(self.namespace, self.name, bound, self._may_be_assumed(features), scheduler)
 
-    def _may_be_assumed(self) -> bool:
+    def _may_be_assumed(self, features: Features) -> bool:
         """
         Return whether kube-scheduler has perhaps decided for the node already, and only binds volumes or devices.
 
         upstream: schedule_one.go:Scheduler.prepareForBindingCycle (v1.37)
         """
-        if self.features is None or not self.features.nominates_before_binding:
+        if not features.nominates_before_binding:
             return False
         volumes = map(as_mapping, as_list(self.spec.get("volumes")))
         claims = any("persistentVolumeClaim" in volume or "ephemeral" in volume for volume in volumes)
         return claims or bool(self.spec.get("resourceClaims"))
 
-    def _bound(self, node: str) -> BoundPod | None:
+    def _bound(self, node: str, features: Features) -> BoundPod:
         labels = self._labels()
-        requests, leaving = self._requests(), self.metadata.get("deletionTimestamp") is not None
+        leaving = self.metadata.get("deletionTimestamp") is not None
         large = sum(len(key) + len(value) + 2 * PART for key, value in labels.items()) > LARGEST
-        if (leaving or large) and requests is None:
-            return None
-        written = () if large else label_set(labels)
-        if self.features is None:
-            return BoundPod(written, node)
         spreads = not (leaving or large)
         priority = self.reader.integer(self.spec.get("priority"), ("spec",), "priority") or 0
-        if not self.whole:  # A Pod of priority 0 takes the room of one of negative priority, if it needs that.
-            return BoundPod(written, node, requests if priority >= 0 else None, spreads, priority=priority)
         started = seconds_at(self.status.get("startTime"))
         return BoundPod(
-            written,
+            () if large else label_set(labels),
             node,
-            requests,
+            self._requests(features),
             spreads,
             self._affinity(),
             self._ports(),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from webhook.scheduler.counts import NO_REQUESTS, UNUSED, BoundPod, LabelSet, PodGroup
+from webhook.scheduler.counts import UNUSED, BoundPod, LabelSet, PodGroup
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.storage_objects import STORAGE_RESOURCES
@@ -31,7 +31,7 @@ def without_missing(snapshot: Snapshot, missing: Collection[str]) -> Snapshot:
 def without_pod(snapshot: Snapshot, namespace: str, name: str, pod: BoundPod) -> Snapshot:
     """Return a copy in which a Pod of the snapshot is neither counted nor takes up room or ports."""
     node = pod.node
-    usage = snapshot.usage.get(node, UNUSED).plus(pod.requests or NO_REQUESTS, -1)
+    usage = snapshot.usage.get(node, UNUSED).plus(pod.requests, -1)
     fields: dict[str, Any] = {"usage": _with(snapshot.usage, node, usage if usage.pods else None)}
     if pod.affinity is not None:
         fields["affine"] = _less_on(snapshot.affine, pod.affinity, node)

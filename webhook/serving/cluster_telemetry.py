@@ -9,7 +9,6 @@ from webhook.cluster.client import Client
 from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED
 from webhook.cluster.live import ABSENT, FOUND, LOOKUP_EVENTS, LOOKUP_KINDS, LOOKUP_RESULTS, SYNCED, Live
 from webhook.cluster.watched_resources import WATCHED
-from webhook.scheduler.features import Features
 from webhook.serving.logs import log
 from webhook.serving.metrics import ClusterMetrics, Metrics
 
@@ -19,14 +18,12 @@ def watch_cluster(
     metrics: Metrics,
     synced: Callable[[], None],
     *,
-    watch_pods: bool,
     may_wait: Callable[[], bool],
-    features: Features | None = None,
 ) -> Live:
     """
     Return the cluster behind `client`; `synced` is called once, when every kind has been listed.
 
-    `may_wait` is asked before each look-up.  With `features`, what Pods request and nodes have is read, too.
+    `may_wait` is asked before each look-up.
     """
 
     def report(what: str, kind: str, **fields: object) -> None:
@@ -41,7 +38,7 @@ def watch_cluster(
     counted = ClusterMetrics(
         metrics, tuple(watched.kind for watched in WATCHED), (LOOKUP_KINDS, LOOKUP_RESULTS), caches
     )
-    live = Live(client, report, watch_pods=watch_pods, may_wait=may_wait, features=features)
+    live = Live(client, report, may_wait=may_wait)
     return live
 
 

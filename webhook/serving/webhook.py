@@ -81,15 +81,7 @@ class Webhook:
         else:
             from webhook.serving.cluster_telemetry import watch_cluster
 
-            pods = config.policy.watch_pods
-            self.cluster = watch_cluster(
-                config.cluster,
-                metrics,
-                freeze,
-                watch_pods=pods,
-                may_wait=may_wait,
-                features=config.features if pods else None,
-            )
+            self.cluster = watch_cluster(config.cluster, metrics, freeze, may_wait=may_wait)
         self.reviewer = Reviewer(config.policy, self.cluster, config.features, metrics)
         self.version = _version(config, self.reviewer)
         self.kinds = _served_kinds(config, self.reviewer)
@@ -149,11 +141,10 @@ class Webhook:
         log(logging.INFO, "stopped")
 
     def _watch(self) -> None:
-        """Follow the files and the policy's watchPods; renew the certificate, if it is in a Secret."""
+        """Follow the files; renew the certificate, if it is in a Secret."""
         actions = (
             self.policy_file.reload,
             self.certificate_files.reload,
-            lambda: self.cluster.watch_pods(self.reviewer.policy.watch_pods),
             *(() if self.calls is None else (self.calls.look,)),
         )
         _every(POLL_SECONDS, actions)

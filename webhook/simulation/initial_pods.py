@@ -42,7 +42,7 @@ def initial_pod(pod: PodObject, controllers: Makers, makers: Sequence[Maker], pr
     if pod.phase in FINISHED:
         return None
     revision = controllers.revision(pod)
-    _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features, whole=True)
+    _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
     bound = read if isinstance(read, BoundPod) else None
     maker = makers[revision] if revision >= 0 else None
     if maker is not None and bound is None:

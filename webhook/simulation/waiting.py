@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from webhook.scheduler.counts import NO_REQUESTS
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import NominatedPod, Snapshot
@@ -63,7 +62,7 @@ def _nominated_pod(nominated: NominatedPod) -> InitialPod:
         nominated.namespace,
         pod.labels,
         pod.node,
-        pod.requests or NO_REQUESTS,
+        pod.requests,
         affinity=pod.affinity,
         ports=pod.ports,
         mounts=pod.mounts,
