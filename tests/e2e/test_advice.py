@@ -68,7 +68,7 @@ def test_a_key_that_no_node_carries(plane, namespace):
 @pytest.mark.parametrize(
     ("key", "nodes", "what", "left"),
     [
-        (ZONE, ("c1", "c2", "c3"), "c is tainted, but still counts", 4),
+        (ZONE, ("c1", "c2", "c3"), "c is tainted, but counts", 4),
         (HOSTNAME, ("c1", "c2", "c3"), "", 0),
     ],
     ids=["a zone", "nodes of which enough are left"],

@@ -88,7 +88,8 @@ policy.scheduler_defaults
 policy.policy
 policy
 rules
-findings.evaluation · findings.wording
+findings.evaluation · findings.repairs
+findings.wording
 findings.rule
 findings
 simulation.pending · simulation.remedies

@@ -225,7 +225,7 @@ def test_what_an_autoscaler_may_bring_is_found_apart():
 
     assert (2, 5) == one.scaling
     assert "tainted-domain" not in rules(one.findings)
-    assert rules(one.at_most)["tainted-domain"].endswith("3 of 5 new Pods would wait: c is cordoned, but still counts")
+    assert rules(one.at_most)["tainted-domain"].endswith("3 of 5 new Pods would wait: c is cordoned, but counts")
     assert not rules(one.findings).keys() & rules(one.at_most).keys()
 
 

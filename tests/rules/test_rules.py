@@ -1151,8 +1151,8 @@ class TestPinnedDomain:
     )
     def test_a_domain_that_is_not_left_but_counts(self, fields, pod_spec, options, nodes, message):
         obj = stateful(constraint(**IGNORING, **fields), pod_spec=pod_spec, **options)
-        more = " and minDomains: 1" if "minDomains" in fields else ""
-        wanted = [("nodeAffinityPolicy", message, f"set nodeAffinityPolicy: Honor{more}")]
+        fix = "remove the constraint, or allow more domains in the nodeSelector"  # Honored, one domain is left.
+        wanted = [("nodeAffinityPolicy", message, fix if pod_spec is IN_A else "set nodeAffinityPolicy: Honor")]
 
         assert wanted * bool(message) == self.found(obj, *nodes)
 
@@ -1271,12 +1271,43 @@ class TestTooFewDomains:
     def test_the_pods_of_a_job_make_room(self):
         assert [] == on(workload("Job", constraint(minDomains=3), spec={"parallelism": 6}), *ZONES)
 
+    def test_a_domain_that_is_closed_takes_no_pod(self):
+        closed = node("n3", cordoned=True, **{ZONE: "b"})
+        message, fix = said(stateful(constraint(minDomains=3)), ZONES[0], closed, rule="too-few-domains")
+
+        assert "2 domains, and 1 of them can take Pods: only 1 of 6 Pods can run" == message
+        assert "uncordon the nodes" == fix
+
 
 class TestTaintedDomain:
+    def test_each_domain_is_said_to_be_closed_by_what_closes_it(self):
+        mixed = [node("n3", cordoned=True, **{ZONE: "c"}), node("n4", ["gpu:NoSchedule"], **{ZONE: "d"})]
+        message, fix = said(stateful(constraint()), *ZONES, *mixed, rule="tainted-domain")
+
+        assert "4 of 6 new Pods would wait: c is cordoned and d is tainted, but count" == message
+        assert (
+            "set nodeTaintsPolicy: Honor, or uncordon the nodes, and tolerate gpu:NoSchedule, or remove the taint"
+            == fix
+        )
+
+    def test_no_two_rules_contradict_each_other_on_how_many_wait(self):
+        """Of the two constraints the one on hostnames lets fewer Pods run."""
+        nodes = [*ZONES, node("n3", ["gpu:NoSchedule"], **{ZONE: "c"})]
+        obj = stateful(constraint(maxSkew=2), HARD_HOST, replicas=5)
+        waiting = [f.message for f in findings(obj, snapshot=snapshot(*nodes)) if f.rule == "tainted-domain"]
+
+        assert ["at least 3 of 5 new Pods would wait"] * 2 == [message.partition(":")[0] for message in waiting]
+
+    def test_taints_are_not_honoured_where_one_domain_would_be_left(self):
+        closed = [node("n2", ["gpu:NoSchedule"], **{ZONE: "b"}), node("n3", ["gpu:NoSchedule"], **{ZONE: "c"})]
+        found = findings(stateful(constraint(), replicas=3), snapshot=snapshot(ZONES[0], *closed))
+
+        assert [("tainted-domain", "tolerate gpu:NoSchedule, or remove the taint")] == [(f.rule, f.fix) for f in found]
+
     def test_it_bars_the_others(self):
         message, fix = said(stateful(constraint()), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is tainted, but still counts" == message
+        assert "4 of 6 new Pods would wait: c is tainted, but counts" == message
         assert "set nodeTaintsPolicy: Honor, or tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     @pytest.mark.parametrize(
@@ -1290,14 +1321,14 @@ class TestTaintedDomain:
     def test_a_cordoned_node_closes_its_domain(self, closed):
         message, fix = said(stateful(constraint()), *ZONES, closed, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is cordoned, but still counts" == message
+        assert "4 of 6 new Pods would wait: c is cordoned, but counts" == message
         assert "set nodeTaintsPolicy: Honor, or uncordon the nodes" == fix
 
     def test_many_domains_are_summed_up(self):
         closed = [node(f"m{i}", ["node-role.kubernetes.io/control-plane:NoSchedule"]) for i in range(3)]
         message, _ = said(stateful(HARD_HOST), *ZONES, *closed, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: m0 and 2 more are tainted, but still count" == message
+        assert "4 of 6 new Pods would wait: m0 and 2 more are tainted, but count" == message
 
     @pytest.mark.parametrize(
         ("fields", "options", "nodes"),
@@ -1342,12 +1373,12 @@ class TestTaintedDomain:
     def test_to_honor_taints_is_no_help_where_too_few_domains_are_left(self):
         message, fix = said(stateful(constraint(minDomains=3)), *THREE, rule="tainted-domain")
 
-        assert "4 of 6 new Pods would wait: c is tainted, but still counts" == message
+        assert "4 of 6 new Pods would wait: c is tainted, but counts" == message
         assert "tolerate dedicated=infra:NoSchedule, or remove the taint" == fix
 
     def test_before_1_26_nothing_honors_taints(self):
         assert (
-            "4 of 6 new Pods would wait: c is tainted, but still counts"
+            "4 of 6 new Pods would wait: c is tainted, but counts"
             == said(stateful(constraint()), *THREE, rule="tainted-domain", minor=25)[0]
         )
 

@@ -20,7 +20,7 @@ from webhook.objects.reading import Reader, brief
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD, SOFT, Constraint, Reading, read_selector
-from webhook.scheduler.domains import Reach, carrying_every_key
+from webhook.scheduler.domains import Reach, carrying_every_key, most_new_pods
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import IncomingPod, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
@@ -128,6 +128,13 @@ class RuleSetting:
 
 
 RuleSettings = Mapping[str, RuleSetting]
+
+
+class Placed(NamedTuple):
+    """How many replicas nodes take; if it is not `exact`, at most so many, for constraints limit each other."""
+
+    number: int
+    exact: bool
 
 
 class CountedOthers(NamedTuple):
@@ -278,6 +285,20 @@ class Subject:
     def reach(self) -> Reach:
         """The nodes that its Pods may run on."""
         return Reach(self.pod, self.nodes)
+
+    @cached_property
+    def placed(self) -> Placed:
+        """How many of its replicas the hard constraints would let run if none ran yet, whatever room nodes have."""
+        limiting = [constraint for constraint in self.hard if self.counts_own(constraint)]
+        limits = [most_new_pods(self.reach, constraint, self.labelled) for constraint in limiting]
+        number = min([limit for limit in limits if limit is not None], default=self.workload.replicas)
+        return Placed(min(number, self.workload.replicas), len(limiting) == 1)
+
+    @property
+    def waiting(self) -> str:
+        """How many of its replicas would wait, in words."""
+        replicas, least = self.workload.replicas, "" if self.placed.exact else "at least "
+        return f"{least}{replicas - self.placed.number} of {replicas} new Pods would wait"
 
     def may_get_domains(self, constraint: Constraint) -> bool:
         """Return whether nodes may join in a further domain, which node affinity leaves to its Pods."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from webhook.manifests.cel import bound, in_order
 from webhook.manifests.constraint_list import KEYS_TO_MATCH
 from webhook.objects.kinds import Kind
-from webhook.scheduler.constraint import HARD
+from webhook.scheduler.constraint import HARD, SOFT
 from webhook.scheduler.features import Features
 
 KEYS, REVISION_KEY = "matchLabelKeys[]", "matchLabelKeys[pod-template-hash]"  # fields of a constraint, too
@@ -114,12 +114,13 @@ def concerns(obj: CelObject) -> str:
 
 def unwanted_action(obj: CelObject, action: str, wanted: str) -> CelCheck:
     """Return the check that whenUnsatisfiable is not `action`, because a platform team wants the other one."""
+    removed = "has(c.minDomains) ? ', and remove minDomains' : ''" if wanted == SOFT else "''"
     return CelCheck(
         field="whenUnsatisfiable",
         items=obj.constraints_where(f"c.whenUnsatisfiable == '{action}' && {concerns(obj)}"),
         message=f"'must be {wanted} by this cluster\\'s policy'",
         found=f"'{action}'",
-        fix=f"'write whenUnsatisfiable: {wanted}'",
+        fix=f"'write whenUnsatisfiable: {wanted}' + ({removed})",
     )
 
 

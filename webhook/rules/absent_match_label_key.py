@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
-from webhook.findings.finding import Cause, Severity
+from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Need, Subject, rule
+from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
 
 
 @rule(
     title="matchLabelKeys names a label that the Pod will not have",
     severity=Severity.WARNING,
-    fix="use a label that the Pod carries, or remove the key",
+    fix="remove the key, or correct its name",
     where=(MATCH_LABEL_KEYS, Need.LABELS),
     yields_to=("wrong-revision-key",),
     cel=InCel(ALL_CHECKS),
@@ -42,15 +43,16 @@ def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     The scheduler ignores a key of matchLabelKeys that is not a label of the Pod. So it counts Pods together that
     the key was meant to separate.
     """
-    wanted = ""
+    repairs = Repairs(subject)
     for constraint in subject.constraints:
-        for i, key in enumerate(constraint.match_label_keys):
+        if subject.carries >= set(constraint.match_label_keys):
+            continue
+        for i, (key, right) in enumerate(zip(constraint.match_label_keys, repairs.label_keys(constraint), strict=True)):
             if key not in subject.carries:
-                wanted, value = wanted or f"one of {_carried(subject)}", brief(key)
-                path = subject.at(constraint, "matchLabelKeys", i)
-                fix = f"use {wanted} instead, or remove the key"
-                yield Cause(path, f"is ignored: the Pod has no label {value}", value, wanted, fix=fix)
-
-
-def _carried(subject: Subject) -> str:
-    return brief(sorted({*islice(subject.workload.labels, 10), *subject.workload.addable}), 100)
+                path, value, fix, edit = subject.at(constraint, "matchLabelKeys", i), brief(key), "remove the key", None
+                if right and right == nearest(key, (right,)):
+                    fix, edit = f"write {right}", Edit(path, right)
+                elif right:
+                    fix = f"use {right} instead, or remove the key"
+                message = f"is ignored: the Pod has no label {value}"
+                yield Cause(path, message, value, right or "no such key", fix=fix, edit=edit)

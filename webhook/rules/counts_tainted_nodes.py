@@ -76,6 +76,7 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     - Pods that tolerate every taint
     - constraints that count no more replicas than maxSkew, because each domain may have them all
     - constraints to which node affinity leaves one domain
+    - constraints to which Honor would leave one domain, or fewer than minDomains, because of the taints of today
     - in evenkeel lint, a single Pod whose constraint counts none of the other manifests
     """
     if not subject.features.node_inclusion_policies:
@@ -85,6 +86,8 @@ def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
         if key not in _COUNTS or constraint.node_taints_policy == HONOR:
             continue
         if not _may_bar(subject, constraint) or not subject.counts_own(constraint):
+            continue
+        if _leaves_too_few(subject, constraint):
             continue
         if not (subject.workload.pinned or _tolerates_all(subject) or _counts_one_domain(subject, constraint)):
             path, message = subject.at(constraint, "nodeTaintsPolicy"), f"should be Honor: without it, {_COUNTS[key]}"
@@ -102,6 +105,18 @@ def _may_bar(subject: Subject, constraint: Constraint) -> bool:
     if workload.kind.api_version == BATCH or constraint.max_skew <= 0:
         return False
     return workload.replicas > constraint.max_skew or (workload.most_replicas or 0) > constraint.max_skew
+
+
+def _leaves_too_few(subject: Subject, constraint: Constraint) -> bool:
+    """Return whether Honor would now leave one domain, in which nothing spreads, or fewer than minDomains."""
+    if not subject.nodes.closed_to_some:
+        return False
+    eligible = subject.reach.eligible(constraint, subject.labelled)
+    counted, honored = (
+        subject.nodes.number_of_domains(constraint.topology_key, nodes)
+        for nodes in (eligible, eligible & subject.reach.tolerated)
+    )
+    return honored < counted and honored < max(2, constraint.min_domains)
 
 
 def _counts_one_domain(subject: Subject, constraint: Constraint) -> bool:

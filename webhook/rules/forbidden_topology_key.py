@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, TOPOLOGY_KEY, InCel, Subject, rule
 from webhook.objects.reading import brief
 
@@ -52,10 +53,12 @@ def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
     removed, or nodes that share it do not fail together.
     """
     forbidden, allowed = subject.keys("topologyKeys"), subject.keys("allowedTopologyKeys")
+    repairs = Repairs(subject)
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key in forbidden or (allowed and key not in allowed):
             keys = ", ".join(sorted(allowed or forbidden))
             wanted = f"one of {keys}" if allowed else f"a key other than {keys}"
             message = f"the policy does not allow {brief(key)}"
-            yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), wanted, fix=f"use {wanted}")
+            fix = repairs.of_forbidden_key(constraint) if allowed else f"use {wanted}"
+            yield Cause(subject.at(constraint, "topologyKey"), message, brief(key), wanted, fix=fix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, TOPOLOGY_KEY, InCel, Subject, rule
 
 
@@ -41,8 +42,8 @@ def hard_constraint(subject: Subject) -> Iterator[Cause]:
     For a platform team's own policy. With a hard constraint, Pods stay Pending when a zone is full or lost. A
     platform team may not want every team to decide this.
     """
-    keys = subject.keys("topologyKeys")
+    keys, repairs = subject.keys("topologyKeys"), Repairs(subject)
     for constraint in subject.constraints:
         if constraint.hard and (not keys or constraint.topology_key in keys):
-            path = subject.at(constraint, "whenUnsatisfiable")
-            yield Cause(path, "must be ScheduleAnyway by this cluster's policy", "DoNotSchedule", "ScheduleAnyway")
+            path, fix = subject.at(constraint, "whenUnsatisfiable"), repairs.of_mode(constraint)
+            yield Cause(path, "must be ScheduleAnyway by this cluster's policy", "DoNotSchedule", "ScheduleAnyway", fix)

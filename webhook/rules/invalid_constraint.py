@@ -7,12 +7,22 @@ from itertools import islice
 from typing import NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import InCel, Nature, Subject, rule
-from webhook.objects.fields import DUPLICATE, FORBIDDEN, INVALID, NOT_SUPPORTED, REQUIRED, TYPE_INVALID, FieldError
+from webhook.objects.fields import (
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    NOT_SUPPORTED,
+    REQUIRED,
+    TYPE_INVALID,
+    FieldError,
+    FieldPath,
+)
 from webhook.objects.labels import label_key_errors, label_value_errors, wanted_instead
 from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
-from webhook.scheduler.constraint import ACTIONS, HARD, POLICIES
+from webhook.scheduler.constraint import ACTIONS, HARD, POLICIES, Constraint
 from webhook.scheduler.selectors import OPERATORS
 from webhook.scheduler.validation import IN_BOTH, REPEATED, errors_in, on_stored_pod, shown_path, validate
 
@@ -75,8 +85,9 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
     object does not see it. The API server does not check Pod templates in custom resources. Since 1.34, it accepts
     a template that has one key in both matchLabelKeys and labelSelector, but rejects every Pod made from it.
     """
+    repairs = Repairs(subject)
     for error in islice(_errors(subject), MOST_CAUSES):
-        yield _cause(error, subject)
+        yield _cause(error, subject, repairs)
 
 
 def _errors(subject: Subject) -> Iterator[FieldError]:
@@ -195,18 +206,20 @@ REMEDIES: dict[tuple[str, str], Repair] = {
     (TYPE_INVALID, "an array"): Repair("must be an array", "an array", "write a list, each item after a dash"),
 }
 _ALLOWED_WORDS: dict[str, tuple[str, ...]] = {
-    "whenUnsatisfiable": ACTIONS,
     "nodeAffinityPolicy": POLICIES,
     "nodeTaintsPolicy": POLICIES,
     "operator": OPERATORS,
 }
 
 
-def _cause(error: FieldError, subject: Subject) -> Cause:
+def _cause(error: FieldError, subject: Subject, repairs: Repairs) -> Cause:
     path, (type_, what), edit = shown_path(error), _classified(error), None
     (message, wanted, fix), value = REMEDIES[type_, what], _found(error)
     if what == REPEATED:
         message, value = _repeated(int(path[-1]), subject)
+    elif what == "matchLabelKeys" and type_ == DUPLICATE and _is_twice(path, subject):
+        message, fix = "this key is twice in matchLabelKeys, so the API server rejects the Pod", "remove the key"
+        wanted = "each key once"
     elif type_ == DUPLICATE:
         how = "merges the two, then rejects" if subject.features.selector_merge else "rejects"
         wanted += f": the API server {how} the Pod"
@@ -214,12 +227,33 @@ def _cause(error: FieldError, subject: Subject) -> Cause:
         wanted += f": {wanted_instead(error.detail)}"
         fix = f"write {wanted}, or remove it"
         stripped, errors_of = str(error.value).strip(), label_key_errors if what == LABEL_KEY else label_value_errors
-        if stripped and not errors_of(stripped):
+        if path[-2] == "matchLabelKeys" and not repairs.label_keys(_constraint(path, subject))[int(path[-1])]:
+            fix = "remove the key"
+        elif stripped and not errors_of(stripped):
             fix = f"write {stripped}, without the spaces around it"
             edit = Edit(path, stripped) if path[-1] != "matchLabels" else None
+    elif what == "whenUnsatisfiable":
+        fix, edit = repairs.of_invalid_mode(_constraint(path, subject))
+    elif what == "minDomains":
+        fix = repairs.of_min_domains(_constraint(path, subject), fix)
+    elif (type_, what) == (REQUIRED, "topologyKey"):
+        fix = repairs.of_absent_key(_constraint(path, subject))
     elif what in _ALLOWED_WORDS and (meant := nearest(str(error.value), _ALLOWED_WORDS[what])):
         fix, edit = f"write {meant}", Edit(path, meant)
     return Cause(path, message, value, wanted, fix, edit, extents=(0,))
+
+
+def _constraint(path: FieldPath, subject: Subject) -> Constraint:
+    """Return the constraint that has the field at `path`."""
+    return subject.constraints[int(path[len(subject.workload.path)])]
+
+
+def _is_twice(path: FieldPath, subject: Subject) -> bool:
+    """Return whether the matchLabelKeys themselves repeat the key at `path`."""
+    constraint = _constraint(path, subject)
+    keys, selector = constraint.match_label_keys, constraint.label_selector
+    key = keys[int(path[-1])]
+    return keys.count(key) > 1 and selector is not None and key not in selector.keys
 
 
 def _found(error: FieldError) -> str:

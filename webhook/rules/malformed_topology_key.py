@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 from webhook.objects.labels import label_key_errors, wanted_instead
-from webhook.objects.likeness import likely_meant
 from webhook.objects.reading import brief
-from webhook.rules.misspelt_topology_key import effect, put_right
+from webhook.rules.misspelt_topology_key import effect
 
 
 @rule(
@@ -35,17 +35,12 @@ def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
     The API server checks only that the key is not empty. No node can have a label whose name is not valid. So a
     hard constraint leaves every Pod Pending, and a soft one has no effect.
     """
+    repairs = Repairs(subject)
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key and (errors := label_key_errors(key)):
-            path, meant = subject.at(constraint, "topologyKey"), _meant(key)
+            path, meant = subject.at(constraint, "topologyKey"), repairs.meant_key(key)
             wanted = f"a label key: {wanted_instead(errors[0])}"
-            fix, edit = (f"use {wanted}", None) if meant is None else put_right(meant, constraint, subject)
+            fix, edit = (f"use {wanted}", None) if meant == key else repairs.of_key(constraint)
             message = f"no node can have such a key: {effect(constraint)}"
             yield Cause(path, message, brief(key), wanted, fix, edit)
-
-
-def _meant(key: str) -> str | None:
-    """Return the well-known key that it nearly is, or the key without the blanks around it."""
-    stripped = key.strip()
-    return likely_meant(key) or (None if label_key_errors(stripped) else stripped)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, TOPOLOGY_KEY, Also, InCel, Need, Subject, in_yaml, rule
 from webhook.objects.fields import as_list
 from webhook.objects.names import ZONE
@@ -85,11 +86,12 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
     replicas = f"{workload.replicas} replica{'' if workload.replicas == 1 else 's'}"
-    missing = asked - have if asked or have else {ZONE}
+    missing, repairs = asked - have if asked or have else {ZONE}, Repairs(subject)
     for key in sorted(missing):
         message = f"{replicas}, but no constraint" + (f" for {key}" if have else "")
         value, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
-        yield Cause(workload.path, message, value, wanted, fix=f"add {_offer(subject, key) or wanted}")
+        fix = repairs.of_missing_key(key) or f"add {_offer(subject, key) or wanted}"
+        yield Cause(workload.path, message, value, wanted, fix=fix)
 
 
 def _offer(subject: Subject, key: str) -> str:

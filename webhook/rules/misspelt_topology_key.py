@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import InCel, Subject, rule
 from webhook.objects.likeness import likely_meant
 from webhook.objects.names import BETA_REGION, BETA_ZONE
@@ -46,10 +47,11 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     cluster has.
     """
     carried = subject.snapshot.nodes.label_keys if subject.snapshot is not None else ()
+    repairs = Repairs(subject)
     for constraint in subject.constraints:
         key = constraint.topology_key
         if key not in carried and (meant := likely_meant(key)) is not None:
-            path, (fix, edit) = subject.at(constraint, "topologyKey"), put_right(meant, constraint, subject)
+            path, (fix, edit) = subject.at(constraint, "topologyKey"), repairs.of_key(constraint)
             deprecated = key in DEPRECATED
             absent = "no node has this label:" if subject.nodes.all else "unless nodes have this label,"
             yield Cause(
@@ -62,16 +64,6 @@ def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
                 breaks=constraint.hard and not deprecated,
                 said_by_api_server=deprecated,
             )
-
-
-def put_right(key: str, constraint: Constraint, subject: Subject) -> tuple[str, Edit | None]:
-    """Return the fix that gives a constraint the right key, in words and as an edit; a pair must not be there twice."""
-    when = constraint.when_unsatisfiable
-    if any(
-        (constraint.topology_key, constraint.when_unsatisfiable) == (key, when) for constraint in subject.constraints
-    ):
-        return f"remove the constraint: there is already one for {key}", None
-    return f"write topologyKey: {key}", Edit(subject.at(constraint, "topologyKey"), key)
 
 
 def effect(constraint: Constraint) -> str:

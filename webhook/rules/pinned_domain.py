@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import LOOKS_AT_AFFINITY, InCel, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
@@ -89,7 +90,13 @@ def pinned_domain(subject: Subject) -> Iterator[Cause]:
 
 def _spreads_nothing(subject: Subject, constraint: Constraint, left: Set[str]) -> Cause:
     message = f"spreads nothing: {_by(subject, constraint)} allows only {some(left)}"
-    return Cause(subject.at(constraint, "topologyKey"), message, f"the domain {some(left)}", "several domains")
+    fix = _remove_or(subject, constraint, "allow more domains in nodeSelector and node affinity")
+    return Cause(subject.at(constraint, "topologyKey"), message, f"the domain {some(left)}", "several domains", fix)
+
+
+def _remove_or(subject: Subject, constraint: Constraint, fix: str) -> str:
+    """Return a fix, and to remove the constraint as the other one unless the policy asks for it."""
+    return fix if Repairs(subject).is_needed(constraint) else f"remove the constraint, or {fix}"
 
 
 def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[Cause]:
@@ -102,8 +109,8 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
             subject.at(constraint, "minDomains"),
             f"minDomains {constraint.min_domains}, and only {some(left)}",
         )
-        change = f"lower minDomains to {len(left)}" if len(left) > 1 else "remove the constraint"
-        fix = f"{change}, or allow more domains in the {by}"
+        fix = f"allow more domains in the {by}"
+        fix = f"lower minDomains to {len(left)}, or {fix}" if len(left) > 1 else _remove_or(subject, constraint, fix)
         yield Cause(path, message, value, f"minDomains of at most {len(left)}, or more domains", fix=fix)
         return
     eligible = subject.reach.eligible(constraint, subject.labelled)
@@ -111,11 +118,14 @@ def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[
     if others := {domain for domain, nodes in each if nodes & eligible} - left:
         count, them = ("counts", "it") if len(others) == 1 else ("count", "them")
         counts = f"{some(others, 1)} {count}, but the {by} excludes {them}"
-        message = f"{replicas - fit} of {replicas} new Pods would wait: {counts}"
+        message = f"{subject.waiting}: {counts}"
         path, value = subject.at(constraint, "nodeAffinityPolicy"), constraint.node_affinity_policy
         value = f"{value}, and the {by} allows {some(left)}"
         more = f" and minDomains: {len(left)}" if constraint.min_domains > len(left) else ""
-        yield Cause(path, message, value, HONOR, fix=f"set nodeAffinityPolicy: {HONOR}{more}")
+        fix = f"set nodeAffinityPolicy: {HONOR}{more}"
+        if len(left) == 1:  # Honoured, it would leave one domain, in which nothing spreads.
+            fix = _remove_or(subject, constraint, f"allow more domains in the {by}")
+        yield Cause(path, message, value, HONOR if len(left) > 1 else "several domains", fix=fix)
 
 
 def _by(subject: Subject, constraint: Constraint) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
 from webhook.findings.wording import number_of
 from webhook.objects.reading import brief
@@ -62,4 +63,6 @@ def pinned_pod(subject: Subject) -> Iterator[Cause]:
     elif workload.node_name and not workload.scheduled:
         message = "have no effect: nodeName binds the Pod without scheduling"
         value, fix = f"nodeName {brief(workload.node_name)}", "remove the constraints, or nodeName"
+        if not workload.is_pod and Repairs(subject).asks_for_any:
+            fix = "remove nodeName"
         yield Cause(workload.path, message, value, "constraints or nodeName, not both", fix=fix, extents=extents)

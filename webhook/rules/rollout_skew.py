@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, InCel, Need, Subject, rule
 from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
 from webhook.scheduler.constraint import Constraint
@@ -84,12 +85,19 @@ def rollout_skew(subject: Subject) -> Iterator[Cause]:
     if not counting:
         return
     first = counting[0]
-    path, keys = subject.at(first, "matchLabelKeys"), [*first.match_label_keys, TEMPLATE_HASH]
+    path, keys = subject.at(first, "matchLabelKeys"), _with_revision(subject, first)
     fix = f"add pod-template-hash to the matchLabelKeys of {len(counting)} constraints" if counting[1:] else None
     message = "should name pod-template-hash: without it, a rollout counts old Pods, too"
     value = ", ".join(first.match_label_keys) or "none"
     extents = tuple([int(constraint.hard) for constraint in counting])
     yield Cause(path, message, value, TEMPLATE_HASH, fix=fix, edit=Edit(path, keys), extents=extents)
+
+
+def _with_revision(subject: Subject, constraint: Constraint) -> list[str]:
+    """Return the matchLabelKeys with the revision key, which another repair of them may bring."""
+    written = constraint.match_label_keys
+    keys = [right or key for key, right in zip(written, Repairs(subject).label_keys(constraint), strict=True)]
+    return keys if TEMPLATE_HASH in keys else [*keys, TEMPLATE_HASH]
 
 
 def _counts_old_pods(subject: Subject, constraint: Constraint) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import InCel, Nature, Need, Subject, rule
 from webhook.findings.wording import number_of
 from webhook.scheduler.constraint import HARD
@@ -75,7 +76,10 @@ def skew_never_binds(subject: Subject) -> Iterator[Cause]:
         most = subject.counted(constraint).pods if subject.counts_own(constraint) else None
         if most is not None and constraint.max_skew >= most:
             count, fewer = number_of(most, "Pod"), f"less than {most}, the largest number of Pods at any time"
-            fix = f"lower maxSkew below {most}, or remove the constraint" if most > 1 else "remove the constraint"
+            ways = [f"lower maxSkew below {most}"] if most > 1 else []
+            if not Repairs(subject).is_needed(constraint):
+                ways.append("remove the constraint")
             path, wanted = subject.at(constraint, "maxSkew"), fewer if most > 1 else "no constraint, or more Pods"
             message = f"the skew never refuses a node: the constraint counts at most {count}"
+            fix = ", or ".join(ways) or "run more Pods"
             yield Cause(path, message, str(constraint.max_skew), wanted, fix=fix, idle=TOO_FEW_PODS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, TOPOLOGY_KEY, InCel, Subject, rule
 
 
@@ -41,8 +42,8 @@ def soft_constraint(subject: Subject) -> Iterator[Cause]:
     For a platform team's own policy. A soft constraint is one of several scores, and others can outweigh it. This
     is not enough if you have promised an availability that depends on the spread.
     """
-    keys = subject.keys("topologyKeys")
+    keys, repairs = subject.keys("topologyKeys"), Repairs(subject)
     for constraint in subject.constraints:
         if constraint.soft and (not keys or constraint.topology_key in keys):
-            path = subject.at(constraint, "whenUnsatisfiable")
-            yield Cause(path, "must be DoNotSchedule by this cluster's policy", "ScheduleAnyway", "DoNotSchedule")
+            path, fix = subject.at(constraint, "whenUnsatisfiable"), repairs.of_mode(constraint)
+            yield Cause(path, "must be DoNotSchedule by this cluster's policy", "ScheduleAnyway", "DoNotSchedule", fix)

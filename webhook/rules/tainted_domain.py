@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import CLOSED_NODES, InCel, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
+from webhook.scheduler.domains import Reach
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.taints import CORDONED, Taint
 
@@ -79,55 +80,68 @@ def tainted_domain(subject: Subject) -> Iterator[Cause]:
     workload = subject.workload
     if workload.pinned or workload.kind.api_version == BATCH:
         return
-    nodes, reach = subject.nodes, subject.reach
+    nodes = subject.nodes
     for constraint in subject.hard:
         if constraint.node_taints_policy == HONOR or not 1 <= constraint.max_skew < workload.replicas:
             continue
-        eligible = reach.eligible(constraint, subject.labelled)
-        not_closed = eligible & reach.open
-        if not_closed == eligible or not subject.counts_own(constraint):
+        eligible = subject.reach.eligible(constraint, subject.labelled)
+        if eligible & subject.reach.open == eligible or not subject.counts_own(constraint):
             continue
-        domains, unclosed, usable = (
+        domains, taking = (
             nodes.number_of_domains(constraint.topology_key, members)
-            for members in (eligible, not_closed, eligible & reach.usable)
+            for members in (eligible, eligible & subject.reach.usable)
         )
-        if unclosed < domains >= constraint.min_domains and 0 < constraint.max_skew * usable < workload.replicas:
-            yield _cause(subject, constraint, eligible, not_closed, usable)
+        if not (domains >= constraint.min_domains and 0 < constraint.max_skew * taking < workload.replicas):
+            continue
+        if closed := closed_domains(subject, constraint, eligible):
+            taints = some({str(taint) for taint in closed.values()})
+            yield Cause(
+                subject.at(constraint, "nodeTaintsPolicy"),
+                f"{subject.waiting}: {_closed(closed)}",
+                found=f"{constraint.node_taints_policy}, and no node of {some(closed)} takes the Pod: {taints}",
+                wanted=f"{HONOR}, or a node in each domain that takes the Pod",
+                fix=to_open(subject, constraint, closed, taking),
+            )
 
 
-def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, not_closed: NodeSet, usable: int) -> Cause:
-    """
-    Return what to report; `eligible` are the nodes that count, `not_closed` those of them without such a taint,
-    `usable` is of domains.
-    """
-    key, domains = constraint.topology_key, subject.nodes.domains(constraint.topology_key)
-    barred = {node.labels[key] for node in subject.nodes.members(eligible & ~not_closed)}
-    closed = [domain for domain in barred if not domains[domain] & not_closed]
-    first, replicas = min(closed), subject.workload.replicas
-    taint = _taint(subject, eligible & domains[first])
-    honored = usable >= constraint.min_domains and subject.features.node_inclusion_policies
-    why = "cordoned" if _cordons(taint) else "tainted"
-    are = f"is {why}, but still counts" if len(closed) == 1 else f"are {why}, but still count"
-    wait = replicas - constraint.max_skew * usable
-    message = f"{wait} of {replicas} new Pods would wait: {some(closed, 1)} {are}"
-    return Cause(
-        subject.at(constraint, "nodeTaintsPolicy"),
-        message,
-        found=f"{constraint.node_taints_policy}, and no node of {some(closed)} takes the Pod: {taint}",
-        wanted=f"{HONOR}, or a node in each domain that takes the Pod",
-        fix=("set nodeTaintsPolicy: Honor, or " if honored else "") + _remedy(taint),
-    )
+def closed_domains(subject: Subject, constraint: Constraint, eligible: NodeSet) -> Mapping[str, Taint]:
+    """Return the domains that count, but whose every node is cordoned or tainted, each with such a taint."""
+    key, domains, reach = constraint.topology_key, subject.nodes.domains(constraint.topology_key), subject.reach
+    barred = {node.labels[key] for node in subject.nodes.members(eligible & ~reach.open)}
+    return {
+        domain: _taint(reach, eligible & domains[domain])
+        for domain in sorted(barred)
+        if not domains[domain] & eligible & reach.open
+    }
 
 
-def _taint(subject: Subject, nodes: NodeSet) -> Taint:
+def _taint(reach: Reach, nodes: NodeSet) -> Taint:
     """Return a taint that keeps the Pod off one of these nodes."""
-    untolerated = subject.reach.untolerated.items()
-    return next((taint for taint, members in untolerated if members & nodes), CORDONED)
+    return next((taint for taint, members in reach.untolerated.items() if members & nodes), CORDONED)
+
+
+def _closed(closed: Mapping[str, Taint]) -> str:
+    """Return why domains are closed; of those that are cordoned, and of the others, one each is named."""
+    cordoned = [domain for domain, taint in closed.items() if _cordons(taint)]
+    tainted = [domain for domain in closed if domain not in cordoned]
+    whys = [
+        f"{some(domains, 1)} {'is' if len(domains) == 1 else 'are'} {why}"
+        for domains, why in ((cordoned, "cordoned"), (tainted, "tainted"))
+        if domains
+    ]
+    return f"{' and '.join(whys)}, but count{'s' if len(closed) == 1 else ''}"
 
 
 def _cordons(taint: Taint) -> bool:
     return taint.key == CORDONED.key
 
 
-def _remedy(taint: Taint) -> str:
-    return "uncordon the nodes" if _cordons(taint) else f"tolerate {taint}, or remove the taint"
+def to_open(subject: Subject, constraint: Constraint, closed: Mapping[str, Taint], taking: int) -> str:
+    """Return the fix of domains that are closed, if `taking` so many take Pods."""
+    kept = {taint for taint in closed.values() if not _cordons(taint)}
+    ways = [f"tolerate {some(map(str, kept))}, or remove the taint{'s' if len(kept) > 1 else ''}"] if kept else []
+    if any(_cordons(taint) for taint in closed.values()):
+        ways = ["uncordon the nodes", *ways]
+    # Honoured, taints leave the open domains: in one of them nothing spreads.
+    honored = taking >= max(2, constraint.min_domains) and subject.features.node_inclusion_policies
+    return (f"set nodeTaintsPolicy: {HONOR}, or " if honored else "") + ", and ".join(ways)

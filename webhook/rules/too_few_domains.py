@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import MIN_DOMAINS, InCel, Nature, Need, Subject, rule
-from webhook.findings.wording import some
+from webhook.findings.wording import number_of, some
 from webhook.objects.kinds import BATCH
-from webhook.scheduler.constraint import HARD
+from webhook.rules.tainted_domain import closed_domains, to_open
+from webhook.scheduler.constraint import HARD, Constraint
+from webhook.scheduler.nodes import NodeSet
 
 
 @rule(
@@ -80,16 +82,27 @@ def too_few_domains(subject: Subject) -> Iterator[Cause]:
         if constraint.min_domains <= 1 or workload.replicas <= constraint.max_skew or constraint.max_skew < 1:
             continue
         eligible = subject.reach.eligible(constraint, subject.labelled)
-        domains = subject.nodes.number_of_domains(constraint.topology_key, eligible)
-        fit = constraint.max_skew * domains
-        if 0 < domains < constraint.min_domains and workload.replicas > fit and subject.counts_own(constraint):
-            each = subject.nodes.domains(constraint.topology_key).items()
-            names = some(domain for domain, nodes in each if nodes & eligible)
-            counted = "1 domain" if domains == 1 else f"{domains} domains"
-            limit, remedy = "can ever run: node affinity allows no other domain", "allow more domains in node affinity"
-            if subject.may_get_domains(constraint):
-                limit, remedy = "can run; the others wait for nodes in other domains", "add nodes in other domains"
-            message = f"{counted}: only {fit} of {workload.replicas} Pods {limit}"
-            path, value = subject.at(constraint, "minDomains"), f"minDomains {constraint.min_domains}, and only {names}"
-            most = f"minDomains of at most {domains}, or more domains"
-            yield Cause(path, message, value, most, fix=f"lower minDomains to {domains}, or {remedy}")
+        domains, taking = (
+            subject.nodes.number_of_domains(constraint.topology_key, nodes)
+            for nodes in (eligible, eligible & subject.reach.usable)
+        )
+        waits = workload.replicas > constraint.max_skew * taking > 0
+        if domains < constraint.min_domains and waits and subject.counts_own(constraint):
+            yield _cause(subject, constraint, eligible, domains, taking)
+
+
+def _cause(subject: Subject, constraint: Constraint, eligible: NodeSet, domains: int, taking: int) -> Cause:
+    """Return what to report; `eligible` are the nodes that count, in so many domains, of which some are taking Pods."""
+    each = subject.nodes.domains(constraint.topology_key).items()
+    names = some(domain for domain, nodes in each if nodes & eligible)
+    counted = number_of(domains, "domain") + (f", and {taking} of them can take Pods" if taking < domains else "")
+    limit, remedy = "can ever run: node affinity allows no other domain", "allow more domains in node affinity"
+    if taking < domains or subject.may_get_domains(constraint):
+        limit, remedy = "can run; the others wait for nodes in other domains", "add nodes in other domains"
+    fix = f"lower minDomains to {domains}, or {remedy}"
+    if closed := closed_domains(subject, constraint, eligible):
+        limit, fix = "can run", to_open(subject, constraint, closed, taking)
+    placed, most = subject.placed, "only" if subject.placed.exact else "at most"
+    message = f"{counted}: {most} {placed.number} of {subject.workload.replicas} Pods {limit}"
+    path, value = subject.at(constraint, "minDomains"), f"minDomains {constraint.min_domains}, and only {names}"
+    return Cause(path, message, value, f"minDomains of at most {domains}, or more domains", fix=fix)

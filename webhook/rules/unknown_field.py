@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import UNKNOWN_FIELDS, InCel, Subject, rule
 from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
@@ -85,18 +86,21 @@ def _misspelt(path: FieldPath, meant: str, parent: object) -> Cause:
     name, fields, edit = path[-1], as_mapping(parent), None
     if meant not in fields and len(fields) <= MOST_UNKNOWN_FIELDS:
         edit = Edit(path[:-1], {meant if each == name else each: value for each, value in fields.items()})
-    return Cause(path, "is not a field, so it is ignored", brief(name), meant, fix=f"write {meant}", edit=edit)
+    fix = f"remove it: {meant} is there, too" if meant in fields else f"write {meant}"
+    return Cause(path, "is not a field, so it is ignored", brief(name), meant, fix=fix, edit=edit)
 
 
 def _unless_refused(cause: Cause, subject: Subject) -> Cause:
     """Return the cause, without its edit if the API server would refuse the constraint for the field it then has."""
     if cause.edit is None:
         return cause
-    constraints, labels, features = [cause.edit.value], subject.workload.pods_labels(), subject.features
+    labels, features, value = subject.workload.pods_labels(), subject.features, as_mapping(cause.edit.value)
+    pair = Repairs(subject).pairs[int(cause.path[len(subject.workload.path)])]
+    repaired = value if pair is None else {**value, "whenUnsatisfiable": pair.when_unsatisfiable}
     refused = [
         error
-        for merged in (True, False)
-        for error in validate(constraints, labels, (), merged=merged, features=features)
+        for constraint, merged in ((value, True), (value, False), (repaired, True))
+        for error in validate([constraint], labels, (), merged=merged, features=features)
     ]
     if not any(cause.wanted in shown_path(error) for error in refused):
         return cause

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.repairs import Repairs
 from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Need, Subject, rule
 from webhook.objects.names import TEMPLATE_HASH
 
@@ -63,14 +64,15 @@ def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     known = kind.built_in or kind.revision_key is not None
     if not known or kind.kind in ("Pod", "PodTemplate") or TEMPLATE_HASH in subject.carries:
         return
-    right, message = kind.revision_key, f"a {kind.kind}'s Pods never carry {TEMPLATE_HASH}"
+    message, repairs = f"a {kind.kind}'s Pods never carry {TEMPLATE_HASH}", Repairs(subject)
     for constraint in subject.constraints:
-        named = right in constraint.match_label_keys
-        for i, key in enumerate(constraint.match_label_keys):
+        if TEMPLATE_HASH not in constraint.match_label_keys:
+            continue
+        for i, (key, right) in enumerate(zip(constraint.match_label_keys, repairs.label_keys(constraint), strict=True)):
             if key != TEMPLATE_HASH:
                 continue
             path = subject.at(constraint, "matchLabelKeys", i)
-            if right is None or named:
+            if not right:
                 yield Cause(path, message, TEMPLATE_HASH, "no revision key")
             else:
                 yield Cause(path, message, TEMPLATE_HASH, right, fix=f"use {right}", edit=Edit(path, right))

@@ -73,6 +73,18 @@ class Reach:
         return eligible & self.tolerated if constraint.node_taints_policy == HONOR else eligible
 
 
+def most_new_pods(reach: Reach, constraint: Constraint, carrying_every_key: NodeSet) -> int | None:
+    """
+    Return how many Pods a hard constraint that counts them lets in while none of them is there; None if any number.
+
+    The minimum stays 0 while there are fewer domains than minDomains, or one that counts takes no Pod.
+    """
+    eligible, nodes = reach.eligible(constraint, carrying_every_key), reach.nodes
+    counted = nodes.number_of_domains(constraint.topology_key, eligible)
+    taking = nodes.number_of_domains(constraint.topology_key, eligible & reach.usable)
+    return None if taking == counted >= constraint.min_domains else constraint.max_skew * taking
+
+
 def carrying_every_key(nodes: Nodes, constraints: Iterable[Constraint]) -> NodeSet:
     """
     Return the nodes that carry the topology key of each constraint; the others are counted by none of them.

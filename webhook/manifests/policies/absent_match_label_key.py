@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webhook.manifests.cel import cut, in_order, shown
+from webhook.manifests.cel import shown
 from webhook.manifests.check import IS_HARD, KEYS, REVISION_KEY, CelCheck, CelObject, first_where
 from webhook.objects.names import TEMPLATE_HASH
 
@@ -18,14 +18,12 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
 
 def _check(obj: CelObject, field: str, absent: str) -> CelCheck:
     key = first_where("c.matchLabelKeys", absent)
-    keys = in_order(f"{obj.first_label_keys} + {obj.added}")
-    carried = cut(f"'[' + {keys}.map(n, strings.quote(n)).join(', ') + ']'", 100)
     return CelCheck(
         field=field,
         items=obj.constraints_for_keys(absent),
         message=f"'is ignored: the Pod has no label ' + {shown(key)}",
         found="''",
-        fix=f"'use one of ' + {carried} + ' instead, or remove the key'",
+        fix="'remove the key, or correct its name'",
         place=f"'matchLabelKeys[' + string(c.matchLabelKeys.indexOf({key})) + ']'",
         extent=IS_HARD,
         named=True,
