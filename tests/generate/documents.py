@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from importlib import import_module
 
 from tests import outputs
 from tests.generate import (
@@ -19,7 +18,6 @@ from tests.generate import (
 )
 from tests.generate.commands import output
 from tests.generate.markdown import table
-from tests.house.layers import HOUSE
 from tests.support import ROOT
 from tests.support.monitoring import described
 from tests.support.planted import kept, planted
@@ -147,22 +145,8 @@ def skew() -> str:
     return table(("metric", "type", "what it is"), rows)
 
 
-def folders() -> str:
-    """The table of folders, from the top down: what each is for, in the words of its package."""
-    names = dict.fromkeys(entry.split(".")[1] for entry in HOUSE.rows if entry.count(".") and "__" not in entry)
-    rows = [(f"`webhook/{name}/`", purpose(f"webhook.{name}")) for name in names]
-    rows += [(f"`{name.replace('.', '/')}/`", purpose(name)) for name in HOUSE.apart]
-    return table(("folder", "what it is for"), rows)
-
-
-def purpose(package: str) -> str:
-    """The first sentence of a package, which stands in its docstring."""
-    return str(import_module(package).__doc__).strip().splitlines()[0]
-
-
 TABLES = {
     **{
-        "folders": folders,
         "sums": sums,
         "endings": endings,
         "settings": settings,
