@@ -10,14 +10,15 @@ no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes
 QUICK := $(addprefix tests/,rules findings policy admission objects documents scheduler placement simulation report \
 	lint/test_judgement.py lint/test_files.py lint/test_repair.py lint/test_suppressions.py serving/test_wire.py \
 	serving/test_reviewer.py serving/test_app.py conformance/test_first_cases.py house/test_layers.py)
-# The folders, and the file of e2e, whose tests measure time or memory, of which one at a time runs, with nothing beside it.
+# Folders and files whose tests measure time or memory: one of these tests runs at a time, with nothing beside it.
 ALONE := $(addprefix tests/,properties serving transport)
 E2E_ALONE := tests/e2e/test_memory.py
+MANY := --hypothesis-profile many
 
 tag = evenkeel:$(shell sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py)
 of_image = --build-arg REVISION=$$(git rev-parse HEAD) $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: help run quick test browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
+.PHONY: help run quick test test-all browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
 	oracle-diff fuzz bench bench-peers lint docs image images image-check lock release release-check clean
 
 help: ## list these targets
@@ -29,12 +30,15 @@ run: .venv/test ## start the webhook without a cluster and show it answering; PO
 quick: .venv/test ## run the tests that changes break most often, in less than a minute
 	@$(PYTHON) -m pytest -q -m "not slow" --ignore tests/objects/test_operator_places.py $(QUICK)
 
+test: .venv/test ## run the tests that need no cluster and no browser, JOBS=2 at once, in minutes
+	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile -m "not slow"
+
 # In full: a process that has gone elsewhere before it forks would leave its share there.
-test: export COVERAGE_FILE := $(CURDIR)/.coverage
-test: .venv/test ## run the tests, JOBS=2 at once where they may; say which were not run and why, and what is covered
+test-all: export COVERAGE_FILE := $(CURDIR)/.coverage
+test-all: .venv/test ## the same with all minor versions, many examples, time and memory; and say what is covered
 	@$(PYTHON) -m coverage erase
-	@$(PYTHON) -m coverage run -m pytest -q -n $(or $(JOBS),2) --dist loadfile $(addprefix --ignore=,$(ALONE))
-	@$(PYTHON) -m coverage run -m pytest -q $(ALONE)
+	@$(PYTHON) -m coverage run -m pytest -q $(MANY) -n $(or $(JOBS),2) --dist loadfile $(addprefix --ignore=,$(ALONE))
+	@$(PYTHON) -m coverage run -m pytest -q $(MANY) $(ALONE)
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m tests.house.coverage
 

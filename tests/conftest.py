@@ -1,7 +1,8 @@
 """
 What every run says at its end: how many tests it did not run, and why.
 
-Generated examples are the same in every run; `FUZZ_EXAMPLES=20000 pytest` hunts longer, and elsewhere each time.
+Generated examples are the same in every run, few of them, and many with `--hypothesis-profile many`;
+`FUZZ_EXAMPLES=20000 pytest` hunts longer, and elsewhere each time.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from hypothesis import HealthCheck, settings
 EXAMPLES = os.environ.get("FUZZ_EXAMPLES")
 # Time says nothing of what is tested: the machine may be busy.
 TIMELESS = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("steady", derandomize=True, database=None, **TIMELESS)
+settings.register_profile("few", max_examples=15, derandomize=True, database=None, **TIMELESS)
+settings.register_profile("many", max_examples=150, derandomize=True, database=None, **TIMELESS)
 settings.register_profile("hunt", max_examples=int(EXAMPLES or 1), database=None, **TIMELESS)
-settings.load_profile("hunt" if EXAMPLES else "steady")
+settings.load_profile("hunt" if EXAMPLES else "few")
 for variable in ("FORCE_COLOR", "NO_COLOR"):  # What commands print is held without, also where CI sets one of them.
     os.environ.pop(variable, None)
 BY_NAME = {

@@ -141,7 +141,7 @@ overrides = st.tuples(
 EVERY_LABELLING = [dict.fromkeys(some, "yes") for count in range(3) for some in combinations(TEAMS, count)]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(rules, enforcements, overrides)
 def test_what_is_foreseen_holds_whatever_the_labels(base, more, overrides):
     """Denied only if each labelling denies; and nothing that any labelling finds is left out, or made graver."""

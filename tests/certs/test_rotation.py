@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from certs.authority import CLOCK_SKEW, Authority
@@ -335,7 +335,6 @@ steps = st.tuples(
 )
 
 
-@settings(max_examples=60)
 @given(st.lists(steps, min_size=30, max_size=80))
 def test_whatever_happens_no_call_is_lost_to_a_certificate(story):
     """
@@ -436,7 +435,6 @@ def test_a_day_after_a_clock_was_wrong_for_a_day_all_is_well(jump):
     assert fleet.well()
 
 
-@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.integers(-20 * 365, 20 * 365), st.integers(1, 3), st.integers(1, 90)), min_size=1, max_size=3)
 )

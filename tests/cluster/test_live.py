@@ -7,7 +7,7 @@ import time
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.test_store import OBJECTS
@@ -33,7 +33,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40)
 @given(STEPS)
 def test_the_view_is_what_is_there_whatever_happened(steps):
     with watching() as it:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import islice
 
 import pytest
 
@@ -17,18 +18,19 @@ from webhook.scheduler.framework import find_feasible
 from webhook.scheduler.profile import Cycle
 
 
-def attempts(name):
+def attempts(name, every):
     with gzip.open(DATA / f"1.{NEWEST}" / name, "rt") as file:
-        for line in file:
+        for line in islice(file, 0, None, every):
             case = json.loads(line)
             pod, constraints = read_pod(case, LATEST), in_force(case, LATEST)[1]
             yield case, Cycle(pod, constraints, read_snapshot(case, LATEST), LATEST, system_defaults(case))
 
 
+@pytest.mark.parametrize("every", [10, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["preemption.jsonl.gz", "whole_profile.jsonl.gz", "volume_profile.jsonl.gz"])
-def test_a_remedy_of_a_recorded_case_lets_in_the_pod_on_its_nodes(name):
+def test_a_remedy_of_a_recorded_case_lets_in_the_pod_on_its_nodes(name, every):
     offered = 0
-    for case, cycle in attempts(name):
+    for case, cycle in attempts(name, every):
         feasibility = find_feasible(cycle)
         if feasibility.feasible:
             continue
@@ -37,4 +39,4 @@ def test_a_remedy_of_a_recorded_case_lets_in_the_pod_on_its_nodes(name):
             nodes, offered = remedy.cycle.snapshot.nodes, offered + 1
             assert nodes.named(remedy.nodes) == find_feasible(remedy.cycle).feasible, (case["name"], remedy.change)
 
-    assert offered > 50
+    assert offered > 50 / every

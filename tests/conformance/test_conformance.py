@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -30,7 +29,15 @@ def recorded(path):
     return [json.loads(line) for line in gzip.open(path)]
 
 
-RECORDINGS = [(mode, path) for mode, one in MODES.items() for path in sorted(DATA.glob(f"1.*/{one.RECORDED}"))]
+def recorded_by(*modes):
+    """The recordings of these modes; `make test` has the oldest and the newest of each kind."""
+    for mode in modes:
+        for path in recordings(MODES[mode]):
+            versions = sorted(DATA.glob(f"1.*/{path.name}"))
+            marks = [] if path in (versions[0], versions[-1]) else [pytest.mark.slow]
+            yield pytest.param(mode, path, id=f"{mode}-{path.parent.name}/{path.name}", marks=marks)
+
+
 NEWEST_DEFAULTS = DATA / f"1.{NEWEST}" / MODES["defaults"].RECORDED
 
 
@@ -48,7 +55,7 @@ def run(tmp_path, capsys):
     return run
 
 
-@pytest.mark.parametrize(("mode", "path"), RECORDINGS, ids=lambda value: "/".join(Path(value).parts[-2:]))
+@pytest.mark.parametrize(("mode", "path"), [*recorded_by(*MODES)])
 def test_every_recorded_case_agrees(mode, path, capsys):
     assert 0 == main([mode, str(path)])
     assert f"{len(recorded(path))} agree, 0 differ\n" == capsys.readouterr().out
@@ -67,10 +74,8 @@ def test_all_recordings_are_compared_where_none_is_given(capsys):
     assert counted == capsys.readouterr().out.splitlines()
 
 
-@pytest.mark.parametrize(
-    "path", [path for mode, path in RECORDINGS if mode == "validation"], ids=lambda path: path.parent.name
-)
-def test_errors_are_told_in_the_words_of_that_version(path):
+@pytest.mark.parametrize(("mode", "path"), [*recorded_by("validation")])
+def test_errors_are_told_in_the_words_of_that_version(mode, path):
     """The runner compares type and field; the details are the same, too."""
     version = parse_version(path.parent.name)
     for case in recorded(path):

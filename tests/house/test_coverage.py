@@ -1,4 +1,4 @@
-"""The floors: what is counted, what is listed, and when `make test` fails."""
+"""The floors: what is counted, what is listed, and when `make test-all` fails."""
 
 from __future__ import annotations
 

@@ -223,5 +223,6 @@ def test_what_has_no_api_version_or_no_kind_at_its_top_is_no_manifest(text):
 
 
 @pytest.mark.parametrize("part", ["\n", " ", ", ", "- ", "\n- ", "{\n", "apiVersion "])
+@pytest.mark.slow
 def test_what_is_no_manifest_is_known_in_time_proportional_to_its_length(part):
     should_parse(part * 500_000, "a.json", SyntaxFault("x"))  # quadratic time would take hours

@@ -11,7 +11,6 @@ from functools import cache, partial
 from hypothesis import HealthCheck, reject, settings
 from hypothesis import strategies as st
 
-from tests.conftest import EXAMPLES
 from tests.support import strategies as some
 from tests.support.build import service
 from tests.support.review import review
@@ -21,7 +20,7 @@ from webhook.render.findings import finding_json, skipped_json
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import Snapshot, from_objects
 
-fuzz = settings(max_examples=int(EXAMPLES or 150), suppress_health_check=list(HealthCheck))
+fuzz = settings(suppress_health_check=list(HealthCheck))
 
 RAW_POLICIES = dict(zip(("plain", "strict", "enforced", "layered", "scheduler"), some.RAW_POLICIES, strict=True))
 CHOSEN = tuple(RAW_POLICIES)

@@ -20,6 +20,8 @@ from webhook.policy.parsing import parse_policy
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.snapshot import from_objects
 
+pytestmark = pytest.mark.slow
+
 
 def spreads(count, **fields):
     """Constraints that no two have a topology key in common."""

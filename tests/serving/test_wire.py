@@ -97,6 +97,7 @@ def test_a_review_whose_parsing_would_stop_all_threads_for_long_is_answered_unde
     assert AdmissionRequest(UID, VALIDATE, unread=f"more than {what}") == found
 
 
+@pytest.mark.slow
 def test_numbers_close_to_zero_are_parsed_as_fast_as_others():
     """1e-310 would take as long as sixty of them."""
     usual, small = (cpu_seconds(b"[" + number * 50_000 + b"0]") for number in (b"1.2345678901234567e-10,", b"1e-310,"))
