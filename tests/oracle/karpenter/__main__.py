@@ -1,0 +1,3 @@
+from tests.oracle.karpenter import record
+
+record()
