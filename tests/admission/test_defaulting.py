@@ -305,6 +305,10 @@ def bare(name):
 TAINTED = node("n2", taints=["role=infra:NoSchedule"], os="linux")
 
 
+ON_LINUX = {"nodeSelector": {"os": "linux"}}
+TOLERANT = {"tolerations": [{"key": "role", "operator": "Exists"}]}
+
+
 class Lacking(NamedTuple):
     name: str
     nodes: tuple
@@ -391,6 +395,46 @@ def test_the_built_in_defaults_never_spread_a_pod_worse_than_none(case):
         assert (case.reason in given.note) and bool(given.lacking) == bool(case.reason)
     else:
         assert Undefaulted("nodes-lack-key", case.reason) == given
+
+
+POOLED = {ZONE: "a", "karpenter.sh/nodepool": "general"}
+NODE_POOL = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "general"}}
+FIXED = node("n2", taints=["role=infra:NoSchedule"], os="linux", **{ZONE: "a"})
+
+
+class Making(NamedTuple):
+    name: str
+    objects: tuple
+    max_skew: int
+    spec: Mapping = MappingProxyType({})
+
+
+MAKING = [
+    Making("nothing says who makes nodes", (node("n1"),), 1),
+    Making("the API server serves NodePools, and there is no node yet", (NODE_POOL,), 10),
+    Making("it does, and another makes these nodes", (node("n1"), NODE_POOL), 10),
+    Making("each node is of a NodePool", (node("n1", **POOLED),), 10),
+    Making("a node that it could run on is", (node("n1", **POOLED), node("n2")), 10),
+    Making("one that it does not tolerate is", (node("n1", taints=["a=b:NoSchedule"], **POOLED), FIXED), 1, TOLERANT),
+    Making("one that its node selector leaves out is", (node("n1", **POOLED), FIXED), 1, TOLERANT | ON_LINUX),
+    Making("where no node takes it yet, every node counts", (node("n1", **POOLED), node("n2")), 10, ON_LINUX),
+]
+
+
+@pytest.mark.parametrize("case", MAKING, ids=lambda case: case.name)
+def test_where_karpenter_makes_nodes_the_built_in_defaults_start_few(case):
+    """It puts at most maxSkew matching Pods on a node."""
+    for objects in (case.objects, case.objects[::-1]):
+        given = defaults(pod(spec=dict(case.spec)), service(), *objects)
+
+        assert {ZONE: 1, HOSTNAME: case.max_skew} == {one["topologyKey"]: one["maxSkew"] for one in given}
+
+
+def test_where_karpenter_makes_nodes_a_policy_that_names_its_defaults_insists_on_them():
+    hosts = SOFT_ZONE | {"topologyKey": HOSTNAME}
+    (given,) = defaults(pod(), service(), node("n1", **POOLED), NODE_POOL, policy=policy_with(hosts))
+
+    assert 1 == given["maxSkew"]
 
 
 @pytest.mark.parametrize("nodes", [(bare("n1"),), (node("n1"), bare("n2"))], ids=["none has it", "one has it"])
@@ -687,6 +731,32 @@ AGAIN = [
 @pytest.mark.parametrize("case", AGAIN, ids=lambda case: case.name)
 def test_what_evenkeel_gave(case):
     case.check()
+
+
+@pytest.mark.parametrize("change", [saved, keeping_all, copy], ids=["saved", "copied with labels", "copied without"])
+@pytest.mark.parametrize("then", [(), (NODE_POOL,)], ids=["given without Karpenter", "given with it"])
+@pytest.mark.parametrize("now", [(), (NODE_POOL,)], ids=["judged without Karpenter", "judged with it"])
+def test_what_evenkeel_gave_stays_its_own_when_karpenter_comes_or_goes(change, then, now):
+    policies = policy(rules=dict.fromkeys((PINNED, MISSES, "soft-constraint"), ENFORCED))
+    policies = replace(policies, enforcement="Warn")  # Else the rules keep the defaults off.
+    decision = review(request(OF_RS), MUTATE, policies, snapshot(*CLUSTER, *then), FEATURES)
+    obj = change(jsonpatch.apply_patch(OF_RS, list(decision.patch)))
+    decision = review(request(obj), VALIDATE, policies, snapshot(*CLUSTER, *now), FEATURES)
+
+    assert () == decision.warnings and decision.findings
+
+
+def test_no_enforced_rule_lets_through_what_evenkeel_never_gave():
+    """maxSkew 10 is what it would have given with Karpenter, had the policy allowed it."""
+    hosts = {"topologyKey": HOSTNAME, "maxSkew": 10}
+    policies = policy(rules={"excessive-max-skew": ENFORCED | {"maxSkew": 5}})
+    decision = review(request(OF_RS), MUTATE, policies, snapshot(*CLUSTER), FEATURES)
+    obj = jsonpatch.apply_patch(OF_RS, list(decision.patch))
+    zone, host = obj["spec"]["topologySpreadConstraints"]
+    assert HOSTNAME == host["topologyKey"]
+    obj = {**obj, "spec": {**obj["spec"], "topologySpreadConstraints": [zone, host | hosts]}}
+
+    assert not review(request(obj), VALIDATE, policies, snapshot(*CLUSTER), FEATURES).allowed
 
 
 def test_a_person_who_writes_the_same_by_hand_is_warned_of_it():

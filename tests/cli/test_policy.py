@@ -356,5 +356,26 @@ def test_policy_show_prints_what_is_in_force_for_a_pod(run, args, shown):
         assert any(one.startswith(line.rstrip("…")) for one in out.splitlines())
 
 
+POOLED = node("n1", **{ZONE: "a", "karpenter.sh/nodepool": "general"})
+
+
+def test_policy_check_and_show_say_what_karpenter_makes_of_the_defaults(run):
+    soft = {"maxSkew": 2, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    listed = POLICY | {"defaulting": {"defaultingType": "List", "defaultConstraints": [soft]}}
+    note = "defaulting.defaultConstraints[0]: Karpenter treats ScheduleAnyway as required: it puts at most 2"
+    shown = {
+        cluster: json.loads(run(f"policy show --cluster {cluster} -o json", a=node("n1", **{ZONE: "a"}), b=POOLED).out)
+        for cluster in "ab"
+    }
+
+    assert note in run("policy check p --cluster c", p=listed, c=POOLED).out
+    assert "Karpenter" not in run("policy check p --cluster c", p=listed, c=node("n1", **{ZONE: "a"})).out
+    assert "Karpenter" not in run("policy check p --cluster c", p=POLICY, c=POOLED).out
+    assert {"a": [1, 1], "b": [1, 10]} == {
+        cluster: [each["maxSkew"] for each in document["defaulting"]["defaultConstraints"]]
+        for cluster, document in shown.items()
+    }
+
+
 def test_policy_schema_prints_the_schema(run):
     assert schema() == json.loads(run("policy schema").out)

@@ -11,7 +11,10 @@ from tests.support.build import key_of, namespace, pod, service, workload
 from tests.support.watching import configured
 from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.contents import read_contents
+from webhook.cluster.dump import contents, load
+from webhook.cluster.dump_file import write
 from webhook.cluster.listed_resources import LISTED_RESOURCES
+from webhook.cluster.live import listed
 from webhook.objects.kinds import KINDS, NO_KINDS
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {"podCIDR": "10.0.0.0/24"}}
@@ -153,3 +156,17 @@ def test_custom_resources_that_may_not_be_listed_are_missing(api):
     list(found.objects)
 
     assert ["rollouts.argoproj.io"] == [*found.missing]
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_contents_say_whether_node_pools_are_served_and_a_dump_keeps_it(api, tmp_path, served):
+    if served:
+        api.serve("karpenter.sh/v1", nodepools="NodePool")
+    found, file = read(api), tmp_path / "dump"
+    with file.open("wb") as out:
+        write(out, found, ())
+    dumped = contents(file)
+
+    assert [] == list(dumped.objects)
+    assert [served] * 3 == [found.serves_node_pools, dumped.serves_node_pools, load(file).serves_node_pools]
+    assert served == listed(Client(lambda: configured(api.url))).serves_node_pools

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.apiserver import ApiServer, kubeconfig
 from webhook.cluster.client import Client, ClusterError, access
-from webhook.cluster.discovery import read_served
+from webhook.cluster.discovery import read_served, serves_node_pools
 
 
 @pytest.fixture
@@ -43,3 +43,16 @@ def test_what_does_not_say_it_is_no_answer(api, tmp_path, path, answer):
 
     with pytest.raises(ClusterError, match=f"^{path}: "):
         served(api, tmp_path, "argoproj.io")
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "found"),
+    [("karpenter.sh/v1", "NodePool", True), ("karpenter.sh/v1", "NodeClaim", False), ("a.io/v1", "NodePool", False)],
+)
+def test_karpenter_is_there_if_its_node_pools_are_served(api, tmp_path, api_version, kind, found):
+    client = Client(partial(access, str(kubeconfig(api.url, tmp_path))))
+    api.serve(api_version, pools=kind)
+    assert found == serves_node_pools(client)
+
+    api.further["/apis"] = 503
+    assert not serves_node_pools(client)

@@ -78,7 +78,7 @@ def test_a_gzipped_file_of_kubectl_is_read(tmp_path, text):
 
     assert snapshot(*OBJECTS) == load(file, LATEST)
     found = contents(file)
-    assert (OBJECTS, {}, "", "", "") == (list(found.objects), *found[1:])
+    assert (OBJECTS, {}, "", "", "", False) == (list(found.objects), *found[1:])
 
 
 def test_a_dump_of_evenkeel_names_the_version_of_its_cluster(tmp_path):

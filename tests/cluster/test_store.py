@@ -138,3 +138,18 @@ def test_while_a_batch_is_applied_the_view_before_it_is_in_force():
 
     assert [before, before] == seen
     assert ["api", "before", "web"] == [one.name for one in store.view().services_of("shop", {"app": "web"})]
+
+
+def test_a_view_says_whether_node_pools_are_served():
+    store = Store()
+    tell(store, service())
+    assert not store.view().serves_node_pools
+
+    store.note_node_pools(True)
+    view = store.view()
+    tell(store, service(name="other"))
+
+    assert view.serves_node_pools and store.view().serves_node_pools
+
+    store.note_node_pools(False)
+    assert not store.view().serves_node_pools

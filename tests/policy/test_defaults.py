@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.support.build import HOSTNAME, ZONE
-from webhook.policy.defaults import Defaulting, defaulting_errors, integers, notes_on, parse_defaulting
+from webhook.policy.defaults import (
+    Defaulting,
+    defaulting_errors,
+    integers,
+    karpenter_notes,
+    notes_on,
+    parse_defaulting,
+)
 from webhook.scheduler.features import LATEST, features
 
 SOFT = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
@@ -62,3 +69,18 @@ def test_what_may_surprise_is_noted():
     assert ["d.defaultConstraints[1].whenUnsatisfiable: DoNotSchedule can leave Pods Pending"] == [
         note.partition(" whose")[0] for note in notes_on(Defaulting("List", (zone, hostname)), ("d",))
     ]
+
+
+def test_what_karpenter_does_with_soft_constraints_is_noted():
+    host, hard = SOFT | {"topologyKey": HOSTNAME}, SOFT | {"whenUnsatisfiable": "DoNotSchedule"}
+    constraints = (SOFT, host, hard, host | {"maxSkew": 3})
+
+    assert [] == list(karpenter_notes(Defaulting("List", (SOFT, host), built_in=True), ("d",)))
+    assert [
+        "d.defaultConstraints[0]: Karpenter treats ScheduleAnyway as required: "
+        f"it starts a node in each domain of {ZONE}, and keeps nodes that it would consolidate",
+        "d.defaultConstraints[1]: Karpenter treats ScheduleAnyway as required: it puts at most 1 matching Pod "
+        "on a node, starts nodes for the others, and keeps nodes that it would consolidate",
+        "d.defaultConstraints[3]: Karpenter treats ScheduleAnyway as required: it puts at most 3 matching Pods "
+        "on a node, starts nodes for the others, and keeps nodes that it would consolidate",
+    ] == list(karpenter_notes(Defaulting("List", constraints), ("d",)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 import pytest
@@ -14,6 +15,7 @@ from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
 from webhook.serving.served_kinds import ServedKinds
 
+SOFT = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
 FLEET = {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}
 
 
@@ -80,3 +82,45 @@ def test_of_a_new_policy_nothing_is_said_before_the_next_look(kinds):
 
     kinds.look()
     assert [1] == counted(kinds)
+
+
+class Told(Unchanging):
+    """A cluster that remembers what it is told of Karpenter."""
+
+    told = ()
+
+    def note_node_pools(self, served):
+        Told.told = (*Told.told, served)
+
+
+def test_karpenter_is_as_it_was_last_known(kinds, api, lines):
+    Told.told, kinds.reviewer.cluster = (), Told(None)
+    kinds.reviewer.policy = policy(defaulting={"defaultingType": "List", "defaultConstraints": [SOFT]})
+    api.further["/apis"], answer = 503, api.further["/apis"]
+    kinds.look()
+    assert () == Told.told
+
+    api.further["/apis"] = answer
+    kinds.look()
+    api.serve("karpenter.sh/v1", nodepools="NodePool")
+    kinds.look()
+    api.further["/apis"], answer = 503, api.further["/apis"]
+    kinds.look()
+    assert (False, True) == Told.told
+
+    api.further["/apis"] = {"groups": []}
+    kinds.look()
+    assert (False, True, False) == Told.told
+
+
+def test_what_karpenter_does_with_the_policy_is_logged_once(kinds, api, lines):
+    api.serve("karpenter.sh/v1", nodepools="NodePool")
+    for _ in range(2):
+        kinds.look()
+    kinds.reviewer.policy = policy(defaulting={"defaultingType": "List", "defaultConstraints": [SOFT]})
+    for _ in range(2):
+        kinds.look()
+
+    said = [json.loads(line) for line in lines() if "Karpenter makes nodes here" in line]
+    assert ["info", "warning"] == [each["level"] for each in said]
+    assert [None, 1] == [each.get("notes") and len(each["notes"]) for each in said]

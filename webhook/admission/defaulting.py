@@ -18,7 +18,7 @@ from webhook.objects.labels import MOST_ANNOTATION_BYTES, Labels, annotation_byt
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION, MIRROR_ANNOTATION, SKIP_LABEL, TOPOLOGY_LABELS
 from webhook.objects.references import Owner
 from webhook.objects.workload import Workload
-from webhook.policy.defaults import SuitedDefaults, suited_defaults
+from webhook.policy.defaults import SuitedDefaults, once_given, suited_defaults
 from webhook.policy.policy import InForce
 from webhook.scheduler.constraint import Constraint, as_stored, parse_constraints, same
 from webhook.scheduler.default_constraints import SYSTEM
@@ -99,7 +99,7 @@ def default_constraints(
     derived = default_selector(pod.namespace, pod.labels, pod.owner, terms.snapshot)
     if derived.selector.empty:
         return Undefaulted("nothing-selects-it")
-    suited = suited_defaults(defaulting, pod, terms.snapshot.nodes)
+    suited = suited_defaults(defaulting, pod, terms.snapshot)
     if not suited.constraints:
         return Undefaulted("nodes-lack-key", suited.lacking)
     label_selector = as_label_selector(derived.selector)
@@ -194,17 +194,21 @@ def given(
 
 def _gives(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | None, user: str, terms: Terms) -> bool:
     """
-    Return whether the policy gives `pod` the constraints that it has, as it was when it had no node, and allows them.
+    Return whether the policy gives `pod`, or would give it with or without Karpenter, the constraints that it has, as
+    it was when it had no node, and allows them.
     """
     bare = replace(pod, raw_constraints=None, node_name="")
     in_force = terms.policy.in_force(bare, namespace_labels)
     given = default_constraints(obj, bare, in_force, user, terms)
-    if not isinstance(given, Defaults):
+    if not isinstance(given, Defaults) or in_force.defaulting is None:
         return False
-    written, features = list(given.constraints), terms.features
-    forms = (written, as_stored(written, pod.labels, features))
-    the_same = any(same(pod.raw_constraints, form, features) for form in forms)
-    return the_same and not _denying(bare, written, in_force, user, terms)
+    features = terms.features
+    for constraints in once_given(in_force.defaulting, given.constraints):
+        written = list(constraints)
+        forms = (written, as_stored(written, pod.labels, features))
+        if any(same(pod.raw_constraints, form, features) for form in forms):
+            return not _denying(bare, written, in_force, user, terms)
+    return False
 
 
 def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Snapshot) -> Workload:

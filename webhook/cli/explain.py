@@ -305,7 +305,7 @@ def _suited(subject: PlacementSubject, policy: Policy, known: Known) -> SuitedDe
     if workload is None:  # an object of the kind Pod, but of another API
         return SuitedDefaults(())
     defaulting = policy.in_force(workload, known.snapshot.namespaces.get(subject.ref.namespace)).defaulting
-    return SuitedDefaults(()) if defaulting is None else suited_defaults(defaulting, workload, known.snapshot.nodes)
+    return SuitedDefaults(()) if defaulting is None else suited_defaults(defaulting, workload, known.snapshot)
 
 
 def _left_out(subject: PlacementSubject, policy: Policy, known: Known) -> Iterator[str]:

@@ -26,6 +26,7 @@ from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.workload import parse_workloads
 from webhook.policy import reach, scheduler_defaults
+from webhook.policy.defaults import suited_defaults
 from webhook.policy.policy import Policy
 from webhook.policy.schema import schema
 from webhook.policy_test.running import SUFFIX, files_of, run_file
@@ -203,7 +204,7 @@ def _check(args: argparse.Namespace) -> int:
     rights = _new_rights(policy, before) if before is not None else ()
     source = inputs.source(args)
     snapshot = inputs.cluster(source) if args.engine != POLICY else None
-    of_nodes = policy.notes_on(snapshot.nodes) if snapshot is not None else ()
+    of_nodes = policy.notes_on(snapshot) if snapshot is not None else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
     of_kinds = inputs.notes_on_kinds(source, policy.kinds)
@@ -285,7 +286,13 @@ def _show(args: argparse.Namespace) -> int:
     }
     known = Terms(policy, snapshot, LATEST, labels=inputs.namespace_labels(args)).namespace_labels(args.namespace)
     form = in_force.as_json if args.output == selection.JSON else in_force.text
-    print(form(policy, policy.in_force(parse_workloads(pod)[0], known)))
+    workload = parse_workloads(pod)[0]
+    of_pod = policy.in_force(workload, known)
+    if snapshot is not None and of_pod.defaulting is not None:
+        suited = suited_defaults(of_pod.defaulting, workload, snapshot)
+        of_pod = replace(of_pod, defaulting=of_pod.defaulting._replace(constraints=suited.constraints))
+        print_notes([f"defaulting: left out: {suited.lacking}"] if suited.lacking else ())
+    print(form(policy, of_pod))
     return 0
 
 

@@ -238,7 +238,7 @@ def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Know
 
 def _on_policy(policy: Policy, source: inputs.Source, known: Known) -> Iterator[str]:
     """Yield what of the policy the cluster lacks."""
-    yield from policy.notes_on(known.snapshot.nodes)
+    yield from policy.notes_on(known.snapshot)
     yield from inputs.notes_on_kinds(source, policy.kinds)
 
 

@@ -28,6 +28,9 @@ class Cluster(Protocol):
     def stop(self) -> None:
         """Stop watching."""
 
+    def note_node_pools(self, served: bool) -> None:
+        """Have views say whether the API server has Karpenter's NodePools."""
+
 
 class Contents(NamedTuple):
     """
@@ -36,7 +39,7 @@ class Contents(NamedTuple):
     `objects` are raw, with at least the fields of `fields.OBJECT_FIELDS`, and can be gone through once.  After that
     `missing` says why a kind could not be read, by its resource, such as `nodes`.  Namespaced objects are those of
     `namespace`, or of all if it is empty.  `kubernetes_version` and `time`, as RFC 3339 has it, are empty if they are
-    not known.
+    not known.  `serves_node_pools` says whether the API server has Karpenter's NodePools.
     """
 
     objects: Iterator[Mapping[str, object]]
@@ -44,6 +47,7 @@ class Contents(NamedTuple):
     namespace: str = ""
     kubernetes_version: str = ""
     time: str = ""
+    serves_node_pools: bool = False
 
 
 class FormatError(ValueError):
@@ -78,3 +82,6 @@ class Unchanging:
         """Do nothing: there is nothing to watch."""
 
     stop = start
+
+    def note_node_pools(self, served: bool) -> None:
+        """Do nothing: a dump says it itself."""

@@ -13,7 +13,7 @@ from typing import Any
 from webhook.cluster import reduction
 from webhook.cluster.client import FORBIDDEN_STATUS, NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Contents
-from webhook.cluster.discovery import read_resources
+from webhook.cluster.discovery import read_resources, serves_node_pools
 from webhook.cluster.informer import pages
 from webhook.cluster.listed_resources import LISTED_RESOURCES, custom
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES, Watched
@@ -39,7 +39,7 @@ def read_contents(
     """
     missing: dict[str, str] = {}
     objects = chain(_objects(client, namespace, missing), _custom(client, namespace, kinds, missing))
-    return Contents(objects, missing, namespace, _version(client), time_at(time()))
+    return Contents(objects, missing, namespace, _version(client), time_at(time()), serves_node_pools(client))
 
 
 def time_at(seconds: float) -> str:

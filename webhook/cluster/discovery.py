@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from webhook.cluster.client import Client, ClusterError
 from webhook.objects.fields import as_list, as_mapping, texts_at
 from webhook.objects.kinds import Served
+from webhook.scheduler.snapshot import NODE_POOL
 
 SECONDS = 10.0
 
@@ -19,6 +20,15 @@ def read_served(client: Client, groups: Collection[str]) -> Served:
     }
     api_versions = [f"{group}/{version}" for group in groups for version in versions.get(group, ())]
     return Served(versions, {api_version: read_resources(client, api_version) for api_version in api_versions})
+
+
+def serves_node_pools(client: Client) -> bool:
+    """Return whether the API server has Karpenter's NodePools; False where it does not say."""
+    group, kind = NODE_POOL
+    try:
+        return read_served(client, (group,)).has(group, kind)
+    except ClusterError:
+        return False
 
 
 def read_resources(client: Client, api_version: str) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ import gzip
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -36,17 +37,20 @@ def load(path: Path, features: Features | None = None) -> Snapshot:
     With `features`, the requests of Pods and the allocatable resources of nodes are read, too, as the Kubernetes
     version with these features counts them.
     """
-    files, reading = _files(path), path
+    files, reading, serves_node_pools = _files(path), path, False
 
     def objects() -> Iterator[Mapping[str, object]]:
-        nonlocal reading
+        nonlocal reading, serves_node_pools
         for reading in files:
-            yield from _contents(reading).objects
+            contents = _contents(reading)
+            serves_node_pools |= contents.serves_node_pools
+            yield from contents.objects
 
     try:
-        return from_objects(objects(), features)
+        snapshot = from_objects(objects(), features)
     except SnapshotError as error:
         raise DumpError(f"{reading}: {error}") from error
+    return replace(snapshot, serves_node_pools=True) if serves_node_pools else snapshot
 
 
 def contents(path: Path) -> Contents:

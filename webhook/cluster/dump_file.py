@@ -4,8 +4,8 @@ The file that `evenkeel dump` writes: gzipped lines of JSON, first a header and 
     {"kind": "ClusterDump", "version": 1, "kubernetesVersion": "v1.37.1", "time": "2026-01-31T10:00:00Z"}
     {"apiVersion": "apps/v1", "kind": "Deployment", …}
 
-Objects are in the order of kind, namespace and name.  The header also has `namespace` if it is limited to one, and
-`missing` if something could not be read.
+Objects are in the order of kind, namespace and name.  The header also has `namespace` if it is limited to one,
+`servesNodePools` if the API server has those of Karpenter, and `missing` if something could not be read.
 """
 
 from __future__ import annotations
@@ -94,6 +94,7 @@ def header(contents: Contents) -> dict[str, object]:
     fields: dict[str, object] = {"kind": DUMP_KIND, "version": VERSION}
     fields |= {"kubernetesVersion": contents.kubernetes_version, "time": contents.time}
     fields |= {"namespace": contents.namespace} if contents.namespace else {}
+    fields |= {"servesNodePools": True} if contents.serves_node_pools else {}
     return fields | ({"missing": contents.missing} if contents.missing else {})
 
 
@@ -151,6 +152,7 @@ def read(first: bytes, rest: Iterable[bytes]) -> Contents:
         texts.get("namespace", ""),
         texts.get("kubernetesVersion", ""),
         texts.get("time", ""),
+        header.get("servesNodePools") is True,
     )
 
 

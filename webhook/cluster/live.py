@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from time import monotonic
 
 from webhook.cluster import decoding
 from webhook.cluster.client import NOT_FOUND, Client, ClusterError
 from webhook.cluster.cluster import Readiness
+from webhook.cluster.discovery import serves_node_pools
 from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, ReportEvent, pages
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_NAMESPACES, Watched
@@ -88,6 +89,10 @@ class Live:
         """Stop watching; the last view stays in use."""
         for informer in self._informers.values():
             informer.stop()
+
+    def note_node_pools(self, served: bool) -> None:
+        """Have views say whether the API server has Karpenter's NodePools."""
+        self._store.note_node_pools(served)
 
     def view(self) -> Snapshot | None:
         """Return the objects as last reported, even if the server is unreachable; None until all kinds are listed."""
@@ -162,9 +167,10 @@ def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tu
 
 def listed(client: Client) -> Snapshot:
     """Return what the webhook watches of the cluster, listed once.  ClusterError if the API server does not answer."""
-    return from_objects(
+    snapshot = from_objects(
         {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
         for kind in WATCHED
         for page in pages(client, kind, LIST_SECONDS, decoding.page)
         for raw in page.get("items") or ()
     )
+    return replace(snapshot, serves_node_pools=serves_node_pools(client))

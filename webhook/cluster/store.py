@@ -30,6 +30,7 @@ class Store:
         self._objects: dict[Gvk, dict[str, dict[str, SnapshotObject]]] = {}
         self._changed: set[tuple[Gvk, str]] = set()
         self._shared: set[tuple[Gvk, str]] = set()  # In use by a view; copy before changing.
+        self._serves_node_pools = False
         self._view = Snapshot()
         # The view before.  To free it takes as long as to renew it, so that the next batch does, and no decision.
         self._replaced: Snapshot | None = None
@@ -52,9 +53,14 @@ class Store:
             for key in gone:
                 self._put(kind, key, None)
 
+    def note_node_pools(self, served: bool) -> None:
+        """Have views say whether the API server has Karpenter's NodePools."""
+        self._serves_node_pools = served
+
     def view(self) -> Snapshot:
         """Return a view of the objects. While a batch is applied it is the view before, so no decision waits."""
-        if self._changed and self._lock.acquire(blocking=False):
+        is_outdated = self._changed or self._serves_node_pools != self._view.serves_node_pools
+        if is_outdated and self._lock.acquire(blocking=False):
             try:
                 self._replaced, self._view = self._view, self._renewed()
                 self._changed = set()
@@ -98,7 +104,7 @@ class Store:
                 fields[field][key] = part
                 if not objects:
                     del fields[field][key], self._objects[kind][namespace]
-        return replace(self._view, **fields)
+        return replace(self._view, serves_node_pools=self._serves_node_pools, **fields)
 
     def _part(self, kind: Gvk, namespace: str, objects: Any) -> tuple[str, object, object]:
         """Return the field of the view that holds these objects, the key in it, and the value."""

@@ -224,6 +224,8 @@ def _read(
         snapshot = from_objects(kept(), features)
     except SnapshotError as error:
         raise UsageError(f"{where}{error}") from error
+    if contents.serves_node_pools:
+        snapshot = replace(snapshot, serves_node_pools=True)
     which = f"1.{features.minor}{', the version of the newest kubelet' if kubelet else ''}"
     assumed = () if known_version else (ASSUMED.format(which),)
     return Known(snapshot, features, tuple(pods), others, notes, assumed, contents.time, replaced=replaced)

@@ -135,6 +135,10 @@ class Served(NamedTuple):
     versions: Mapping[str, Sequence[str]]
     resources: Mapping[str, Mapping[str, str]]
 
+    def has(self, group: str, kind: str) -> bool:
+        """Return whether a kind is served in any version of the group, which was asked for."""
+        return any(kind in self.resources[f"{group}/{version}"].values() for version in self.versions.get(group, ()))
+
 
 def _preferred(kinds: Sequence[Kind]) -> Sequence[Kind]:
     """Return the kinds, those of the policy in place of others; for an operator it describes one place each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import some
@@ -10,15 +10,19 @@ from webhook.objects.fields import DUPLICATE, FieldPath, as_list, as_mapping, pa
 from webhook.objects.labels import label_key_errors
 from webhook.objects.names import HOSTNAME
 from webhook.objects.workload import Workload
-from webhook.scheduler.constraint import HARD
+from webhook.scheduler.constraint import HARD, SOFT
 from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
 from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import places_quickly, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.snapshot import KARPENTER, NODE_POOL_LABEL, Snapshot
 from webhook.scheduler.validation import in_one_line, validate
 
 ANY_LABEL = "evenkeel.dev/any"  # A label in place of those of the derived selector.
+# Of the built-in constraint on HOSTNAME where Karpenter makes nodes: it starts one for each `maxSkew` Pods.
+# kube-scheduler spreads nearly alike with 1 and with 10.
+KARPENTER_MAX_SKEW = 10
 
 
 class Defaulting(NamedTuple):
@@ -36,9 +40,10 @@ class SuitedDefaults(NamedTuple):
     lacking: str = ""
 
 
-def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> SuitedDefaults:
+def suited_defaults(defaulting: Defaulting, pod: Workload, snapshot: Snapshot) -> SuitedDefaults:
     """
-    Return the default constraints that spread a Pod no worse than it would be spread without them.
+    Return the default constraints that spread a Pod no worse than it would be spread without them, and make Karpenter
+    start few nodes more.
 
     A Pod with soft constraints of its own avoids every node that lacks any of their topology keys; under the
     scheduler's System defaults it does not (upstream: scoring.go:initPreScoreState, requireAllTopologies).  So of the
@@ -49,14 +54,17 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
     """
     if not defaulting.built_in:
         return SuitedDefaults(defaulting.constraints)
+    nodes = snapshot.nodes
     keys = [str(constraint["topologyKey"]) for constraint in defaulting.constraints]
-    if nodes.common_label_keys.issuperset(keys) or not nodes.all:
-        return SuitedDefaults(defaulting.constraints)
+    every_key = nodes.common_label_keys.issuperset(keys) or not nodes.all
+    pools_told = snapshot.serves_node_pools or nodes.carrying(NODE_POOL_LABEL) in (0, nodes.all)
+    if every_key and pools_told:
+        return SuitedDefaults(_of_nodes_made(defaulting.constraints, snapshot, nodes.all))
     reachable = Reach(pod_of(pod), nodes).usable if places_quickly(pod.pod_spec or {}) else 0
     usable = reachable or nodes.all
     kept: list[Mapping[str, object]] = []
     lacking = ""
-    for key, constraint in zip(keys, defaulting.constraints, strict=True):
+    for key, constraint in zip(keys, _of_nodes_made(defaulting.constraints, snapshot, usable), strict=True):
         without_key = usable & ~nodes.carrying(key)
         if not without_key:
             kept.append(constraint)
@@ -65,6 +73,30 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, nodes: Nodes) -> Suit
         if not reachable or without_key != usable:
             return SuitedDefaults((), lacking)
     return SuitedDefaults(tuple(kept), lacking)
+
+
+def _of_nodes_made(
+    constraints: tuple[Mapping[str, object], ...], snapshot: Snapshot, usable: NodeSet
+) -> tuple[Mapping[str, object], ...]:
+    """Return the built-in constraints for a Pod that can use these nodes, by who makes nodes."""
+    karpenter = KARPENTER in snapshot.node_makers(usable)
+    return _with_host_skew(constraints, KARPENTER_MAX_SKEW) if karpenter else constraints
+
+
+def _with_host_skew(constraints: Sequence[Mapping[str, object]], max_skew: object) -> tuple[Mapping[str, object], ...]:
+    return tuple([{**each, "maxSkew": max_skew} if each["topologyKey"] == HOSTNAME else each for each in constraints])
+
+
+def once_given(
+    defaulting: Defaulting, constraints: Sequence[Mapping[str, object]]
+) -> Iterator[Sequence[Mapping[str, object]]]:
+    """Yield constraints that `defaulting` gives a Pod, and what they were or will be if Karpenter comes or goes."""
+    if not defaulting.built_in:
+        yield constraints
+        return
+    usual = [each["maxSkew"] for each in defaulting.constraints if each["topologyKey"] == HOSTNAME]
+    for max_skew in (*usual, KARPENTER_MAX_SKEW):
+        yield _with_host_skew(constraints, max_skew)
 
 
 def _lack(without_key: NodeSet, nodes: NodeSet, which: str, key: str) -> str:
@@ -126,6 +158,24 @@ def notes_on(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:
         if constraint.get("whenUnsatisfiable") == HARD:
             at = path_text((*path, "defaultConstraints", i, "whenUnsatisfiable"))
             yield f"{at}: {HARD} can leave Pods Pending whose owners asked for no constraint"
+
+
+def karpenter_notes(defaulting: Defaulting, path: FieldPath) -> Iterator[str]:
+    """
+    Yield what Karpenter does with each soft constraint of a policy.
+
+    upstream: topologygroup.go:TopologyGroup.nextDomainTopologySpread, preferences.go:Preferences.Relax (karpenter
+    v1.15.0)
+    """
+    for i, constraint in enumerate(() if defaulting.built_in else defaulting.constraints):
+        if constraint.get("whenUnsatisfiable") != SOFT:
+            continue
+        at = path_text((*path, "defaultConstraints", i))
+        key, max_skew = constraint.get("topologyKey"), constraint.get("maxSkew")
+        pods = "1 matching Pod" if max_skew == 1 else f"{max_skew} matching Pods"
+        by_host = f"puts at most {pods} on a node, starts nodes for the others"
+        effect = by_host if key == HOSTNAME else f"starts a node in each domain of {key}"
+        yield f"{at}: Karpenter treats {SOFT} as required: it {effect}, and keeps nodes that it would consolidate"
 
 
 def lacking_notes(defaulting: Defaulting, path: FieldPath, nodes: Nodes) -> Iterator[str]:

@@ -18,11 +18,11 @@ from webhook.objects.kinds import Kinds
 from webhook.objects.labels import Labels
 from webhook.objects.names import NAMESPACE_NAME
 from webhook.objects.workload import Workload
-from webhook.policy.defaults import Defaulting, lacking_notes
+from webhook.policy.defaults import Defaulting, karpenter_notes, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
 from webhook.scheduler.default_constraints import LIST
-from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.selectors import DOES_NOT_EXIST, EQUALS, EVERYTHING, EXISTS, IN, NOT_IN, Match, Selector
+from webhook.scheduler.snapshot import KARPENTER, Snapshot
 
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
 STATES = ENDED, ENDS_SOON = "ended", "ends-soon"  # of overrides that end
@@ -229,10 +229,17 @@ class Policy:
             if override.defaulting is not None:
                 yield ("overrides", i, "defaulting"), override.defaulting
 
-    def notes_on(self, nodes: Nodes) -> Iterator[str]:
-        """Yield a line for each topology key of a default that nodes lack: what it means, and what to do."""
+    def notes_on(self, snapshot: Snapshot) -> Iterator[str]:
+        """Yield what the defaults do in a cluster whose nodes lack a topology key, or are made by Karpenter."""
         for path, defaulting in self.defaultings():
-            yield from lacking_notes(defaulting, path, nodes)
+            yield from lacking_notes(defaulting, path, snapshot.nodes)
+        if KARPENTER in snapshot.node_makers(snapshot.nodes.all):
+            yield from self.karpenter_notes()
+
+    def karpenter_notes(self) -> Iterator[str]:
+        """Yield what Karpenter does with the soft constraints that the policy gives."""
+        for path, defaulting in self.defaultings():
+            yield from karpenter_notes(defaulting, path)
 
     @property
     def judges_without_constraints(self) -> bool:

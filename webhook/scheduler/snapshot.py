@@ -32,7 +32,7 @@ from webhook.scheduler.counts import (
     label_set,
 )
 from webhook.scheduler.features import Features
-from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node, Nodes
+from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node, Nodes, NodeSet
 from webhook.scheduler.selectors import Selector, as_selector, selecting
 from webhook.scheduler.taints import read_taints
 from webhook.scheduler.validation import selector_errors
@@ -64,6 +64,8 @@ LARGEST, PART = 16 << 10, 64  # A string takes PART bytes besides its characters
 # No set, since what an object gives as its kind need not be hashable.
 READ_KINDS = (*[(CORE, kind) for kind in ("Pod", "Node", "Namespace", "Service")], *CONTROLLER_KINDS)
 DEVICE_CLASS, PRIORITY_CLASS = ("resource.k8s.io", "DeviceClass"), ("scheduling.k8s.io", "PriorityClass")
+NODE_POOL, NODE_POOL_LABEL = ("karpenter.sh", "NodePool"), "karpenter.sh/nodepool"
+KARPENTER = "Karpenter"
 
 
 class Namespace(NamedTuple):
@@ -139,7 +141,8 @@ class Snapshot:
     `unread` is what the source of the objects has left out, in a few words each.  `default_priority` is that of a new
     Pod that names no PriorityClass, None where that may be any.  `image_numbers` tell how many nodes have an image, as
     kube-scheduler knows it; where they are None, it knows what is so.  `nodes_in_manifests` may lack labels that their
-    kubelets and the cloud give them.
+    kubelets and the cloud give them.  `serves_node_pools` says whether the API server has Karpenter's NodePools, False
+    where that is not known.
     """
 
     nodes: Nodes = field(default_factory=Nodes)
@@ -162,6 +165,12 @@ class Snapshot:
     storage: Storage | None = None
     image_numbers: ImageNumbers | None = None
     nodes_in_manifests: bool = False
+    serves_node_pools: bool = False
+
+    def node_makers(self, nodes: NodeSet) -> frozenset[str]:
+        """Return who makes nodes here: for the whole cluster as far as it says, and of `nodes` by their labels."""
+        karpenter = self.serves_node_pools or bool(nodes & self.nodes.carrying(NODE_POOL_LABEL))
+        return frozenset({KARPENTER} if karpenter else ())
 
     def pods_of(self, node: str) -> tuple[NamedPod, ...]:
         """Return all Pods on the node with this name."""
@@ -252,16 +261,21 @@ def from_objects(
     nominated, default_priorities = list[NominatedPod](), list[int]()
     budgets: list[DisruptionBudget] = []
     device_resources: set[str] = set()
+    serves_node_pools = False
     storage = _storage_reader() if whole else None
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if (api_version, kind) not in READ_KINDS:
-            of_class = (as_text(api_version).partition("/")[0], kind) if whole else ()
-            if of_class == DEVICE_CLASS:
+            group_kind = (as_text(api_version).partition("/")[0], kind)
+            if group_kind == NODE_POOL:
+                serves_node_pools = True
+            elif not whole:
+                continue
+            elif group_kind == DEVICE_CLASS:
                 device_resources |= set(resources_of_class(raw))
-            elif of_class == PRIORITY_CLASS and raw.get("globalDefault") is True:
+            elif group_kind == PRIORITY_CLASS and raw.get("globalDefault") is True:
                 default_priorities.append(integer(raw.get("value")) or 0)
-            elif of_class == DISRUPTION_BUDGET:
+            elif group_kind == DISRUPTION_BUDGET:
                 budgets.append(_budget(raw))
             elif storage is not None and (errors := storage.add(raw)):
                 raise SnapshotError(in_words(ObjectRef.of(raw), errors[0]))
@@ -297,6 +311,7 @@ def from_objects(
         default_priority=min(default_priorities, default=0),
         mounts=pods.demands.mounts,
         storage=storage.storage() if storage is not None else None,
+        serves_node_pools=serves_node_pools,
     )
 
 

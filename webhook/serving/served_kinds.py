@@ -1,4 +1,7 @@
-"""Asks a live cluster whether it serves the kinds of the policy; of those that it does not, nothing is judged."""
+"""
+Asks a live cluster what it serves: the kinds of the policy, of which nothing is judged where they are not served, and
+Karpenter's NodePools.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,21 @@ from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.discovery import read_served
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.policy.unserved import groups_of, unserved
+from webhook.scheduler.snapshot import NODE_POOL
 from webhook.serving.health import Check
 from webhook.serving.logs import log
 from webhook.serving.reviewer import Reviewer
 
 
 class ServedKinds:
-    """Compares the kinds of the policy in force with what the API server serves, as it last answered."""
+    """Compares the policy in force with what the API server serves, as it last answered."""
 
     def __init__(self, client: Client, reviewer: Reviewer) -> None:
         self.client, self.reviewer = client, reviewer
         self.problem = ""
         self._compared: tuple[Kinds, tuple[str, ...]] = NO_KINDS, ()
         self._logged: tuple[str, ...] = ()
+        self._karpenter_notes: tuple[str, ...] | None = None
         reviewer.metrics.unserved.samples = self._samples
 
     @property
@@ -33,7 +38,7 @@ class ServedKinds:
         """Ask once; log the kinds that are not served when they change, and the first of several failures."""
         kinds = self.reviewer.policy.kinds
         try:
-            served = read_served(self.client, groups_of(kinds))
+            served = read_served(self.client, groups_of(kinds) | {NODE_POOL[0]})
         except ClusterError as error:
             if not self.problem:
                 log(logging.WARNING, "cannot find out which kinds the cluster serves", problem=str(error))
@@ -44,6 +49,15 @@ class ServedKinds:
         if lines and lines != self._logged:
             log(logging.WARNING, "the cluster does not serve kinds of the policy", kinds=list(lines))
         self._logged = lines
+        self._note_karpenter(served.has(*NODE_POOL))
+
+    def _note_karpenter(self, there: bool) -> None:
+        """Hand on whether there is Karpenter; log what it does with the policy's constraints when that changes."""
+        self.reviewer.cluster.note_node_pools(there)
+        notes = tuple(self.reviewer.policy.karpenter_notes()) if there else None
+        if notes is not None and notes != self._karpenter_notes:
+            log(logging.WARNING if notes else logging.INFO, "Karpenter makes nodes here", notes=list(notes) or None)
+        self._karpenter_notes = notes
 
     def _samples(self) -> dict[tuple[str, ...], float]:
         lines = self.unserved

@@ -148,7 +148,8 @@ class Webhook:
             *(() if self.calls is None else (self.calls.look,)),
         )
         _every(POLL_SECONDS, actions)
-        asking = [each.look for each in (self.version, self.kinds) if each is not None]
+        # The version comes last: until it is known, no review is sent here.
+        asking = [each.look for each in (self.kinds, self.version) if each is not None]
         if asking:
             _every(API_POLL_SECONDS, asking)
         if self.config.renewal is not None:
