@@ -1277,6 +1277,8 @@ class TestTooFewDomains:
 
         assert "2 domains, and 1 of them can take Pods: only 1 of 6 Pods can run" == message
         assert "uncordon the nodes" == fix
+        rules = [f.rule for f in findings(stateful(constraint(minDomains=3)), snapshot=snapshot(ZONES[0], closed))]
+        assert ["too-few-domains"] == rules, "a cordon is a taint, too: honoured, it would leave one domain"
 
 
 class TestTaintedDomain:

@@ -114,7 +114,7 @@ def _leaves_too_few(subject: Subject, constraint: Constraint) -> bool:
     eligible = subject.reach.eligible(constraint, subject.labelled)
     counted, honored = (
         subject.nodes.number_of_domains(constraint.topology_key, nodes)
-        for nodes in (eligible, eligible & subject.reach.tolerated)
+        for nodes in (eligible, eligible & subject.reach.open)
     )
     return honored < counted and honored < max(2, constraint.min_domains)
 
