@@ -34,6 +34,7 @@ CASES = [
     Case("a warning that is only audited", Outcome.ALLOWED, pod(MISSES, owner="ReplicaSet/web")),
     Case("a warning where nobody is warned", Outcome.ALLOWED, pod(MISSES), policy={"enforcement": "Audit"}),
     Case("defaults", Outcome.DEFAULTED, pod(), phase=MUTATE),
+    Case("a trial", Outcome.WOULD_BE_DEFAULTED, pod(), phase=MUTATE, policy={"defaultingMode": "Audit"}),
     Case("no defaults", Outcome.ALLOWED, pod(labels={"app": "db"}), phase=MUTATE),
     Case("an error", Outcome.DENIED, workload("Deployment", EMPTY), allowed=False),
     Case("an error and a warning", Outcome.DENIED, workload("Deployment", EMPTY, MISSES), allowed=False),

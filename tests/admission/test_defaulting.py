@@ -29,6 +29,7 @@ from tests.support.build import (
 from tests.support.review import Case, review
 from tests.support.said import rule_in
 from webhook.admission import review as admission
+from webhook.admission.decision import Outcome
 from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.dry_run import patched
 from webhook.admission.ownership import NEVER
@@ -41,6 +42,7 @@ from webhook.scheduler.features import features
 from webhook.scheduler.validation import validate
 
 SOFT_ZONE = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+SELECTED = {"labelSelector": {"matchLabels": {"app": "web"}}}
 SYSTEM = {"defaultingType": "System"}
 HASH = "pod-template-hash"
 
@@ -469,6 +471,45 @@ def test_the_annotation_is_left_out_where_the_api_server_would_refuse_it(left):
         (),
         (f"annotation evenkeel.dev/defaulted-by: the Pod's annotations would exceed {LIMIT} bytes",),
     )
+
+
+AUDIT = {"defaultingMode": "Audit"}
+
+
+def test_with_the_mode_audit_a_pod_is_not_patched_but_told_of():
+    decision = mutated(pod(), service(), policy=policy_with(SOFT_ZONE, **AUDIT))
+
+    assert ((), Outcome.WOULD_BE_DEFAULTED, True) == (decision.patch, decision.outcome, decision.allowed)
+    assert [SOFT_ZONE | SELECTED] == [*decision.defaulted.constraints]
+    told = f"{ZONE} (maxSkew 1, ScheduleAnyway); policy; selector from Service/web"
+    assert {"would-be-defaulted": told} == decision.audit_annotations
+
+
+@pytest.mark.parametrize(
+    ("fields", "labels", "outcome"),
+    [
+        ({"overrides": [BATCH | AUDIT]}, {"team": "batch"}, Outcome.WOULD_BE_DEFAULTED),
+        ({"overrides": [BATCH | AUDIT]}, {}, Outcome.DEFAULTED),
+        (AUDIT | {"overrides": [BATCH | {"defaultingMode": "Apply"}]}, {"team": "batch"}, Outcome.DEFAULTED),
+        (AUDIT | {"overrides": [BATCH]}, {"team": "batch"}, Outcome.WOULD_BE_DEFAULTED),
+    ],
+    ids=str,
+)
+def test_an_override_may_change_the_mode(fields, labels, outcome):
+    assert outcome is mutated(pod(), service(), namespace(**labels), policy=policy(**fields)).outcome
+
+
+def test_a_pod_gets_nothing_where_the_labels_that_decide_the_mode_are_not_known():
+    decision = mutated(pod(), service(), policy=policy(overrides=[BATCH | AUDIT]))
+
+    assert ((), Undefaulted("namespace-unknown")) == (decision.patch, decision.defaulted)
+
+
+def test_a_pod_from_before_a_trial_still_counts_as_defaulted():
+    by_rules = {"rules": {"soft-constraint": "warning"}}
+    written = patched(pod(), mutated(pod(), service(), policy=policy_with(SOFT_ZONE, **by_rules)).patch)
+
+    assert () == validated(written, service(), policy=policy_with(SOFT_ZONE, **by_rules, **AUDIT)).warnings
 
 
 def test_an_override_replaces_the_defaults_whole():

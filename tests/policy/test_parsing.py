@@ -66,6 +66,7 @@ REFUSED = [
     refused("no enforcement", "enforcement: off", "enforcement: found false, wanted Deny or Warn or Audit"),
     refused("wrong ownedObjects", "ownedObjects: Warn", 'ownedObjects: found "Warn", wanted Audit or Deny'),
     refused("a wrong earlyAnswer", "earlyAnswer: 'yes'", 'earlyAnswer: found "yes", wanted a boolean'),
+    refused("a wrong mode", "defaultingMode: audit", 'defaultingMode: found "audit", wanted Apply or Audit'),
     refused("a wrong onError", "onError: Fail", 'onError: found "Fail", wanted Allow or Deny'),
     refused("nothing in a field", "rules:", "rules: found null, wanted an object"),
     refused("a misspelt rule", "rules: {pined-pod: error}", "rules.pined-pod: unknown field; did you mean pinned-pod?"),

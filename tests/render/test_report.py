@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
-from tests.support.build import constraint, hpa, namespace, policy, service, workload
+from tests.support.build import ZONE, constraint, hpa, namespace, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.report import MOST_DOMAINS, Shown, Titles, as_json, text
@@ -93,6 +93,16 @@ def test_default_constraints(old, said):
     assert said in lines(*objects, titles=COMPARED, of=policy(DEFAULTS), compare=policy(old))
     assert "2 Pods would get default constraints." in lines(*objects, of=policy(DEFAULTS))
     assert "  no workload would be denied or warned" in lines(*objects, of=policy(DEFAULTS))
+
+
+def test_default_constraints_of_a_trial():
+    objects = [*ZONES, *deployment(), service(), *pods("a1", "b1")]
+    printed = lines(*objects, of=policy(f"{DEFAULTS[:-1]}, defaultingMode: Audit}}"))
+
+    assert "2 Pods would get default constraints if defaultingMode were Apply." in printed
+    row = next(line for line in printed if "(maxSkew 1, ScheduleAnyway)" in line)
+    assert ["shop/deployment/web", "2", ZONE] == row.split()[:3]
+    assert "policy; selector from " in row
 
 
 def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():

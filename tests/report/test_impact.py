@@ -118,6 +118,13 @@ def test_the_defaults_that_its_pods_are_given():
     assert impact.gives_defaults
 
 
+def test_the_defaults_that_its_pods_are_not_given_in_a_trial():
+    impact = only(*ZONES, *deployment(), service(), of=policy(f"{DEFAULTS[:-1]}, defaultingMode: Audit}}")).impact
+
+    assert (((),), False) == (impact.defaults, impact.gives_defaults)
+    assert [[ZONE]] == [[one["topologyKey"] for one in each.constraints] for each in impact.audited_defaults]
+
+
 def test_defaults_that_a_pod_was_given_are_not_taken_for_its_own():
     given = {"annotations": {"evenkeel.dev/defaulted-by": "policy"}}
     objects = [pod(constraint(maxSkew=5), uid="u", spec={"nodeName": "a1"}, **given), service()]

@@ -54,6 +54,9 @@ class Case(NamedTuple):
 
 
 EMPTY = constraint(labelSelector={})
+DEFAULTS = ", ".join(
+    f"{key} (maxSkew 1, ScheduleAnyway)" for key in ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+)
 DECISIONS = [
     Case("denied", workload("Deployment", EMPTY), "info", "denied", {"allowed": False, "rules": ["empty-selector"]}),
     Case("allowed", workload("Deployment"), "debug", "allowed", {"name": "web", "kind": "Deployment", "owner": "none"}),
@@ -66,6 +69,12 @@ DECISIONS = [
     ),
     Case(
         "defaulted", pod(owner="Job/web"), "info", "defaulted", {"defaulted": ["Service/web"], "owner": "Job"}, MUTATE
+    ),
+    Case(
+        "would be defaulted",
+        pod(),
+        *("info", "would be defaulted", {"defaulted": ["Service/web"], "defaults": DEFAULTS}, MUTATE),
+        rules="{defaultingMode: Audit}",
     ),
     Case(
         "defaults that the policy would deny",

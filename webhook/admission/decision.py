@@ -22,6 +22,7 @@ class Outcome(StrEnum):
     ALLOWED = "allowed"
     WARNED = "warned"
     DEFAULTED = "defaulted"
+    WOULD_BE_DEFAULTED = "would-be-defaulted"  # Not defaulted only because the policy's `defaultingMode` is Audit.
     DENIED = "denied"
     WOULD_BE_DENIED = "would-be-denied"  # Allowed only because the policy's `enforcement` does not deny.
     NOT_JUDGED = "not-judged"  # Too large, too deep or unreadable: the policy's `onError` answered.

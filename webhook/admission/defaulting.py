@@ -68,6 +68,14 @@ class Defaults(NamedTuple):
     lacking: str = ""
     left_out: tuple[str, ...] = ()
 
+    @property
+    def summary(self) -> str:
+        """The constraints in short, without the selector."""
+        return ", ".join(
+            f"{each['topologyKey']} (maxSkew {each['maxSkew']}, {each['whenUnsatisfiable']})"
+            for each in self.constraints
+        )
+
 
 class Undefaulted(NamedTuple):
     """Why a Pod gets no defaults: a key of REASONS, and details."""

@@ -61,8 +61,8 @@ class Applied(NamedTuple):
     @property
     def outcome(self) -> Outcome:
         """What became of the object: given defaults, or what the answer that counts says."""
-        defaulted = self.mutate.outcome is Outcome.DEFAULTED and self.validate.outcome is Outcome.ALLOWED
-        return Outcome.DEFAULTED if defaulted else self.answer.outcome
+        of_defaults = self.mutate.outcome in (Outcome.DEFAULTED, Outcome.WOULD_BE_DEFAULTED)
+        return self.mutate.outcome if of_defaults and self.validate.outcome is Outcome.ALLOWED else self.answer.outcome
 
     @property
     def answer(self) -> Decision:

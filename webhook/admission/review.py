@@ -21,11 +21,12 @@ from webhook.findings import wording
 from webhook.findings.evaluation import find_all, one_per_field
 from webhook.findings.finding import TOLD, Evaluation, Finding, Skipped
 from webhook.findings.rule import RULES, RuleSettings
+from webhook.findings.wording import SUMMARY_LIMIT, one_line
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
-from webhook.policy.policy import mildest
+from webhook.policy.policy import AUDIT, mildest
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot
 
@@ -76,6 +77,10 @@ def _default(request: AdmissionRequest, namespace_labels: Labels | None, terms: 
     defaulted = default_constraints(request.obj, pod, in_force, request.user, terms)
     if isinstance(defaulted, Undefaulted):
         return Decision(defaulted=defaulted)
+    if in_force.defaulting_mode == AUDIT:
+        told = one_line(f"{defaulted.summary}; {defaulted.note}", SUMMARY_LIMIT)
+        annotations = {str(Outcome.WOULD_BE_DEFAULTED): told}
+        return Decision(Outcome.WOULD_BE_DEFAULTED, defaulted=defaulted, audit_annotations=annotations)
     return Decision(
         Outcome.DEFAULTED, patch=defaulted.patch, defaulted=defaulted, audit_annotations={"defaulted": defaulted.note}
     )

@@ -44,7 +44,7 @@ from webhook.placement.subject import (
 )
 from webhook.placement.successors import changed_since, made_again, with_successors
 from webhook.policy.defaults import SuitedDefaults, suited_defaults
-from webhook.policy.policy import Policy
+from webhook.policy.policy import AUDIT, Policy
 from webhook.render import explanation as render
 from webhook.render.style import add_color_argument, style_of
 from webhook.scheduler.counts import FINISHED
@@ -304,8 +304,10 @@ def _suited(subject: PlacementSubject, policy: Policy, known: Known) -> SuitedDe
     workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
     if workload is None:  # an object of the kind Pod, but of another API
         return SuitedDefaults(())
-    defaulting = policy.in_force(workload, known.snapshot.namespaces.get(subject.ref.namespace)).defaulting
-    return SuitedDefaults(()) if defaulting is None else suited_defaults(defaulting, workload, known.snapshot)
+    in_force = policy.in_force(workload, known.snapshot.namespaces.get(subject.ref.namespace))
+    if in_force.defaulting is None or in_force.defaulting_mode == AUDIT:
+        return SuitedDefaults(())
+    return suited_defaults(in_force.defaulting, workload, known.snapshot)
 
 
 def _left_out(subject: PlacementSubject, policy: Policy, known: Known) -> Iterator[str]:

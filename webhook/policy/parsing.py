@@ -42,6 +42,7 @@ defaulting:
   defaultConstraints:
   - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
   - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}
+defaultingMode: Apply
 """
 
 
@@ -105,6 +106,7 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
         kinds=Kinds((*KINDS, *kinds)),
         overrides=overrides,
         notes=(),
+        defaulting_mode=str(base["defaultingMode"]),
     )
     given = ((path, each) for path, each in policy.defaultings() if not each.built_in)
     of_defaults = (note for path, each in given for note in defaults.notes_on(each, path))
@@ -190,6 +192,7 @@ def _overrides(raw: Mapping[str, object], base: RuleSettings, causes: list[str])
             until=parse_day(item.get("until"), (*path, "until"), causes),
             settings=_settings(item, base, path, causes),
             defaulting=parse_defaulting(item["defaulting"]) if "defaulting" in item else None,
+            defaulting_mode=str(item.get("defaultingMode", raw["defaultingMode"])),
         )
         if override.name in overrides:
             causes.append(f"{path_text(path)}.name: found {brief(override.name)} twice, wanted a name of its own")

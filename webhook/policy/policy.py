@@ -25,6 +25,7 @@ from webhook.scheduler.selectors import DOES_NOT_EXIST, EQUALS, EVERYTHING, EXIS
 from webhook.scheduler.snapshot import KARPENTER, Snapshot
 
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
+APPLY = "Apply"  # of defaultingMode; the other is AUDIT
 STATES = ENDED, ENDS_SOON = "ended", "ends-soon"  # of overrides that end
 
 
@@ -49,6 +50,7 @@ class Override:
     until: str = ""
     settings: RuleSettings = field(default_factory=lambda: DEFAULT_SETTINGS)
     defaulting: Defaulting | None = None
+    defaulting_mode: str = APPLY
 
     @property
     def selectors(self) -> dict[str, Selector]:
@@ -143,12 +145,13 @@ class InForce:
     It is not `certain` if labels that are not known yet decide whether an override applies.  `doubted` are the rules
     that such an override would change; `defaulting` is None if it would change that.  `enforcement` and `owned_objects`
     are the milder ones then; `of_enforced` is the enforcement of enforced rules, which a doubt does not change.
-    `errors` are the rules of severity error.
+    `errors` are the rules of severity error.  With the `defaulting_mode` AUDIT, Pods are not given the defaults.
     """
 
     override: str | None
     settings: RuleSettings
     defaulting: Defaulting | None
+    defaulting_mode: str
     enforcement: str
     of_enforced: str
     owned_objects: str
@@ -184,6 +187,7 @@ class Policy:
     kinds: Kinds
     overrides: tuple[Override, ...]
     notes: tuple[str, ...]
+    defaulting_mode: str = APPLY
     in_force_by_part: tuple[InForce, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -193,6 +197,7 @@ class Policy:
                 override=part.name if isinstance(part, Override) else None,
                 settings=part.settings,
                 defaulting=part.defaulting or self.defaulting,
+                defaulting_mode=part.defaulting_mode,
                 enforcement=part.enforcement,
                 of_enforced=part.enforcement,
                 owned_objects=part.owned_objects,
@@ -290,7 +295,11 @@ class Policy:
                 break
         if not perhaps:
             return applies
-        same_defaulting = all((each.defaulting or self.defaulting) == applies.defaulting for each in perhaps)
+        same_defaulting = all(
+            ((each.defaulting or self.defaulting), each.defaulting_mode)
+            == (applies.defaulting, applies.defaulting_mode)
+            for each in perhaps
+        )
         same_owned_objects = all(each.owned_objects == applies.owned_objects for each in perhaps)
         return replace(
             applies,

@@ -18,6 +18,7 @@ from webhook.scheduler.default_constraints import DEFAULTING_TYPES
 POLICY_API_VERSION, POLICY_KIND = "config.evenkeel.dev/v1alpha1", "SpreadPolicy"
 ENFORCEMENTS = ("Deny", "Warn", "Audit")
 OWNED = ("Audit", "Deny")
+DEFAULTING_MODES = ("Apply", "Audit")
 ON_ERROR = ("Allow", "Deny")
 BUILT_IN_NAME = "builtIn"
 STRING: Schema = {"type": "string", "minLength": 1}
@@ -98,6 +99,10 @@ def schema() -> dict[str, object]:
         matchExpressions={"type": "array", "items": expression},
     )
     enforcement, owned = {"enum": list(ENFORCEMENTS)}, {"enum": list(OWNED)}
+    defaulting_mode: Schema = {
+        "enum": list(DEFAULTING_MODES),
+        "description": "Audit: Pods get no default constraints, and evenkeel records which ones they would get",
+    }
     override = object_schema(
         ("name",),
         name=STRING,
@@ -110,6 +115,7 @@ def schema() -> dict[str, object]:
         notice=_NOTICE,
         rules=rules,
         defaulting=DEFAULTING,
+        defaultingMode=defaulting_mode,
     )
     named: Schema = {"enum": list(names()), "description": "a kind that evenkeel kinds lists"}
     workload: Schema = {
@@ -130,6 +136,7 @@ def schema() -> dict[str, object]:
             earlyAnswer={"type": "boolean"},
             onError={"enum": list(ON_ERROR)},
             defaulting=DEFAULTING,
+            defaultingMode=defaulting_mode,
             rules=rules,
             workloads={"type": "array", "items": workload},
             overrides={"type": "array", "items": override},

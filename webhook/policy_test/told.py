@@ -149,7 +149,9 @@ class _Comparison:
         if "outcome" not in self._expect or self._expect["outcome"] == Outcome.DEFAULTED:
             return ""
         wanted, told = Outcome(str(self._expect["outcome"])), self._told.outcome
-        if wanted == Outcome.WOULD_BE_DENIED:
+        if wanted == Outcome.WOULD_BE_DEFAULTED:
+            wanted = Outcome.ALLOWED
+        elif wanted == Outcome.WOULD_BE_DENIED:
             audits = any(part.enforcement == AUDIT for part in self._export.parts)
             wanted = Outcome.ALLOWED if audits and told is Outcome.ALLOWED else Outcome.WARNED
         rests_on_others = self._unchecked and wanted in STRICTNESS and told in STRICTNESS

@@ -57,7 +57,8 @@ def _more(applied: Applied) -> Iterator[str]:
     defaulted = applied.mutate.defaulted
     if isinstance(defaulted, Defaults):
         selector = ",".join(dict.fromkeys(map(str, defaulted.selector.requirements)))
-        yield one_line(f"defaulted: selector {selector} from {', '.join(defaulted.source)}", LINE_LIMIT)
+        done = "defaulted" if applied.mutate.patch else "would be defaulted if defaultingMode were Apply"
+        yield one_line(f"{done}: selector {selector} from {', '.join(defaulted.source)}", LINE_LIMIT)
         yield from (f"  - {json.dumps(constraint, ensure_ascii=False)}" for constraint in defaulted.constraints)
         yield from (one_line(f"left out: {reason}", LINE_LIMIT) for reason in defaulted.left_out)
     elif isinstance(defaulted, Undefaulted):
@@ -123,7 +124,8 @@ def as_json(applied: Applied) -> str:
             "status": applied.answer.status,
             "warnings": list(applied.warnings),
             "patch": list(applied.mutate.patch),
-            "defaulted": _defaulted(defaulted),
+            "defaulted": _defaulted(defaulted) if applied.mutate.patch else None,
+            "auditedDefaults": None if applied.mutate.patch else _defaulted(defaulted),
             "notDefaulted": {"reason": defaulted.reason, "message": str(defaulted)}
             if isinstance(defaulted, Undefaulted)
             else None,

@@ -31,6 +31,7 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
     yield f"defaulting     {in_force.defaulting.type if in_force.defaulting is not None else NO_DEFAULTING}"
     constraints = in_force.defaulting.constraints if in_force.defaulting is not None else ()
     yield from (f"               - {json.dumps(constraint)}" for constraint in constraints)
+    yield f"defaultingMode {in_force.defaulting_mode}"
     yield "rules"
     for rule_id, setting in in_force.settings.items():
         yield f"  {rule_id:<24} {_setting(setting)}{', in doubt' if rule_id in in_force.doubted else ''}"
@@ -58,6 +59,7 @@ def as_json(policy: Policy, in_force: InForce) -> str:
         "earlyAnswer": policy.early_answer,
         "onError": policy.on_error,
         "defaulting": defaulting and {"type": defaulting.type, "defaultConstraints": [*defaulting.constraints]},
+        "defaultingMode": in_force.defaulting_mode,
         "rules": [
             {
                 "id": rule,

@@ -22,7 +22,7 @@ from webhook.report.spread import Spread, ZoneLoss
 
 MOST_DOMAINS, SHOWN_DOMAINS, SHOWN_OTHERS = 50, 6, 3
 NAME_COLUMN, WHY = 52, 160  # Characters of a name, and of why something is denied.
-QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED)
+QUIET = (Outcome.ALLOWED, Outcome.DEFAULTED, Outcome.WOULD_BE_DEFAULTED)
 NAMESPACE = "namespace"
 NOT_SENT, NOT_KNOWN = "not sent", "not known"
 
@@ -58,6 +58,7 @@ def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCO
     elif not shown.summary:
         if titles.policy:
             lines += [*_impacts(workloads, titles, shown), ""]
+            lines += _audited_defaults(workloads)
         if workloads:
             lines += [*_spreads(workloads), ""]
     return style.lines([*lines, *_sums(report, titles)])
@@ -84,6 +85,20 @@ def _impacts(workloads: Sequence[ReportedWorkload], titles: Titles, shown: Shown
             (_name(workload), *before, *map(answer_word, answers), one_line(workload.impact.worst.message, WHY))
         )
     yield from _table(rows)
+
+
+def _audited_defaults(workloads: Sequence[ReportedWorkload]) -> Iterator[TextLine]:
+    """Yield who would get which default constraints, if the policy did not only audit them."""
+    rows = [
+        (_name(workload), f"{workload.live.pods:,}", one_line(each.summary, WHY), one_line(each.note, WHY))
+        for workload in workloads
+        for each in workload.impact.audited_defaults
+    ]
+    if rows:
+        yield Styled(Look.NAME, "Default constraints that Pods would get if defaultingMode were Apply:")
+        yield ""
+        yield from _table([("WORKLOAD", "PODS", "DEFAULT CONSTRAINTS", "FROM"), *dict.fromkeys(rows)])
+        yield ""
 
 
 def _worst(impact: Impact) -> str:
@@ -315,8 +330,12 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
         in_force = titles.compare or titles.policy
         only = f"{beyond} only that of default constraints, if {in_force} is in force"
         yield f"Of the workloads that exceed maxSkew, {only}."
+    if summary.audited_defaults:
+        pods = number_of(summary.audited_defaults, "Pod")
+        yield f"{pods} would get default constraints if defaultingMode were Apply."
     if not titles.compare:
-        yield f"{number_of(summary.defaulted, 'Pod')} would get default constraints."
+        if summary.defaulted or not summary.audited_defaults:
+            yield f"{number_of(summary.defaulted, 'Pod')} would get default constraints."
         return
     change = ", ".join(
         f"{number_of(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(summary.defaults_change.items())
@@ -377,6 +396,7 @@ def _summary_json(summary: ReportSummary) -> dict[str, object]:
         "withWarnings": summary.found[Severity.WARNING],
         "changed": summary.changed,
         "defaulted": summary.defaulted,
+        "auditedDefaults": summary.audited_defaults,
         "defaultsChange": {how: summary.defaults_change.get(how, 0) for how in DEFAULTS},
         "uneven": summary.uneven,
         "unevenByDefaults": summary.assumed,
@@ -426,6 +446,9 @@ def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
         "answers": _impact_json(workload.impact),
         "wasAnswers": None if workload.was is None else _impact_json(workload.was),
         "defaults": [list(given) for given in workload.impact.defaults],
+        "auditedDefaults": [
+            {"constraints": list(each.constraints), "source": each.note} for each in workload.impact.audited_defaults
+        ],
         "defaultsChange": workload.defaults_change or None,
     }
 

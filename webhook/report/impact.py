@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from webhook.admission.decision import Outcome
 from webhook.admission.defaulting import Defaults
@@ -33,6 +34,7 @@ GRAVITY = (
     Outcome.WOULD_BE_DENIED,
     Outcome.WARNED,
     Outcome.DEFAULTED,
+    Outcome.WOULD_BE_DEFAULTED,
     Outcome.ALLOWED,
 )
 DENIED, WARNED = "denied", "warned"
@@ -67,13 +69,15 @@ class Impact:
 
     `create` and `update` are made by a person; a Pod has no update that is judged.  `pods` is the worst answer to the
     Pods that its controller makes.  `defaults` are the constraints that these are given, by template; one is empty
-    where the policy gives none.
+    where the policy gives none.  `audited_defaults` are those that they are not given, because the policy only audits
+    its defaults.
     """
 
     create: WebhookAnswer | None
     update: WebhookAnswer | None
     pods: WebhookAnswer | None
     defaults: tuple[tuple[Mapping[str, object], ...], ...] = ()
+    audited_defaults: tuple[Defaults, ...] = ()
 
     @property
     def worst(self) -> WebhookAnswer:
@@ -114,13 +118,14 @@ def impact(workload: LiveWorkload, made: Iterable[MadePod], terms: Terms, never_
     by_controller = [asked(pod.sent, user=_maker(pod.sent)) for pod in made]
     pods = min(map(_answer, by_controller), key=lambda answer: answer.gravity, default=None)
     defaults = tuple([_defaults(applied) for applied in by_controller])
+    audited = tuple(chain.from_iterable(map(_audited_defaults, by_controller)))
     if workload.is_pod:
-        return Impact(pods, None, None, defaults)
+        return Impact(pods, None, None, defaults, audited)
     if workload.raw is None:
-        return Impact(None, None, pods, defaults)
+        return Impact(None, None, pods, defaults, audited)
     create = _answer(asked(workload.raw))
     update = _answer(asked(restarted(workload.raw, terms), workload.raw))
-    return Impact(create, update, pods, defaults)
+    return Impact(create, update, pods, defaults, audited)
 
 
 def _maker(pod: Raw) -> str:
@@ -155,4 +160,9 @@ def _answer(applied: Applied) -> WebhookAnswer:
 
 def _defaults(applied: Applied) -> tuple[Mapping[str, object], ...]:
     defaulted = applied.mutate.defaulted
-    return defaulted.constraints if isinstance(defaulted, Defaults) else ()
+    return defaulted.constraints if isinstance(defaulted, Defaults) and applied.mutate.patch else ()
+
+
+def _audited_defaults(applied: Applied) -> tuple[Defaults, ...]:
+    defaulted = applied.mutate.defaulted
+    return (defaulted,) if isinstance(defaulted, Defaults) and not applied.mutate.patch else ()

@@ -126,10 +126,11 @@ class ReportSummary(NamedTuple):
     `found` is the number of those with findings of each severity.
 
     `changed` is the number whose answers differ between the policies.  `defaulted` is the number of Pods that would be
-    given defaults, and `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the
-    maxSkew of any constraint, `assumed` only of defaults of the policy; `lost` would lose all of two or more Pods with
-    one zone.  `idle` is the number of constraints that spread nothing.  `loss` is where all their Pods are.  These
-    five are None where no node is known.
+    given defaults, `audited_defaults` of those that are not only because the policy audits its defaults, and
+    `defaults_change` of those for which they change, by how.  `uneven` have a skew beyond the maxSkew of any
+    constraint, `assumed` only of defaults of the policy; `lost` would lose all of two or more Pods with one zone.
+    `idle` is the number of constraints that spread nothing.  `loss` is where all their Pods are.  These five are None
+    where no node is known.
     """
 
     workloads: int
@@ -142,6 +143,7 @@ class ReportSummary(NamedTuple):
     found: Mapping[Severity, int]
     changed: int
     defaulted: int
+    audited_defaults: int
     defaults_change: Mapping[str, int]
     uneven: int | None
     assumed: int | None
@@ -370,6 +372,7 @@ def summary(workloads: Sequence[ReportedWorkload], *, placed: bool) -> ReportSum
         ),
         changed=sum(workload.changes for workload in workloads),
         defaulted=sum(workload.live.pods for workload in workloads if workload.impact.gives_defaults),
+        audited_defaults=sum(workload.live.pods for workload in workloads if workload.impact.audited_defaults),
         defaults_change=change,
         uneven=sum(any(spread.excess for spread in workload.spreads) for workload in workloads) if placed else None,
         assumed=sum(workload.assumed for workload in workloads) if placed else None,

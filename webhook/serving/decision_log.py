@@ -15,6 +15,7 @@ MESSAGES = {
     Outcome.ALLOWED: (logging.DEBUG, "allowed"),
     Outcome.WARNED: (logging.DEBUG, "warned"),
     Outcome.DEFAULTED: (logging.INFO, "defaulted"),
+    Outcome.WOULD_BE_DEFAULTED: (logging.INFO, "would be defaulted"),
     Outcome.DENIED: (logging.INFO, "denied"),
     Outcome.WOULD_BE_DENIED: (logging.INFO, "would be denied"),
     Outcome.NOT_JUDGED: (logging.INFO, "not judged"),
@@ -51,6 +52,7 @@ def log_decision(request: AdmissionRequest, decision: Decision) -> None:
         allowed=None if decision.allowed else False,
         rules=sorted({finding.rule for finding in decision.findings}) or None,
         defaulted=list(given.source) if isinstance(given, Defaults) else None,
+        defaults=given.summary if isinstance(given, Defaults) and not decision.patch else None,
         leftOut=list(given.left_out) or None if isinstance(given, Defaults) else None,
         error=decision.error or (str(given) if left_out else None),
     )

@@ -32,6 +32,7 @@ RESULT_OF = {
     Outcome.ALLOWED: "allowed",
     Outcome.WARNED: "allowed",
     Outcome.DEFAULTED: "allowed",
+    Outcome.WOULD_BE_DEFAULTED: "allowed",
     Outcome.WOULD_BE_DENIED: "allowed",
     Outcome.DENIED: "denied",
     Outcome.NOT_JUDGED: "error",
@@ -83,6 +84,11 @@ class Metrics:
         self.defaulted = self.counter(
             "defaulted_pods", "Number of Pods that got default constraints.", owner_kind=OWNER_VALUES
         )
+        self.would_be_defaulted = self.counter(
+            "would_be_defaulted_pods",
+            "Number of Pods that would have got default constraints if defaultingMode were Apply.",
+            owner_kind=OWNER_VALUES,
+        )
         self.undefaulted = self.counter(
             "defaults_not_applied",
             "Number of Pods without constraints that got no defaults, by reason.",
@@ -94,6 +100,7 @@ class Metrics:
             "the topology key of the others.",
         )
         self._defaulted = {owner: self.defaulted.labels(owner) for owner in OWNER_VALUES}
+        self._would_be_defaulted = {owner: self.would_be_defaulted.labels(owner) for owner in OWNER_VALUES}
         self._undefaulted = {reason: self.undefaulted.labels(reason) for reason in REASONS}
         self.panics = self.counter("panics", "Number of unexpected errors. Each is answered with the policy's onError.")
         self.refused = self.counter(
@@ -171,8 +178,10 @@ class Metrics:
                 self.findings.labels(rule, severity.value).inc(number)
         if isinstance(decision.defaulted, Defaults):
             owner = request.owner.kind if request.owner is not None else "none"
-            self._defaulted[owner if owner in OWNER_VALUES else "other"].inc()
-            if decision.defaulted.lacking:
+            audited = decision.outcome is Outcome.WOULD_BE_DEFAULTED
+            counters = self._would_be_defaulted if audited else self._defaulted
+            counters[owner if owner in OWNER_VALUES else "other"].inc()
+            if decision.defaulted.lacking and not audited:
                 self.reduced.inc()
         elif isinstance(decision.defaulted, Undefaulted):
             self._undefaulted[decision.defaulted.reason].inc()
