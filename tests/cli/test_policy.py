@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.support.apiserver import ApiServer, kubeconfig
-from tests.support.build import ZONE, namespace, node
+from tests.support.build import ZONE, namespace, node, pod, service
 from tests.support.commands import POLICY, Run
 from tests.support.registered import MUTATING, VALIDATING
 from webhook.manifests.configurations import WebhookTarget, configurations
@@ -375,6 +375,26 @@ def test_policy_check_and_show_say_what_karpenter_makes_of_the_defaults(run):
         cluster: [each["maxSkew"] for each in document["defaulting"]["defaultConstraints"]]
         for cluster, document in shown.items()
     }
+
+
+def test_every_command_answers_as_the_webhook_where_a_live_cluster_serves_node_pools(run, api):
+    """There is no node of Karpenter yet."""
+    api.put(namespace(), node("n1", **{ZONE: "a"}), service(), pod(name="there", spec={"nodeName": "n1"}))
+    api.serve("karpenter.sh/v1", nodepools="NodePool")
+    new = pod(name="new")
+    shown = run("policy show --cluster live -o json").out
+    stored = run("admit -f new --cluster live -o yaml", new=new).out
+    explained = run("explain -f new --policy p --cluster live -o json", new=new, p=POLICY).out
+    reported = run("report -A --policy p --cluster live -o json", p=POLICY).out
+    (found,) = json.loads(reported)["workloads"]
+    given = [
+        json.loads(shown)["defaulting"]["defaultConstraints"],
+        yaml.safe_load(stored)["spec"]["topologySpreadConstraints"],
+        json.loads(explained)["constraints"],
+        found["defaults"][0],
+    ]
+
+    assert [[1, 10]] * 4 == [[each["maxSkew"] for each in constraints] for constraints in given]
 
 
 def test_policy_schema_prints_the_schema(run):
