@@ -103,6 +103,14 @@ def test_default_constraints_of_a_trial():
     row = next(line for line in printed if "(maxSkew 1, ScheduleAnyway)" in line)
     assert ["shop/deployment/web", "2", ZONE] == row.split()[:3]
     assert "policy; selector from " in row
+    assert not any("Karpenter" in line for line in printed)
+
+
+def test_default_constraints_of_a_trial_may_start_nodes():
+    nodes = [node(name, name[0], labels={"karpenter.sh/nodepool": "default"}) for name in ("a1", "b1")]
+    printed = lines(*nodes, *deployment(), service(), of=policy(f"{DEFAULTS[:-1]}, defaultingMode: Audit}}"))
+
+    assert "  Karpenter may start nodes for new Pods with these constraints." in printed
 
 
 def test_what_is_skewed_only_because_the_policy_is_taken_to_be_in_force():

@@ -185,9 +185,9 @@ class Repairs:
         return words, edits[0] if len(edits) == 1 else None
 
     def removal(self, constraint: Constraint) -> str:
-        """Return the fix of a constraint whose place another one has."""
-        key = self._keys(constraint.topology_key)[0]
-        return f"remove the constraint: there is already one for {key}"
+        """Return the fix of a constraint whose place another one has, or of any where the policy allows no key."""
+        keys = self._keys(constraint.topology_key)
+        return f"remove the constraint: there is already one for {keys[0]}" if keys else "remove the constraint"
 
     def of_forbidden_key(self, constraint: Constraint) -> str | None:
         """Return the fix of a constraint whose key is none of those that the policy allows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
@@ -58,7 +58,7 @@ def text(report: Report, titles: Titles, shown: Shown = ALL, style: Style = UNCO
     elif not shown.summary:
         if titles.policy:
             lines += [*_impacts(workloads, titles, shown), ""]
-            lines += _audited_defaults(workloads)
+            lines += _audited_defaults(workloads, report.node_makers)
         if workloads:
             lines += [*_spreads(workloads), ""]
     return style.lines([*lines, *_sums(report, titles)])
@@ -87,7 +87,7 @@ def _impacts(workloads: Sequence[ReportedWorkload], titles: Titles, shown: Shown
     yield from _table(rows)
 
 
-def _audited_defaults(workloads: Sequence[ReportedWorkload]) -> Iterator[TextLine]:
+def _audited_defaults(workloads: Sequence[ReportedWorkload], node_makers: Collection[str]) -> Iterator[TextLine]:
     """Yield who would get which default constraints, if the policy did not only audit them."""
     rows = [
         (_name(workload), f"{workload.live.pods:,}", one_line(each.summary, WHY), one_line(each.note, WHY))
@@ -98,6 +98,7 @@ def _audited_defaults(workloads: Sequence[ReportedWorkload]) -> Iterator[TextLin
         yield Styled(Look.NAME, "Default constraints that Pods would get if defaultingMode were Apply:")
         yield ""
         yield from _table([("WORKLOAD", "PODS", "DEFAULT CONSTRAINTS", "FROM"), *dict.fromkeys(rows)])
+        yield from (f"  {maker} may start nodes for new Pods with these constraints." for maker in sorted(node_makers))
         yield ""
 
 

@@ -169,6 +169,7 @@ class Report(NamedTuple):
     The workloads, their namespaces and their groups by a label that was asked for, what hurts most first, and sums.
 
     `static` is the number of Pods that kubelets run; `nodes` and `zones` are None where no node is known.
+    `node_makers` are those that start nodes for new Pods.
     """
 
     workloads: tuple[ReportedWorkload, ...]
@@ -178,6 +179,7 @@ class Report(NamedTuple):
     static: int
     namespaces: tuple[ReportedGroup, ...]
     groups: tuple[ReportedGroup, ...]
+    node_makers: frozenset[str] = frozenset()
 
 
 class Reporting:
@@ -238,7 +240,8 @@ class Reporting:
         namespaces = [group._replace(contacts=self._contacts.get(group.name or "")) for group in namespaces]
         groups = self._groups(ordered, placed, lambda workload: workload.live.labels.get(label)) if label else ()
         sums = summary(ordered, placed=placed)
-        return Report(ordered, sums, many, zones, self._static, tuple(namespaces), tuple(groups))
+        makers = self._snapshot.node_makers(nodes.all)
+        return Report(ordered, sums, many, zones, self._static, tuple(namespaces), tuple(groups), makers)
 
     def _groups(
         self,
