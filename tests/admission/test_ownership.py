@@ -77,7 +77,7 @@ def test_a_denial_names_the_owner_since_there_the_error_is(rules):
     status = validate(BY_HAND, rules=rules, **by("dev")).status
 
     assert status["message"].endswith(
-        "; change its owner, CronJob nightly: write labelSelector: {matchLabels: {app: web}} (empty-selector)"
+        "; change its owner, CronJob nightly: write labelSelector: {matchLabels: {app: web}} (evenkeel empty-selector)"
     )
 
 

@@ -310,7 +310,7 @@ class TestTheDenial:
         assert ["empty-selector", "invalid-constraint"] == [*map(rule_in, lines)]
         assert (
             "Deployment shop/web: spec.template.spec.topologySpreadConstraints[1].maxSkew: must be greater than zero; "
-            "found 0; set maxSkew to 1, or to the difference you can accept (invalid-constraint)"
+            "found 0; set maxSkew to 1, or to the difference you can accept (evenkeel invalid-constraint)"
         ) == lines[1]
 
     def test_names_the_object_and_the_causes_for_programs(self, status):
@@ -365,6 +365,37 @@ NOTICE = "{from: 2027-01-15, contact: '#platform', url: https://e.com/spread}"
 DENIED_FROM = "Deployment shop/web: will be denied from 2027-01-15; ask #platform, https://e.com/spread"
 
 
+class TestTheHelp:
+    """The one at the top of the policy."""
+
+    @pytest.mark.parametrize(
+        ("rules", "denies"),
+        [
+            ("enforcement: Deny", True),
+            ("enforcement: Warn", False),
+            ("enforcement: Deny, rules: {selector-misses-own-pod: warning}", True),
+        ],
+    )
+    def test_stands_once_in_an_answer_and_last(self, rules, denies):
+        decision = validate(deployment(EMPTY, MISSES | {"topologyKey": "rack"}), rules=f"{{help: ask us, {rules}}}")
+        denial = [] if decision.status is None else decision.status["message"].splitlines()
+        lines = [*decision.warnings, *denial]
+
+        assert denies == (not decision.allowed)
+        assert (1, "ask us (evenkeel)") == (sum("ask us" in line for line in lines), lines[-1])
+
+    @pytest.mark.parametrize("rules", ["{}", "{empty-selector: {severity: error, enforced: true}}"])
+    def test_stands_also_beside_what_is_not_judged(self, rules):
+        decision = validate(deployment(*[EMPTY] * 2_000), rules=f"{{help: ask us, rules: {rules}}}")
+        said = decision.warnings if decision.allowed else tuple(decision.status["message"].splitlines())
+
+        assert Outcome.NOT_JUDGED is decision.outcome
+        assert (2, "ask us (evenkeel)") == (len(said), said[-1])
+
+    def test_is_not_said_of_what_is_right(self):
+        assert () == validate(deployment(constraint()), rules="{help: ask us}").warnings
+
+
 class TestTheNotice:
     """From when on a policy denies, in the words of whoever rolls it out."""
 
@@ -378,7 +409,7 @@ class TestTheNotice:
             deployment(EMPTY, MISSES | {"topologyKey": "rack"}), f"{{enforcement: Warn, notice: {NOTICE}}}"
         )
 
-        assert [f"{DENIED_FROM} (empty-selector)"] == found
+        assert [f"{DENIED_FROM} (evenkeel empty-selector)"] == found
 
     def test_is_not_said_of_what_is_denied(self):
         decision = validate(deployment(EMPTY), rules=f"{{notice: {NOTICE}}}")
@@ -392,14 +423,14 @@ class TestTheNotice:
         """Before its severity becomes error."""
         rules = f"{{rules: {{selector-misses-own-pod: {{severity: warning, notice: {NOTICE}}}}}}}"
 
-        assert [f"{DENIED_FROM} (selector-misses-own-pod)"] == self.said(deployment(MISSES), rules)
+        assert [f"{DENIED_FROM} (evenkeel selector-misses-own-pod)"] == self.said(deployment(MISSES), rules)
 
     def test_is_said_where_the_api_server_itself_warns_of_the_error(self):
         """And evenkeel does not warn a second time."""
         null = {key: value for key, value in EMPTY.items() if key != "labelSelector"}
         decision = validate(deployment(null), rules=f"{{enforcement: Warn, notice: {NOTICE}}}")
 
-        assert (f"{DENIED_FROM} (empty-selector)",) == decision.warnings
+        assert (f"{DENIED_FROM} (evenkeel empty-selector)",) == decision.warnings
 
     @pytest.mark.parametrize(
         ("more", "said"),
@@ -413,7 +444,7 @@ class TestTheNotice:
     def test_the_nearest_one_is_said(self, more, said):
         rules = f"{{enforcement: Warn, notice: {NOTICE}, {one_team(more)[len('{rules: {}, ') :]}"
 
-        assert [f"Deployment shop/web: {said} (empty-selector)"] == self.said(deployment(EMPTY), rules)
+        assert [f"Deployment shop/web: {said} (evenkeel empty-selector)"] == self.said(deployment(EMPTY), rules)
 
     def test_leaves_room_for_at_most_five_lines(self):
         racks = [EMPTY | {"topologyKey": f"example.com/{i}"} for i in range(9)]

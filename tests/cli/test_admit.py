@@ -423,7 +423,7 @@ def test_what_is_not_known_is_said_and_how_to_give_it(run):
     )
 
     assert out[0].startswith(f"Warning: Deployment shop/web: topologySpreadConstraints[0].labelSelector: {text}; ")
-    assert out[0].endswith(" (empty-selector); ask us")
+    assert out[0].endswith(" (evenkeel empty-selector); ask us")
     assert f"  note: the labels of namespace shop are not known; {HOW}" in out
     linted = run("lint new --policy policy")
     judged = "1 object in a namespace with unknown labels judged under each override that may apply"

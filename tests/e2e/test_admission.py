@@ -247,7 +247,7 @@ def test_a_switch_with_a_typo_is_said_once(plane, running, namespace):
     output = plane.apply(made)
 
     said = 'evenkeel.dev/ignore: there is no rule empty-selectr; found "empty-selectr"; write empty-selector'
-    warning = f"Warning: Deployment {namespace}/web: {said} (idle-switch)\n"
+    warning = f"Warning: Deployment {namespace}/web: {said} (evenkeel idle-switch)\n"
     assert (0, "deployment.apps/web created\n", warning) == output
 
 

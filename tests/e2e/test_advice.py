@@ -48,7 +48,7 @@ def waiting(plane, namespace, count=REPLICAS):
 
 def says(output, namespace, said, rule):
     """Whether one warning is printed, which says this of the first constraint; nothing if that is empty."""
-    begins, ends = f"Warning: Deployment {namespace}/web: topologySpreadConstraints[0].{said}; ", f" ({rule})"
+    begins, ends = f"Warning: Deployment {namespace}/web: topologySpreadConstraints[0].{said}; ", f" (evenkeel {rule})"
     lines = output.stderr.splitlines()
     return len(lines) == bool(said) and all(line.startswith(begins) and line.endswith(ends) for line in lines)
 

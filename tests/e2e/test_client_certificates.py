@@ -57,7 +57,9 @@ class Guarded:
     def judged(self) -> bool:
         """Whether the API server has a bad Deployment judged, which is then denied."""
         bad = json.dumps(containers(workload("Deployment", constraint(labelSelector={}), namespace="default")))
-        return "(empty-selector)" in self.plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=bad).stderr
+        return (
+            "(evenkeel empty-selector)" in self.plane.kubectl("create", "--dry-run=server", "-f", "-", stdin=bad).stderr
+        )
 
     def present(self, *names: str, ca=None) -> object:
         """Give the API server another certificate, and let it start anew; returns the CA."""

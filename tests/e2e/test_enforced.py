@@ -158,7 +158,7 @@ def test_no_developer_gets_past_an_enforced_rule(developer, kind, way, owner):
     output, web = applied(developer, made(kind, "new", EMPTY, **way)), f"{kind} {NAMESPACE}/new"
 
     does = "evenkeel.dev/ignore: cannot switch off empty-selector: the policy enforces it"
-    idle = f"Warning: {web}: {does}; remove empty-selector, and fix what the rule finds (idle-switch)\n"
+    idle = f"Warning: {web}: {does}; remove empty-selector, and fix what the rule finds (evenkeel idle-switch)\n"
     assert (
         1,
         "",
@@ -323,7 +323,7 @@ def test_what_was_there_before_restarts_with_a_warning(plane, developer, kind):
 
     assert (0, f"{kind.lower()}.apps/{old(kind)} restarted\n") == output[:2]
     assert f"Warning: {kind} {NAMESPACE}/{old(kind)}: " in output.stderr
-    assert "(empty-selector)" in output.stderr
+    assert "(evenkeel empty-selector)" in output.stderr
     assert rolled_out(plane, NAMESPACE, what)
     until(lambda: not before.keys() & pods_of(plane, NAMESPACE, old(kind)).keys(), "the end of its Pods")
     until(lambda: kept(plane, old(kind), len(before)), "as many Pods as before")
@@ -437,7 +437,7 @@ def test_whoever_changes_what_was_given_is_judged(plane, developer):
     for labels in ({}, {"app": name}):
         claims = pod(constraint(**soft), labels=labels, name=name, namespace=NAMESPACE, annotations=annotations)
         output = applied(developer, containers(claims))
-        assert 1 == output.code and "(selector-misses-own-pod)" in output.stderr, output
+        assert 1 == output.code and "(evenkeel selector-misses-own-pod)" in output.stderr, output
 
 
 @ENFORCED
@@ -475,7 +475,7 @@ def under_override(by, name, what):
 def test_a_max_skew_that_was_too_large_does_not_get_larger(plane, developer):
     for worse in (2**31 - 1, 7):
         output = applied(developer, skewed(worse))
-        said = f"must be at most 5, but is {worse}; write maxSkew: 5 (excessive-max-skew)"
+        said = f"must be at most 5, but is {worse}; write maxSkew: 5 (evenkeel excessive-max-skew)"
         assert 1 == output.code and said in output.stderr, output
 
     assert 0 == applied(developer, skewed(6, image="web:2")).code
@@ -495,7 +495,7 @@ def affine(*nodes):
 
 
 MANY_TERMS = ["a1"] * 50 + ["b1"]
-MISSING = "{}, but no constraint; add {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
+MISSING = "{}, but none; add {{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
 
 
 @EVERY
@@ -504,7 +504,7 @@ MISSING = "{}, but no constraint; add {{maxSkew: 1, topologyKey: topology.kubern
 def test_affinity_to_several_nodes_is_no_daemonset(developer, kind, nodes):
     output = applied(developer, made(kind, f"affine-{len(nodes)}", pod_spec=affine(*nodes)))
 
-    assert 1 == output.code and "(missing-constraints)" in output.stderr, output
+    assert 1 == output.code and "(evenkeel missing-constraints)" in output.stderr, output
 
 
 @EVERY
@@ -527,7 +527,7 @@ def test_the_pods_of_a_daemonset_are_created(plane, developer, nodes, count):
 def test_a_node_name_does_not_replace_spreading(developer):
     output = applied(developer, made("Deployment", "bound", constraint(), pod_spec={"nodeName": "a1"}))
 
-    assert 1 == output.code and "(pinned-pod)" in output.stderr, output
+    assert 1 == output.code and "(evenkeel pinned-pod)" in output.stderr, output
 
 
 @EVERY
@@ -535,7 +535,7 @@ def test_a_node_name_does_not_replace_spreading(developer):
 def test_a_template_without_constraints_is_not_excused_by_its_node(developer, pod_spec):
     output = applied(developer, made("Deployment", "there", pod_spec=pod_spec))
 
-    assert 1 == output.code and "(missing-constraints)" in output.stderr, output
+    assert 1 == output.code and "(evenkeel missing-constraints)" in output.stderr, output
 
 
 @EVERY
@@ -543,7 +543,7 @@ def test_a_template_without_constraints_is_not_excused_by_its_node(developer, po
 def test_no_replica_counts_as_one_that_comes_later(developer, kind, field):
     output = applied(developer, made(kind, "none", spec={field: 0}))
 
-    assert 1 == output.code and "(missing-constraints)" in output.stderr, output
+    assert 1 == output.code and "(evenkeel missing-constraints)" in output.stderr, output
 
 
 @EVERY

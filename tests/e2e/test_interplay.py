@@ -87,7 +87,7 @@ def test_a_key_that_stands_in_both_lists_is_refused_with_the_template(plane, run
     line = (
         f"Deployment {namespace}/web: spec.template.spec.topologySpreadConstraints[0].matchLabelKeys[0]: this key "
         'is also in labelSelector, so the API server rejects the Pod; found "app"; '
-        "remove the key from matchLabelKeys or from labelSelector (invalid-constraint)"
+        "remove the key from matchLabelKeys or from labelSelector (evenkeel invalid-constraint)"
     )
     assert (1, "", denial(line)) == output
 

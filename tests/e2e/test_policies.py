@@ -109,8 +109,8 @@ def test_pods_that_nobody_sees_denied_are_described_by_their_replica_set(plane, 
     """As the note of `policy check` says; the annotation stands on the Deployment, and not on its Pods."""
     assert (0, "deployment.apps/web created\n", "") == plane.apply(deployment(namespace, EMPTY, annotations=IGNORE))
 
-    until(lambda: "(empty-selector)" in plane.kubectl("describe", "rs", "-n", namespace).stdout, "the denial")
-    assert "(empty-selector)" in plane.kubectl("get", "events", "-n", namespace).stdout
+    until(lambda: "(evenkeel empty-selector)" in plane.kubectl("describe", "rs", "-n", namespace).stdout, "the denial")
+    assert "(evenkeel empty-selector)" in plane.kubectl("get", "events", "-n", namespace).stdout
 
 
 @under(enforcement="Warn")

@@ -252,10 +252,10 @@ def in_force(plane, admitted, request):
     minor = export.features.minor
     decisions = [(judged, decision(judged, parsed, minor)) for judged in admitted]
     denied = next((judged for judged, webhook in decisions if not webhook.allowed), None)
-    warned = next(judged for judged, webhook in decisions if "(pinned-pod)" in str(webhook.warnings))
+    warned = next(judged for judged, webhook in decisions if "(evenkeel pinned-pod)" in str(webhook.warnings))
     if denied is not None:
         until(lambda: again(plane, denied).status == 403, "what denies to be in force")
-    until(lambda: "(pinned-pod)" in str(again(plane, warned).warnings), "what warns to be in force")
+    until(lambda: "(evenkeel pinned-pod)" in str(again(plane, warned).warnings), "what warns to be in force")
     yield parsed
     for kind in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):
         for name in POLICY_NAMES.values():
@@ -300,7 +300,7 @@ def difference_between(judged, webhook, answer, seen):
         if line == told:
             seen["same message"] += 1
             return None
-        rule = told.rpartition("(")[2]
+        rule = told.rpartition("(evenkeel ")[2]
         if "\\u" in line and told.partition(" (")[0] in {rule.title for rule in RULES.values()}:
             seen["unprintable"] += 1
             return None
@@ -315,12 +315,12 @@ def difference_between(judged, webhook, answer, seen):
             seen["another key"] += 1
             return None
         same_but_fix = line.rpartition("; ")[0] == told.rpartition("; ")[0]
-        if line.endswith(f"({rule}") and (judged.stored is not None or same_but_fix):
+        if line.endswith(f"(evenkeel {rule}") and (judged.stored is not None or same_but_fix):
             seen["other fix or place"] += 1
             return None
         return "message", line, told
-    rules = {rule for rule in RULES if f"({rule})" in "".join(webhook.warnings)}
-    told = {rule for rule in RULES if f"({rule})" in "".join(answer.warnings)}
+    rules = {rule for rule in RULES if f"(evenkeel {rule})" in "".join(webhook.warnings)}
+    told = {rule for rule in RULES if f"(evenkeel {rule})" in "".join(answer.warnings)}
     if "more finding" in str(webhook.warnings):
         return None
     if rules & CHECKS.keys() != told:

@@ -141,7 +141,11 @@ def asked(plane, method, path, body, user="", content_type="application/json"):
     if response.status == 403 and "evenkeel.dev" in found["message"]:
         return "denied"
     assert response.status in (200, 201), found
-    said = [line for line in response.headers.get_all("Warning") or () if any(f"({rule})" in line for rule in RULES)]
+    said = [
+        line
+        for line in response.headers.get_all("Warning") or ()
+        if any(f"(evenkeel {rule})" in line for rule in RULES)
+    ]
     if said:
         return "warned"
     return "defaulted" if DEFAULTED_BY_ANNOTATION in found["metadata"].get("annotations", {}) else "allowed"

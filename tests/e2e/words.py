@@ -48,7 +48,7 @@ def denial(*lines, entry="workloads", doing='error when creating "STDIN": '):
 
 def warned(about, field, said, rule):
     """The warning on a field of the constraints of an object, such as `Deployment shop/web`."""
-    return f"Warning: {about}: topologySpreadConstraints{field}: {said} ({rule})\n"
+    return f"Warning: {about}: topologySpreadConstraints{field}: {said} (evenkeel {rule})\n"
 
 
 def missed(about, index=0, fix=WRITE):
@@ -58,7 +58,7 @@ def missed(about, index=0, fix=WRITE):
 
 def unknown(about, index=0, key="rack"):
     """Where the nodes have the well-known keys of a host and a zone."""
-    said = f'no node has the label "{key}": no Pod can be placed; label the nodes with "{key}", or use one of '
+    said = f'no node has the label "{key}": no Pod can be placed; label nodes with "{key}", or use one of '
     return warned(about, f"[{index}].topologyKey", f"{said}{HOSTNAME}, {ZONE}", "unknown-topology-key")
 
 
@@ -73,12 +73,12 @@ def old_empty(about, fix=WRITE):
 
 def empty_selector(about, path="spec.template.spec", index=0, fix=WRITE):
     """The line of a denial."""
-    return f"{about}: {path}.topologySpreadConstraints[{index}].labelSelector: {empty(fix)} (empty-selector)"
+    return f"{about}: {path}.topologySpreadConstraints[{index}].labelSelector: {empty(fix)} (evenkeel empty-selector)"
 
 
 def max_skew(about):
     """The line of a denial of maxSkew 0."""
-    fix = "set maxSkew to 1, or to the difference you can accept (invalid-constraint)"
+    fix = "set maxSkew to 1, or to the difference you can accept (evenkeel invalid-constraint)"
     return (
         f"{about}: spec.template.spec.topologySpreadConstraints[0].maxSkew: must be greater than zero; found 0; {fix}"
     )

@@ -31,7 +31,7 @@ def test_a_line_by_itself_names_the_field(path, said):
 
 
 def test_a_warning_begins_with_the_object_and_cuts_the_path_to_where_it_starts_to_tell():
-    in_a_set, whole = ("spec", "sets", 1, *PATH[1:]), "must hold; found x; write y (a-rule)"
+    in_a_set, whole = ("spec", "sets", 1, *PATH[1:]), "must hold; found x; write y (evenkeel a-rule)"
     of_all = wording.warning(finding(path=PATH[:4]), ABOUT)
 
     assert f"{ABOUT}: topologySpreadConstraints[0].labelSelector: {whole}" == wording.warning(finding(), ABOUT)
@@ -43,7 +43,7 @@ def test_a_denial_has_the_form_of_a_warning_with_the_full_path():
     lines = wording.denial([finding(), finding(rule="b-rule")], ABOUT).message.splitlines()
     at = "spec.template.spec.topologySpreadConstraints[0].labelSelector"
 
-    assert f"{ABOUT}: {at}: must hold; found x; write y (a-rule)" == lines[0]
+    assert f"{ABOUT}: {at}: must hold; found x; write y (evenkeel a-rule)" == lines[0]
     assert 2 == len(lines)
 
 
@@ -79,6 +79,17 @@ def test_the_help_of_a_policy_comes_last():
 
     assert wording.warning(helped) == f"{wording.warning(finding())}; {HELP}"
     assert wording.denial([helped], ABOUT).message == f"{wording.denial([finding()], ABOUT).message}; {HELP}"
+
+
+def test_the_help_for_all_rules_is_a_line_of_its_own_of_the_five():
+    """It is the same for all objects: kubectl prints it once."""
+    many, said = [finding(message=f"m{i}", severity=Severity.WARNING) for i in range(7)], f"{HELP} (evenkeel)"
+    *lines, more, last = wording.warnings(many, ABOUT, help_line=HELP)
+
+    assert (4, said) == (len(lines), last)
+    assert more.startswith(f"{ABOUT}: 3 more")
+    assert [said] == wording.denial([finding()], ABOUT, HELP).message.splitlines()[1:]
+    assert ((), "") == (wording.warnings([], ABOUT, help_line=HELP), wording.denial([], ABOUT, HELP).message)
 
 
 def test_the_longest_help_leaves_a_message_its_room():
@@ -144,7 +155,7 @@ def test_a_long_name_leaves_room_for_the_notice():
     notice = f"will be denied from 2027-01-15; ask {'c' * 40}, {'u' * 80}"
     (_, line) = wording.warnings([finding()], wording.object_name(LONG), [finding(notice=notice)])
 
-    assert line.endswith(f"w-7: {notice} (a-rule)")
+    assert line.endswith(f"w-7: {notice} (evenkeel a-rule)")
 
 
 def test_what_has_no_name_is_an_object():

@@ -129,7 +129,19 @@ def test_a_message_ends_with_the_rule_and_the_help_of_the_part():
         each["messageExpression"] for each in validations(given, DENY, acting) if "hard" in each["messageExpression"]
     )
 
-    assert message.endswith("""_text + ' (hard-constraint)' + ["; see the wiki","; ask"][variables.part]""")
+    assert message.endswith("""_text + " (evenkeel hard-constraint)" + ["; see the wiki","; ask"][variables.part]""")
+
+
+def test_the_help_for_all_rules_ends_a_denial_and_is_a_warning_of_its_own():
+    of = policy(help="ask us", rules={"hard-constraint": "error", "empty-selector": "warning"})
+    given = Export(of, LATEST)
+    denials, warnings = (validations(given, action, acting_checks(given, action)) for action in (DENY, WARN))
+    (denial,) = (each["messageExpression"] for each in denials if "hard" in each["messageExpression"])
+    *others, last = warnings
+
+    assert denial.endswith('_text + " (evenkeel hard-constraint)" + "; ask us"')
+    assert ("ask us (evenkeel)", False) == (last["message"], "ask us" in str(others))
+    assert "variables.empty_selector_told.size() == 0" in last["expression"]
 
 
 def test_an_old_object_that_was_too_large_had_no_constraints_missing():

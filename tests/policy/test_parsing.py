@@ -92,6 +92,16 @@ REFUSED = [
         'rules.too-few-domains.severity: found "error", wanted warning or info or ignore: it is advice, and …',
     ),
     refused(
+        "a help for all rules of two lines",
+        'help: "a\\nb"',
+        r'help: found "a\nb", wanted one line of characters that can be printed',
+    ),
+    refused(
+        "a help that is no text",
+        "help: [ask]",
+        'help: found ["ask"], wanted a string',
+    ),
+    refused(
         "no help",
         "rules: {rollout-skew: {help: ''}}",
         'rules.rollout-skew.help: found "", wanted a string that is not empty',

@@ -24,9 +24,9 @@ DEPLOYMENTS, PODS = "/apis/apps/v1/namespaces/default/deployments", "/api/v1/nam
 DENIED = {
     "reason": "Forbidden",
     "message": "x is forbidden: ValidatingAdmissionPolicy 'evenkeel' with binding 'evenkeel' denied request: "
-    "Deployment default/web: spec: wrong (empty-selector)",
+    "Deployment default/web: spec: wrong (evenkeel empty-selector)",
 }
-WARNING = f'299 - "{WARNED_BY}Pod shop/web-1: spec: wrong (selector-misses-own-pod)"'
+WARNING = f'299 - "{WARNED_BY}Pod shop/web-1: spec: wrong (evenkeel selector-misses-own-pod)"'
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from webhook.policy_test import told
 from webhook.policy_test.told import WARNED_BY, compare, incomparable, read_told, rule_of
 
 DENIED_BY = "x is forbidden: ValidatingAdmissionPolicy 'evenkeel' with binding 'evenkeel' denied request: "
-HELP = "ask us (hard-constraint)"
+HELP, FOR_ALL = "ask us (evenkeel hard-constraint)", "read the wiki"
 RULES = {
     "empty-selector": {"severity": "error", "help": HELP},
     "hard-constraint": "warning",
@@ -27,7 +27,7 @@ UNKNOWN = "unknown-topology-key"  # asks about nodes
 
 @cache
 def export(enforcement="Deny"):
-    return Export(policy(rules=RULES, enforcement=enforcement), FEATURES)
+    return Export(policy(help=FOR_ALL, rules=RULES, enforcement=enforcement), FEATURES)
 
 
 def answer(denied="", *warned, others=()):
@@ -36,7 +36,7 @@ def answer(denied="", *warned, others=()):
 
 
 def said(rule, help_text=""):
-    return f"Deployment shop/web: spec: wrong; mend it ({rule}){help_text}"
+    return f"Deployment shop/web: spec: wrong; mend it (evenkeel {rule}){help_text}"
 
 
 def compared(expect, trial, enforcement="Deny", owned=False):
@@ -50,6 +50,8 @@ NOTHING, DENIED, WARNED = answer(), answer(said(EMPTY, f"; {HELP}")), answer("",
     ("message", "rule"),
     [
         (said(EMPTY, f"; {HELP}"), EMPTY),
+        (said(EMPTY, f"; {HELP}; {FOR_ALL}"), EMPTY),
+        (said(HARD, f"; {FOR_ALL}"), HARD),
         (said(EMPTY), EMPTY),
         (said(HARD), HARD),
         (said(HARD, "; more"), ""),
@@ -66,6 +68,7 @@ def test_the_rule_stands_before_the_help_that_the_policy_has(message, rule):
     [
         (NOTHING, "allowed", set()),
         (WARNED, "warned", {HARD}),
+        (answer("", said(HARD), f"{FOR_ALL} (evenkeel)"), "warned", {HARD}),
         (answer(said(SOFT), said(HARD)), "denied", {SOFT, HARD}),
         (Trial(409, "AlreadyExists", "x", (WARNED_BY + said(HARD),)), "warned", {HARD}),
         (answer("", "Pod a: evenkeel could not judge it: spec: found 99 constraints"), "not-judged", set()),

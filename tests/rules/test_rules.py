@@ -56,7 +56,7 @@ class TestEveryRule:
 
     def test_a_warning_has_room_for_the_object_and_the_fix(self, one):
         for finding in self.found(one, one.bad):
-            assert f"; {finding.fix} ({one.id})" in wording.warning(finding, OBJECT)
+            assert f"; {finding.fix} (evenkeel {one.id})" in wording.warning(finding, OBJECT)
 
     def test_the_file_is_named_after_the_rule(self, one):
         assert one.check.__module__ == f"webhook.rules.{one.id.replace('-', '_')}"
@@ -650,7 +650,7 @@ class TestMissingConstraints:
     def test_it_says_how_many_replicas_it_found(self, count, found, every):
         (one,) = findings(workload("Deployment", spec={"replicas": count}), missing_constraints=every)
 
-        assert (f"{found}, but no constraint", "no constraint") == (one.message, one.found)
+        assert (f"{found}, but none", "no constraint") == (one.message, one.found)
 
     @pytest.mark.parametrize("value", ["web", "1", "true", "No", "1e3", "2026-11-23", ""])
     def test_what_it_offers_can_be_pasted(self, value, every):
@@ -995,7 +995,7 @@ class TestUnknownTopologyKey:
         message, fix = said(pod(constraint(topologyKey="rack")), *THREE, rule="unknown-topology-key")
 
         assert 'no node has the label "rack": no Pod can be placed' == message
-        assert f'label the nodes with "rack", or use one of {HOSTNAME}, {ZONE}' == fix
+        assert f'label nodes with "rack", or use one of {HOSTNAME}, {ZONE}' == fix
 
     def test_a_soft_constraint_spreads_nothing(self):
         soft = constraint(topologyKey="rack", whenUnsatisfiable="ScheduleAnyway")

@@ -21,7 +21,7 @@ def test_a_bad_deployment_is_denied(server):
     status, response = server.review("/validate", review())
 
     assert (200, "r1", False) == (status, response["uid"], response["allowed"])
-    assert "(empty-selector)" in response["status"]["message"]
+    assert "(evenkeel empty-selector)" in response["status"]["message"]
 
 
 def test_a_pod_is_given_defaults(server):

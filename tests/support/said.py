@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-RULE = re.compile(r" \(([a-z-]+)\)(?:; .*)?$")
+RULE = re.compile(r" \(evenkeel ([a-z-]+)\)(?:; .*)?$")
 NOT_JUDGED = "evenkeel could not judge it"
 
 

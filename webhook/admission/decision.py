@@ -69,7 +69,7 @@ def bad_request(message: str) -> Decision:
 def unexpected(policy: Policy, about: str) -> Decision:
     """Return the answer to the object `about` if evenkeel itself failed: the policy's `onError`."""
     why = "an unexpected error in evenkeel; ask those who run it: its log has the cause"
-    return _on_error(mildest(policy.parts), Outcome.ERROR, about, why, policy.on_error)
+    return _on_error(mildest(policy.parts), Outcome.ERROR, about, why, policy.on_error, policy.help)
 
 
 def not_judged(
@@ -84,19 +84,19 @@ def not_judged(
     """
     if enforced:
         why = f"{wording.object_name(about)}: {message}; {MAKE_SMALLER}"
-        text = wording.one_line(why, wording.LINE_LIMIT)
-        return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", text), error=message)
+        lines = wording.with_help([wording.one_line(why, wording.LINE_LIMIT)], policy.help)
+        return Decision(Outcome.NOT_JUDGED, _status(403, "Forbidden", "\n".join(lines)), error=message)
     on_error = "Allow" if known else policy.on_error
-    return _on_error(enforcement or mildest(policy.parts), Outcome.NOT_JUDGED, about, message, on_error)
+    return _on_error(enforcement or mildest(policy.parts), Outcome.NOT_JUDGED, about, message, on_error, policy.help)
 
 
-def _on_error(enforcement: str, outcome: Outcome, about: str, message: str, on_error: str) -> Decision:
+def _on_error(enforcement: str, outcome: Outcome, about: str, message: str, on_error: str, help_line: str) -> Decision:
     passes = on_error == "Allow" or enforcement != DENY
     why = f"{wording.object_name(about)}: {PASSES_UNJUDGED if passes else COULD_NOT_JUDGE}: {message}"
-    text = wording.one_line(why, wording.WARNING_LIMIT)
+    lines = wording.with_help([wording.one_line(why, wording.WARNING_LIMIT)], help_line)
     if passes:
-        return Decision(outcome, warnings=() if enforcement == AUDIT else (text,), error=message)
-    return Decision(outcome, _status(500, "InternalError", text), error=message)
+        return Decision(outcome, warnings=() if enforcement == AUDIT else lines, error=message)
+    return Decision(outcome, _status(500, "InternalError", "\n".join(lines)), error=message)
 
 
 def _status(code: int, reason: str, message: str) -> Mapping[str, object]:

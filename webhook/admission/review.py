@@ -95,7 +95,7 @@ def _judge(
         return _too_large(request, namespace_labels, terms, error)
     skipped: dict[Skipped, None] = {}
     if not terms.foresees or namespace_labels is not None:
-        return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped)
+        return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped, terms)
     from webhook.admission.unknown_labels import agreed  # which a server does not need
 
     namespace = request.workloads[0].namespace
@@ -104,7 +104,7 @@ def _judge(
     judged, differ = agreed(
         {name: _judge_workloads(request, None, each, judging, skipped) for name, each in terms_by_name.items()}
     )
-    return _decide(request, judged, skipped)._replace(unknown_labels_of=namespace if differ else "")
+    return _decide(request, judged, skipped, terms)._replace(unknown_labels_of=namespace if differ else "")
 
 
 def _judge_workloads(
@@ -157,7 +157,9 @@ def _too_large(request: AdmissionRequest, namespace_labels: Labels | None, terms
     return not_judged(policy, about(request), message, mildest(in_force), enforced=denies and not known, known=known)
 
 
-def _decide(request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped: Collection[Skipped]) -> Decision:
+def _decide(
+    request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped: Collection[Skipped], terms: Terms
+) -> Decision:
     would_deny = any(each.would_deny for each in judged)
     denying = [each.finding for each in judged if each.denies]
     warning = [each.finding for each in judged if each.warns and not each.denies]
@@ -169,7 +171,7 @@ def _decide(request: AdmissionRequest, judged: Sequence[JudgedFinding], skipped:
     findings = tuple(each.finding for each in judged)
     if not findings:
         return Decision(skipped=tuple(skipped)) if skipped else ALLOWED
-    words = wording.worded(about(request), denying, warning, noticed, findings)
+    words = wording.worded(about(request), denying, warning, noticed, findings, terms.policy.help)
     return Decision(
         _outcome(bool(denying), would_deny, bool(words.warnings)),
         status=_forbidden(request, words.denial) if denying else None,

@@ -16,6 +16,9 @@ LINE_LIMIT, MOST_LINES = 1_000, 100
 NAME_LIMIT, OBJECT_LIMIT, SHORTEST_OBJECT, SUMMARY_LIMIT = 63, 100, 40, 4 * LINE_LIMIT
 
 
+SPEAKER = "evenkeel"
+
+
 class Denial(NamedTuple):
     """The message of a denial, a line for each error, and the same errors as metav1.StatusCause."""
 
@@ -60,20 +63,42 @@ def warning(finding: Finding, about: str = "") -> str:
     return in_full(finding, short_path(finding.path), about, WARNING_LIMIT)
 
 
-def warnings(findings: Sequence[Finding], about: str, noticed: Sequence[Finding] = ()) -> tuple[str, ...]:
+def warnings(
+    findings: Sequence[Finding], about: str, noticed: Sequence[Finding] = (), help_line: str = ""
+) -> tuple[str, ...]:
     """
     Return at most five lines, the gravest first, and a line with the number of the others.
 
     Each begins with the object: kubectl prints equal warnings once.  The last ones say of findings that are `noticed`
-    from when on they deny.
+    from when on they deny, and what helps with all.
     """
     gravest = sorted(findings, key=lambda finding: finding.severity.rank)
     notices = _notices(noticed, about) if noticed else []
-    most = MOST_WARNINGS - len(notices)
+    most = MOST_WARNINGS - len(notices) - bool(help_line)
     lines = list(dict.fromkeys([warning(finding, about) for finding in gravest[:most]]))
     if more := len(findings) - len(lines):
         notices.append(f"{about}: {more} more finding{'s'[: more != 1]}; to see all: evenkeel admit -f FILE -o json")
-    return (*lines, *notices)
+    return with_help((*lines, *notices), help_line)
+
+
+def with_help(lines: Sequence[str], help_line: str) -> tuple[str, ...]:
+    """Return the lines of an answer, if it has any with the `help` of the policy, which is the same for all objects."""
+    return (*lines, help_for_all(help_line)) if lines and help_line else tuple(lines)
+
+
+def help_for_all(help_line: str) -> str:
+    """Return the line of the `help` of a policy."""
+    return f"{help_line} ({SPEAKER})"
+
+
+def with_helps(text: str, *helps: str) -> str:
+    """Return a text, and what helps after it, where there is any."""
+    return "; ".join([text, *filter(None, helps)])
+
+
+def mark(*rules: str) -> str:
+    """Return the end of what the webhook says: who speaks, and because of which rules."""
+    return f" ({SPEAKER} {', '.join(rules)})"
 
 
 def _notices(findings: Sequence[Finding], about: str) -> list[str]:
@@ -81,7 +106,7 @@ def _notices(findings: Sequence[Finding], about: str) -> list[str]:
     rules: dict[str, dict[str, None]] = {}
     for finding in findings:
         rules.setdefault(finding.notice, {})[finding.rule] = None
-    said = [f": {notice} ({', '.join(ids)})" for notice, ids in list(rules.items())[:MOST_NOTICES]]
+    said = [f": {notice}{mark(*ids)}" for notice, ids in list(rules.items())[:MOST_NOTICES]]
     rooms = [max(SHORTEST_OBJECT, WARNING_LIMIT - len(line)) for line in said]
     return [one_line(_shortened(about, room) + line, WARNING_LIMIT) for room, line in zip(rooms, said, strict=True)]
 
@@ -109,12 +134,14 @@ def in_short(finding: Finding) -> str:
 
 def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_LIMIT) -> str:
     """
-    Return `<object>: <field>: <what must hold>; found <value>; <fix> (<rule>); <help>`.
+    Return `<object>: <field>: <what must hold>; found <value>; <fix> (evenkeel <rule>); <help>`.
+
+    Lint says no object, and not who speaks: then the end is `(<rule>); <help>`.
 
     A value that the message or the fix already names is left out.  So that rule and help have room, first the value is
     left out, then the fix, then the end of the message.
     """
-    tail = f" ({finding.rule})" + (f"; {finding.help}" if finding.help else "")
+    tail = with_helps(mark(finding.rule) if about else f" ({finding.rule})", finding.help)
     room, fix = limit - len(tail), f"; {finding.fix}"
     said = of_field(finding, at)
     text = f"{_shortened(about, max(SHORTEST_OBJECT, room - len(said) - 2))}: {said}" if about else said
@@ -124,13 +151,13 @@ def in_full(finding: Finding, at: str = "", about: str = "", limit: int = LINE_L
     return one_line(text + more, room) + tail
 
 
-def denial(findings: Sequence[Finding], about: str) -> Denial:
+def denial(findings: Sequence[Finding], about: str, help_line: str = "") -> Denial:
     """Return a denial for people and for programs; beyond MOST_LINES errors, how many more there are."""
     shown = [(finding, path_text(finding.path)) for finding in findings[:MOST_LINES]]
     lines = [in_full(finding, at, about) for finding, at in shown]
     if more := findings[MOST_LINES:]:
         lines.append(f"and {len(more)} more")
-    return Denial("\n".join(lines), [_cause(finding, at) for finding, at in shown])
+    return Denial("\n".join(with_help(lines, help_line)), [_cause(finding, at) for finding, at in shown])
 
 
 def _cause(finding: Finding, at: str) -> Mapping[str, str]:
@@ -164,10 +191,16 @@ def worded(
     warning: Sequence[Finding],
     noticed: Sequence[Finding],
     findings: Iterable[Finding],
+    help_line: str,
 ) -> FindingTexts:
-    """Return what to say of `findings` on the object `about`: some deny, some warn, some of these are to deny."""
+    """
+    Return what to say of `findings` on the object `about`: some deny, some warn, some of these are to deny.
+
+    The `help` of the policy stands in the denial, or else in the warnings.
+    """
     about = object_name(about)
-    return FindingTexts(denial(denying, about), warnings(warning, about, noticed), summary(findings))
+    warned = warnings(warning, about, noticed, "" if denying else help_line)
+    return FindingTexts(denial(denying, about, help_line), warned, summary(findings))
 
 
 def some(names: Iterable[str], most: int = 3) -> str:

@@ -16,6 +16,7 @@ from webhook.admission.cost import AT_MOST, MOST_CONSTRAINTS, TOO_MANY_VALUES
 from webhook.admission.decision import COULD_NOT_JUDGE, MAKE_SMALLER, PASSES_UNJUDGED
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Severity
+from webhook.findings.wording import help_for_all, mark, with_helps
 from webhook.manifests.acting import OF_OLD, Acting, Export, silencing
 from webhook.manifests.cel import all_of, any_of, begin, bound, literal
 from webhook.manifests.check import IS_HARD, LONGEST_KEY, parameter_variable
@@ -75,7 +76,10 @@ def validations(export: Export, action: str, acting: Sequence[Acting]) -> Iterat
         first = "variables.denied.size() == 0" if denied == "variables.denied[0]" else ""
         expression = f"{first} || !({denied} in {items})" if first else f"{items}.size() == 0"
         message = _message(export, action, each, denied)
-        yield _validation(expression, message, f"{RULES[each.rule].title} ({each.rule})")
+        yield _validation(expression, message, f"{RULES[each.rule].title}{mark(each.rule)}")
+    if action == WARN and export.policy.help:
+        nothing = all_of(*(f"variables.{each.variable}_told.size() == 0" for each in acting))
+        yield {"expression": nothing, "reason": "Forbidden", "message": help_for_all(export.policy.help)}
 
 
 def _item(action: str, acting: Acting, others: Sequence[Acting]) -> str:
@@ -92,9 +96,11 @@ def _message(export: Export, action: str, acting: Acting, item: str) -> str:
         place = check.place or (literal(check.field) if check.field else "")
         index = f"{path} + '[' + string(variables.constraints.indexOf({item})) + ']'"
         path = f"{index} + '.' + {bound(item, 'c', place)}" if place else index
-    helps = [f"; {part.settings[acting.rule].help}".removesuffix("; ") for part in export.parts]
+    for_all = export.policy.help if action == DENY else ""  # The API server tells one denial, and all warnings.
+    helps = [with_helps("", part.settings[acting.rule].help, for_all) for part in export.parts]
     suffix = f" + {_in_part(by_part(helps), export)}" if any(helps) else ""
-    return f"variables.about + ': ' + {path} + ': ' + variables.{acting.variable}_text + ' ({acting.rule})'{suffix}"
+    end = literal(mark(acting.rule))
+    return f"variables.about + ': ' + {path} + ': ' + variables.{acting.variable}_text + {end}{suffix}"
 
 
 def by_part(values: Sequence[object]) -> str:

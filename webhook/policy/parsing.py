@@ -87,7 +87,7 @@ def _checked(raw: Mapping[str, object], features: Features) -> Policy:
 
 
 def _policy(raw: Mapping[str, object], features: Features) -> Policy:
-    causes: list[str] = []
+    causes = [*_unprintable(str(raw.get("help", "")), ("help",))]
     base = {**as_mapping(read_documents(BUILT_IN)[0]), **raw}
     settings = _settings(raw, DEFAULT_SETTINGS, (), causes)
     for path, defaulting in _defaultings(raw):
@@ -101,6 +101,7 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
         owned_objects=str(base["ownedObjects"]),
         early_answer=base["earlyAnswer"] is True,
         on_error=str(base["onError"]),
+        help=str(raw.get("help", "")),
         defaulting=defaulting,
         settings=settings,
         kinds=Kinds((*KINDS, *kinds)),

@@ -175,13 +175,15 @@ class Policy:
     """
     A valid policy; `notes` say what is valid but may not do what its author expects.
 
-    `in_force_by_part` are what is in force where no override matches, and for each override where it does.
+    `help` is a line for whoever is warned or denied, or "".  `in_force_by_part` are what is in force where no override
+    matches, and for each override where it does.
     """
 
     enforcement: str
     owned_objects: str
     early_answer: bool
     on_error: str
+    help: str
     defaulting: Defaulting
     settings: RuleSettings
     kinds: Kinds

@@ -35,6 +35,7 @@ _HELP: Schema = {
     "maxLength": HELP_LIMIT,
     "description": "a line or a URL, printed after the message of the rule",
 }
+_HELP_WITH_ALL: Schema = {**_HELP, "description": "a line or a URL, printed once in each answer that warns or denies"}
 DAY: Schema = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 _WANTED_FORMS: Mapping[object, str] = {
     DAY["pattern"]: "a day such as 2027-01-31",
@@ -132,6 +133,7 @@ def schema() -> dict[str, object]:
             kind={"const": POLICY_KIND},
             enforcement=enforcement,
             ownedObjects=owned,
+            help=_HELP_WITH_ALL,
             notice=_NOTICE,
             earlyAnswer={"type": "boolean"},
             onError={"enum": list(ON_ERROR)},

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from webhook.admission.decision import COULD_NOT_JUDGE, MAKE_SMALLER, Outcome
 from webhook.cluster.trial import Trial
+from webhook.findings.wording import help_for_all, mark, with_helps
 from webhook.manifests.acting import Export, acting_checks
 from webhook.manifests.admission_policies import POLICY_NAMES
 from webhook.manifests.policies import CHECKS
@@ -66,7 +67,8 @@ def read_told(trial: Trial, export: Export) -> Told | None:
     denied = trial.status == HTTPStatus.FORBIDDEN and _DENIED_BY in trial.message
     if not denied and not trial.admitted:
         return None
-    warned = [text.removeprefix(WARNED_BY) for text in trial.warnings if text.startswith(WARNED_BY)]
+    told = [text.removeprefix(WARNED_BY) for text in trial.warnings if text.startswith(WARNED_BY)]
+    warned = [text for text in told if text != help_for_all(export.policy.help)]
     cut = any(len(WARNED_BY) + len(text) >= CUT_AT and not rule_of(text, export) for text in warned)
     messages = [*([trial.message.partition(_DENIED_BY)[2]] if denied else []), *warned]
     rules = frozenset(rule for text in messages if (rule := rule_of(text, export)))
@@ -76,7 +78,7 @@ def read_told(trial: Trial, export: Export) -> Told | None:
         rules,
         (*(f"Warning: {text}" for text in trial.warnings), last),
         cut,
-        len(warned) < len(trial.warnings),
+        len(told) < len(trial.warnings),
     )
 
 
@@ -89,12 +91,13 @@ def _outcome(message: str, denies: bool, export: Export) -> Outcome:
 
 
 def rule_of(message: str, export: Export) -> str:
-    """Return the rule whose id ends a message, before the help that the policy has for it; "" if there is none."""
+    """Return the rule whose id ends a message, before the helps that the policy has; "" if there is none."""
     ends = {
-        f" ({rule}){f'; {help_text}' if help_text else ''}": rule
+        with_helps(mark(rule), of_rule, of_all): rule
         for part in export.parts
         for rule in CHECKS
-        for help_text in ("", part.settings[rule].help)
+        for of_rule in ("", part.settings[rule].help)
+        for of_all in ("", export.policy.help)
     }
     return ends[max(known, key=len)] if (known := [end for end in ends if message.endswith(end)]) else ""
 

@@ -28,6 +28,7 @@ def _lines(policy: Policy, in_force: InForce) -> Iterator[str]:
     yield f"ownedObjects   {in_force.owned_objects}"
     yield f"earlyAnswer    {str(policy.early_answer).lower()}"
     yield f"onError        {policy.on_error}"
+    yield from (f"help           {line}" for line in [policy.help] if line)
     yield f"defaulting     {in_force.defaulting.type if in_force.defaulting is not None else NO_DEFAULTING}"
     constraints = in_force.defaulting.constraints if in_force.defaulting is not None else ()
     yield from (f"               - {json.dumps(constraint)}" for constraint in constraints)
@@ -58,6 +59,7 @@ def as_json(policy: Policy, in_force: InForce) -> str:
         "ownedObjects": in_force.owned_objects,
         "earlyAnswer": policy.early_answer,
         "onError": policy.on_error,
+        "help": policy.help,
         "defaulting": defaulting and {"type": defaulting.type, "defaultConstraints": [*defaulting.constraints]},
         "defaultingMode": in_force.defaulting_mode,
         "rules": [

@@ -88,7 +88,7 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     replicas = f"{workload.replicas} replica{'' if workload.replicas == 1 else 's'}"
     missing, repairs = asked - have if asked or have else {ZONE}, Repairs(subject)
     for key in sorted(missing):
-        message = f"{replicas}, but no constraint" + (f" for {key}" if have else "")
+        message = f"{replicas}, but none" + (f" for {key}" if have else "")
         value, wanted = ", ".join(sorted(have)) or "no constraint", f"a constraint for {key}"
         fix = repairs.of_missing_key(key) or f"add {_offer(subject, key) or wanted}"
         yield Cause(workload.path, message, value, wanted, fix=fix)

@@ -29,7 +29,7 @@ def checks(obj: CelObject) -> Iterator[CelCheck]:
         field="",
         whole=True,
         items=f"{obj.variable('template')}.size() == 0 || {exempt} ? [] : {missing}",
-        message=f"string({replicas}) + ({replicas} == 1 ? ' replica' : ' replicas') + ', but no constraint' + {of_key}",
+        message=f"string({replicas}) + ({replicas} == 1 ? ' replica' : ' replicas') + ', but none' + {of_key}",
         found=f"{have}.size() == 0 ? 'no constraint' : {keys}",
         fix=f"{offers} ? {offered} : 'add a constraint for ' + c",
     )
