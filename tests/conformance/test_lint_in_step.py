@@ -33,7 +33,7 @@ from webhook.render.applied import dump
 from webhook.rules import RULES
 from webhook.scheduler.features import LATEST, NEWEST, features
 
-MINORS = (26, 33, NEWEST)
+MINORS = (33, NEWEST)
 EXAMPLES = [(one, example) for one in RULES.values() for example in (one.bad, one.good)]
 
 
