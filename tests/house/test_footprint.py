@@ -70,7 +70,7 @@ ARBITERS = {
 }
 LIBRARIES = ("cryptography", "flask", "jsonschema", "kubernetes", "msgspec", "prometheus_client", "werkzeug", "yaml")
 UNMEASURED = {"COVERAGE_PROCESS_START": "", "COVERAGE_PROCESS_CONFIG": ""}
-MOST_OF_OURS, MOST = 93, 530  # of ours without the rules, of which each is a file; and of all but CRYPTOGRAPHY
+MOST_OF_OURS, MOST = 94, 530  # of ours without the rules, of which each is a file; and of all but CRYPTOGRAPHY
 CRYPTOGRAPHY = "cryptography", "_cffi_backend", "_openssl"  # Every server reads a certificate with it.
 
 
