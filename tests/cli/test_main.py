@@ -32,7 +32,7 @@ def test_every_command_has_help(run, command):
 # Options that choose something else in some commands than in most, and say so.
 OWN_WORDS = {
     "serve": {"--cluster", "--kubernetes-version", "--policy", "--tls-secret"},
-    "policy test": {"--cluster", "--engine", "--kubernetes-version", "--policy"},
+    "policy test": {"--cluster", "--kubernetes-version", "--policy"},
     "dump": {"-o", "--policy"},
     "report": {"--policy", "--fail-on"},
     "simulate": {"-f", "--fail-on", "--by"},

@@ -260,44 +260,6 @@ def test_a_version_that_is_given_is_not_assumed(capsys):
     assert not any("assumed" in note for note in notes)
 
 
-def test_policies_come_after_the_webhook_beside_which_they_deny(folder, capsys):
-    options = ["--service", "guard/keel", "--ca-bundle", str(folder / "ca.crt")]
-    names, _ = kinds_printed(capsys, "--engine", "both", *options)
-
-    assert names[-2:] == cel("evenkeel") and ("ValidatingWebhookConfiguration", "evenkeel") in names
-    assert (cel("evenkeel"), names[-2:]) == (kinds_printed(capsys, "--engine", "both")[0], cel("evenkeel"))
-
-
-def test_beside_a_webhook_nothing_is_printed_of_a_policy_that_denies_nothing(folder, capsys):
-    (folder / "warn.yaml").write_text(
-        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nenforcement: Warn\n", "utf-8"
-    )
-    policy, webhook = (
-        ("--policy", str(folder / "warn.yaml")),
-        ("--service", "a/b", "--ca-bundle", str(folder / "ca.crt")),
-    )
-    capsys.readouterr()
-
-    assert [] == kinds_printed(capsys, "--engine", "both", *policy)[0]  # as a value of the chart, say
-    assert ["ClusterRole"] == [
-        kind for kind, _ in kinds_printed(capsys, "--engine", "both", "--rbac-viewer", *policy)[0]
-    ]
-    names, notes = kinds_printed(capsys, "--engine", "both", *policy, *webhook)
-    assert not {*names} & {*cel("evenkeel")}
-    assert (
-        "note: no ValidatingAdmissionPolicy is printed: CEL can express no rule that this policy denies by" == notes[1]
-    )
-
-
-def test_the_webhook_of_both_is_not_judged_in_its_own_namespace(folder, capsys):
-    capsys.readouterr()
-    main(["manifests", "--engine", "both", "--service", "guard/keel", "--ca-bundle", str(folder / "ca.crt")])
-    *_, binding = yaml.safe_load_all(capsys.readouterr().out)
-
-    by_name = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"][0]
-    assert [*SYSTEM_NAMESPACES, "guard"] == by_name["values"]
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -154,80 +154,18 @@ OF_PEOPLE = (
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "engine", "notes"),
+    ("before", "after", "notes"),
     [
-        ({}, FLEETS, "webhook", [OF_PEOPLE]),
-        ({}, FLEETS, "policy", [OF_PEOPLE]),
-        (FLEETS, {}, "webhook", []),
-        (FLEETS, FLEETS, "webhook", []),
-        ({}, BARE, "webhook", []),
+        ({}, FLEETS, [OF_PEOPLE]),
+        (FLEETS, {}, []),
+        (FLEETS, FLEETS, []),
+        ({}, BARE, []),
     ],
 )
-def test_policy_check_says_who_needs_new_rights(run, before, after, engine, notes):
-    lines = run(
-        f"policy check new --compare old --engine {engine}", new=POLICY | after, old=POLICY | before
-    ).out.splitlines()
+def test_policy_check_says_who_needs_new_rights(run, before, after, notes):
+    lines = run("policy check new --compare old", new=POLICY | after, old=POLICY | before).out.splitlines()
 
     assert notes == [line.removeprefix("new: note: ") for line in lines if "must read more" in line]
-
-
-UNTIL = {"overrides": [{"name": "a", "podSelector": {}, "until": "9999-12-31", "enforcement": "Warn"}]}
-ASKS_NODES = {"rules": {"unlabelled-nodes": "warning"}}
-
-
-@pytest.mark.parametrize("given", [UNTIL, ASKS_NODES, UNTIL | ASKS_NODES | {"earlyAnswer": True}])
-def test_policy_check_stops_where_manifests_would(run, given):
-    stopped = run("manifests --engine policy --policy p", p=POLICY | given)
-
-    assert (2, "") == (stopped.code, stopped.out)
-    assert stopped == run("policy check p --engine policy")
-    assert "p: ok" == run("policy check p --engine both").out.splitlines()[-1]
-    assert "p: ok" == run("policy check p").out.splitlines()[-1]
-
-
-def test_policy_check_stops_at_what_not_even_both_can_do(run):
-    by_label = {"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}, "enforcement": "Warn"}
-    stopped = run("manifests --engine both --policy p", p=POLICY | {"overrides": [by_label]})
-
-    assert (2, True) == (
-        stopped.code,
-        stopped.err.startswith("evenkeel: p: override a: podSelector: CEL cannot see the label"),
-    )
-    assert stopped == run("policy check p --engine both")
-
-
-@pytest.mark.parametrize("engine", ["policy", "both"])
-def test_policy_check_notes_what_policies_do_otherwise_than_the_webhook(run, engine):
-    noted = run(f"manifests --engine {engine} --policy p", p=POLICY).err.splitlines()
-    lines = run(f"policy check p --engine {engine}").out.splitlines()
-
-    assert noted
-    assert "assuming Kubernetes" in noted[0]
-    assert [f"p: {note}" for note in noted[1:]] == lines[:-1]
-    assert "p: ok" == lines[-1]
-    stopped = run(f"manifests --engine {engine} --policy p --kubernetes-version 1.35")
-    assert (2, stopped) == (stopped.code, run(f"policy check p --engine {engine} --kubernetes-version 1.35"))
-
-
-@pytest.mark.parametrize(("engine", "entries", "policies"), [("webhook", 1, 0), ("both", 1, 1), ("policy", 0, 1)])
-def test_policy_check_says_what_the_engine_needs_anew(run, engine, entries, policies):
-    out = run(f"policy check new --compare old --engine {engine}", new=POLICY | BARE, old=POLICY).out
-    anew = f"evenkeel manifests --engine {engine} --policy new; with the chart, helm upgrade --set-file policies=FILE"
-    said = f"this policy changes the ValidatingAdmissionPolicies; apply them again: {anew}\n"
-
-    assert (entries, policies) == (out.count(NEW), out.count(said))
-    assert said not in run(f"policy check new --compare new --engine {engine}").out
-
-
-def test_pods_that_are_given_no_constraints_need_no_labels_of_nodes(run):
-    lines = {
-        engine: run(
-            f"policy check p --cluster c --engine {engine}", p=POLICY, c=[node("n1"), node("n2", os="linux")]
-        ).out
-        for engine in ("policy", "both")
-    }
-
-    assert [False, True] == [f"1 of 2 nodes lacks {ZONE}" in out for out in lines.values()]
 
 
 def test_a_policy_to_compare_with_must_be_one(run):
@@ -298,7 +236,6 @@ def test_kinds_that_a_live_cluster_does_not_serve_are_noted(run, api):
     fleet = {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}
     policy = POLICY | {"workloads": [fleet, {"builtIn": "cnpg-cluster"}]}
     checked = run("policy check p --cluster live", p=policy)
-    by_api_server = run("policy check p --cluster live --engine policy", p=POLICY | {"workloads": [fleet]})
     reported = run("report -A --policy p", p=policy)
     api.further["/apis"] = 503
     unknown = run("policy check p --cluster live", p=policy)
@@ -306,7 +243,6 @@ def test_kinds_that_a_live_cluster_does_not_serve_are_noted(run, api):
     note = "note: workloads: the cluster does not serve example.com/v1 Fleet (fleets), "
     assert 0 == checked.code
     assert f"p: {note}" in checked.out
-    assert f"p: {note}" in by_api_server.out
     assert note in reported.err
     assert "cnpg" not in checked.out
     assert "does not serve" not in unknown.out

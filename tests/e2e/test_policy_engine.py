@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 import yaml
+from webhook.cluster.trial import warning_texts
 
 from tests.conformance.cases import read
 from tests.e2e import programs
@@ -22,7 +23,6 @@ from tests.support.serving import until
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
-from webhook.cluster.trial import warning_texts
 from webhook.findings.wording import WARNING_LIMIT
 from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
@@ -329,22 +329,3 @@ def difference_between(judged, webhook, answer, seen):
         known = text in webhook.warnings or len(text) > WARNING_LIMIT
         seen["same warning" if known else "other warning"] += 1
     return None
-
-
-def test_beside_the_webhook_policies_deny_nothing_that_it_would_not(plane, admitted):
-    """Not what default constraints may break in Pods, nor what an override says that ends."""
-    overrides = [{"name": "a", "podSelector": {"matchLabels": {"tier": "a"}}, "until": "2999-01-31"}]
-    parsed = policy_of(rules=STRICT, overrides=overrides)
-    export = Export(parsed, features(programs.version().minor), SYSTEM_NAMESPACES, beside_webhook=True)
-    assert 0 == plane.apply(*admission_policies(export)).code
-    decisions = [(judged, decision(judged, parsed, export.features.minor)) for judged in admitted]
-    certain = next(judged for judged, webhook in decisions if not webhook.allowed and judged.case.kind.kind == "Job")
-    until(lambda: again(plane, certain).status == 403, "what denies to be in force")
-
-    seen = Counter()
-    for judged, webhook in decisions:
-        answer = again(plane, judged)
-        assert not webhook.allowed or answer.status != 403, (judged, answer)
-        seen["denied" if answer.status == 403 else "left" if not webhook.allowed else "allowed"] += 1
-        assert not own(answer)
-    assert seen["denied"] > 300 and seen["left"] > 20

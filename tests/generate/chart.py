@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from io import StringIO
 
 import yaml
 
 from tests.support import ROOT
-from webhook.cli.main import main
 from webhook.manifests import cel, conditions
 from webhook.manifests import configurations as made
-from webhook.manifests.admission_policies import POLICY_NAMES, VARIABLES_SINCE, WHY_SINCE
 from webhook.manifests.ca_bundle import BY, CA_BUNDLE_NAME, CONDITION, ca_bundle_policy
 from webhook.manifests.configurations import NEEDED_NAMESPACES, POLICIES_SINCE, entry_name
 from webhook.manifests.rbac import rules, viewer_rules
@@ -175,9 +171,6 @@ def program() -> str:
             "always": rules(),
             "viewer": viewer_rules(policies.built_in()),
         },
-        "variablesSince": f"1.{VARIABLES_SINCE}",
-        "whySince": WHY_SINCE,
-        "policyNames": [*POLICY_NAMES.values()],
         "policiesSince": f"1.{POLICIES_SINCE}",
         "skipLabelPolicy": {
             "name": SKIP_LABEL_NAME,
@@ -203,13 +196,6 @@ def _further_options() -> Iterator[tuple[str, str]]:
     for setting in SETTINGS:
         if setting.metavar and f"{setting.flag}=" not in deployment:
             yield setting.flag, setting.variable
-
-
-def admission_policies() -> str:
-    """files/policies.yaml: the built-in policy in CEL, which templates could not write."""
-    with redirect_stdout(StringIO()) as printed, redirect_stderr(StringIO()):
-        assert main(["manifests", "--engine", "policy"]) == 0
-    return f"# The built-in policy, for the API server; `make docs` writes it.\n{printed.getvalue()}"
 
 
 def operators() -> str:

@@ -55,7 +55,6 @@ WHOLE = {
     "docs/versions.md": versions.page,
     "charts/evenkeel/values.schema.json": chart.schema,
     "charts/evenkeel/files/program.yaml": chart.program,
-    "charts/evenkeel/files/policies.yaml": chart.admission_policies,
     "charts/evenkeel/files/operators.yaml": chart.operators,
     **{file: partial(scenarios.drawn, name) for file, name in scenarios.DRAWINGS.items()},
     **{file: partial(concepts.picture, name) for file, name in concepts.DRAWINGS.items()},

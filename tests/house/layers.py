@@ -30,11 +30,10 @@ __main__
 cli.main
 {COMMANDS}
 cli
-policy_test.live · policy_test.writing
+policy_test.writing
 policy_test.running
-policy_test.installed · policy_test.told
 loading
-loading.clusters · loading.engines · loading.listening · loading.progress · loading.selection · loading.simulated_runs
+loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
 loading.processes
 loading.inputs
 loading.usage
@@ -50,7 +49,7 @@ cluster.contents · cluster.live · cluster.replicas
 cluster.dump · cluster.informer
 cluster.dump_file
 cluster.decoding · cluster.reduction
-cluster.discovery · cluster.fields · cluster.registration · cluster.secret · cluster.store · cluster.trial
+cluster.discovery · cluster.fields · cluster.registration · cluster.secret · cluster.store
 cluster
 render
 manifests

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.manifests.exports import export
-from tests.support.build import policy
-from webhook.manifests.acting import Export, acting_checks, silencing
+from webhook.manifests.acting import acting_checks, silencing
 from webhook.policy.policy import AUDIT, DENY, WARN
-from webhook.scheduler.features import LATEST
 
 RULE = "hard-constraint"
 
@@ -37,13 +35,6 @@ def test_an_enforcement_moves_errors():
 @pytest.mark.parametrize(("action", "parts"), [(DENY, {0, 3}), (WARN, {1}), (AUDIT, {2})])
 def test_each_part_of_the_policy_has_its_own_enforcement(action, parts):
     assert parts == export("parts").acting_in(RULE, action)
-
-
-def test_beside_a_webhook_nothing_denies_that_ends_or_may_end():
-    of = policy(rules={RULE: "error"}, overrides=[{"name": "a", "podSelector": {}, "until": "2030-01-31"}])
-
-    assert {0, 1} == Export(of, LATEST).acting_in(RULE, DENY)
-    assert {0} == Export(of, LATEST, beside_webhook=True).acting_in(RULE, DENY)
 
 
 def test_checks_come_in_the_order_of_the_fields():

@@ -42,10 +42,6 @@ def test_there_is_a_policy_for_each_action_that_something_comes_of(name, names):
     ]
 
 
-def test_beside_a_webhook_only_what_denies_is_written():
-    assert ["evenkeel"] == [*made("parts", beside_webhook=True)[0]]
-
-
 @pytest.mark.parametrize("name", POLICIES)
 def test_match_conditions_never_ask_about_the_namespace_which_is_null_there(name):
     for spec in made(name)[0].values():

@@ -75,7 +75,7 @@ def test_what_can_be_carried_over_is_not(fields):
 def test_a_condition_that_cel_cannot_judge_is_told():
     unknown = {"overrides": [{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]}
 
-    (line,) = unanswerable(Export(policy(**unknown), LATEST, beside_webhook=True))
+    (line,) = unanswerable(Export(policy(**unknown), LATEST))
     assert (
         "override a: podSelector: CEL cannot see the label pod-template-hash, which a controller adds to Pods later"
     ) == line
@@ -100,24 +100,6 @@ def test_differences_depend_on_the_policy():
     assert "missing-constraints" in of_strict[-2] and "missing-constraints" not in built_in[-2]
 
 
-def test_beside_a_webhook_what_denies_by_it_alone_is_told():
-    overrides = [{"name": "a", "podSelector": {}, "until": "2030-01-31"}]
-    errors = {"unknown-field": "error", "missing-constraints": "error"}
-    export = Export(policy(rules=errors, overrides=overrides, workloads=[FLEET]), LATEST, beside_webhook=True)
-    begin = "left to the webhook: "
-    lines = [*notes(export, admission_policies(export))]
-    left = [line.removeprefix(begin) for line in lines if line.startswith(begin)]
-
-    assert left == [
-        "unknown-field",
-        "in Pods, missing-constraints: default constraints may change the findings",
-        "invalid-constraint: the types and the label selectors of custom resources",
-        "workloads: example.com/Fleet: its objects have several Pod templates",
-    ]
-    again = "after 2030-01-31, print the policies again"
-    assert f"override a: left to the webhook, because CEL cannot know the date; {again}" in lines
-
-
 @pytest.mark.parametrize(
     ("fields", "needless"),
     [
@@ -133,15 +115,6 @@ def test_policies_that_an_earlier_file_needed_are_told_with_the_command_that_del
         f"not needed: {', '.join(needless)}; if the cluster still has them, they still judge; to delete them: "
         f"kubectl delete validatingadmissionpolicybinding,validatingadmissionpolicy {names}"
     )
-
-
-def test_beside_a_webhook_a_policy_that_denies_nothing_needs_none():
-    export = Export(policy(enforcement="Warn", workloads=[FLEET]), LATEST, beside_webhook=True)
-
-    assert () == admission_policies(export)
-    nothing, needless = notes(export, ())
-    assert "no ValidatingAdmissionPolicy is printed: CEL can express no rule that this policy denies by" == nothing
-    assert needless.startswith("not needed: evenkeel, evenkeel-warn, evenkeel-audit; ")
 
 
 def test_an_override_that_comes_after_one_that_has_ended_keeps_its_name():

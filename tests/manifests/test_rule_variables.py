@@ -90,15 +90,6 @@ def offered(rules):
     return dict(variables(given, DENY, acting_checks(given, DENY)))["offered"]
 
 
-def test_beside_a_webhook_that_gives_defaults_pods_are_not_judged_by_what_defaults_may_break():
-    rules = {"rules": {"soft-constraint": "error", "empty-selector": "error"}}
-    given = Export(policy(**rules), LATEST, beside_webhook=True)
-    expressions = dict(variables(given, DENY, acting_checks(given, DENY)))
-
-    assert expressions["soft_constraint"].startswith("request.kind.kind != 'Pod' && ")
-    assert "!= 'Pod'" not in expressions["empty_selector"]
-
-
 @pytest.mark.parametrize(
     ("name", "action", "sizes"),
     [("built in", DENY, 0), ("enforced", DENY, 1), ("parts", DENY, 1), ("built in", WARN, 1)],

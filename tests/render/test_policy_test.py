@@ -39,27 +39,15 @@ def test_where_nothing_failed_the_text_says_so():
     assert "1 case in 1 file, all passed" == text([FileResults("a", (result("x", rules=["empty-selector"]),))])[-28:]
 
 
-def test_what_was_skipped_is_counted_and_equal_notes_are_one_line():
-    skipped, noted = CaseResult("a", {}, {}, skipped=EVIL), CaseResult("b", {}, {}, notes=("left out",))
-    unusable = CaseResult("d", {}, {}, problem=f"f: {EVIL}")
-    failed = CaseResult("c", {"outcome": "denied"}, {"outcome": "warned"}, told=("Warning: x",), notes=("left out",))
-    file = FileResults("f", (skipped, noted), notes=("of all",))
+def test_what_could_not_be_judged_is_counted():
+    file = FileResults("f", (CaseResult("d", {}, {}, problem=f"f: {EVIL}"),))
 
-    assert ["  ok    b", "  note: of all", "  note: 1 case: left out"] == text([file]).splitlines()[2:5]
-    assert "2 cases in 1 file, 1 passed, 1 skipped" == text([file]).splitlines()[-1]
-    lines = text([file._replace(results=(skipped, noted, failed))]).splitlines()
-    assert ["        Warning: x", "  note: of all", "  note: 2 cases: left out"] == lines[-4:-1]
-    assert "3 cases in 1 file, 1 failed, 1 skipped" == lines[-1]
-    both = text([file._replace(results=(skipped, unusable))]).splitlines()
-    assert ["  error d", "2 cases in 1 file, 1 skipped, 1 could not be judged"] == [both[2], both[-1]]
-    assert [EVIL, None] == [case["skipped"] for case in json.loads(as_json([file]))["files"][0]["cases"]]
-    root = ElementTree.fromstring(as_xml([file]))
-    assert ("1", "1") == (root.get("skipped"), root[0].get("skipped"))
+    assert ["  error d", "1 case in 1 file, 1 could not be judged"] == text([file]).splitlines()[1:]
 
 
 def test_json_has_all_cases_and_problems():
     document = json.loads(as_json(results()))
-    counted = {"passed": 1, "failed": 1, "skipped": 0, "unusable": 0}
+    counted = {"passed": 1, "failed": 1, "unusable": 0}
 
     assert {"files": 2, "cases": 2, **counted, "problems": 1} == document["summary"]
     assert ("evenkeel.dev/v1alpha1", "PolicyTestResults") == (document["apiVersion"], document["kind"])

@@ -4,9 +4,6 @@ Print webhook configurations or ValidatingAdmissionPolicies for a policy; pipe t
 --engine webhook prints the webhook configurations. They send only the objects that the policy needs.
 --engine policy prints ValidatingAdmissionPolicies for the rules that CEL can express. The API server evaluates them.
 No part of evenkeel runs in the cluster.
---engine both prints the two. While no webhook answers, the policies still deny objects that break a denying rule. The
-webhook does all the rest.
-Without --service and --url, it prints the policies alone.
 
 The CA comes from a file, or evenkeel or cert-manager writes it later.
 With --rbac, a ServiceAccount and its RBAC come first, with the name and namespace of the Service, or else
@@ -29,11 +26,11 @@ import yaml
 from certs.files import CertificateError, read
 from certs.pem import ca_bundle
 from webhook.loading import inputs
-from webhook.loading.engines import BOTH, ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
 from webhook.loading.usage import UsageError, print_notes
+from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies
 from webhook.manifests.ca_bundle import ca_bundle_policy
-from webhook.manifests.carrying import notes
+from webhook.manifests.carrying import not_carried, notes, unanswerable
 from webhook.manifests.configurations import (
     CONDITIONS_SINCE,
     FAIL,
@@ -50,8 +47,9 @@ from webhook.manifests.skip_label import skip_label_policy
 from webhook.objects.labels import DNS_LABEL
 from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.policy.policy import Policy
-from webhook.scheduler.features import LATEST
+from webhook.scheduler.features import LATEST, Features
 
+ENGINE, WEBHOOK, POLICY = "--engine", "webhook", "policy"
 CA_BUNDLE, TLS_SECRET, INJECT_CA_OPTION = "--ca-bundle", "--tls-secret", "--inject-ca-from"
 WHOSE_CA = f"{CA_BUNDLE}, {TLS_SECRET} or {INJECT_CA_OPTION}"
 EXCLUDE_NAMESPACE = "--exclude-namespace"
@@ -63,7 +61,12 @@ SKIP_LABEL_USER, SKIP_LABEL_GROUP, CA_BUNDLE_USER = "--skip-label-user", "--skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_engine_argument(parser)
+    parser.add_argument(
+        ENGINE,
+        choices=(WEBHOOK, POLICY),
+        default=WEBHOOK,
+        help="what judges: the webhook, or ValidatingAdmissionPolicies in the API server (default: %(default)s)",
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--service", metavar="NS/NAME", help="the Service of the webhook, on port 443")
     where.add_argument("--url", metavar="URL", help="the webhook's https://HOST[:PORT], if it has no Service")
@@ -136,8 +139,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     ca = args.ca_bundle or args.tls_secret or args.inject_ca_from
     alone = not (args.service or args.url or ca or args.rbac)
-    without_webhook = args.engine == POLICY or (args.engine == BOTH and alone)
-    if without_webhook:
+    if args.engine == POLICY:
         _check_unused(args)
     elif not (alone and args.rbac_viewer):
         for given, options in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
@@ -149,14 +151,28 @@ def run(args: argparse.Namespace) -> int:
     if alone and args.engine == WEBHOOK:
         _print(people)
         return 0
-    export = None if args.engine == WEBHOOK else to_export(args.engine, args.policy, policy, features, _unjudged(args))
-    of_webhook = () if without_webhook else _of_webhook(args, policy, features.minor)
-    policies = admission_policies(export) if export is not None else ()
-    objects = (*people, *of_webhook, *policies, *_skip_label(args, features.minor))
-    if export is not None:
-        print_notes((*_assumed(args), *_ended(policy, export.policy), *notes(export, policies)), args.quiet)
-    _print((*objects, *_ca_bundle(args, features.minor)))
+    if args.engine == POLICY:
+        export = _export(args, policy, features)
+        judging = admission_policies(export)
+        print_notes((*_assumed(args), *_ended(policy, export.policy), *notes(export, judging)), args.quiet)
+    else:
+        judging = _of_webhook(args, policy, features.minor)
+    _print((*people, *judging, *_skip_label(args, features.minor), *_ca_bundle(args, features.minor)))
     return 0
+
+
+def _export(args: argparse.Namespace, policy: Policy, features: Features) -> Export:
+    """Return what of a policy holds today, to be written in CEL; UsageError names all that CEL cannot do."""
+    if features.minor < VARIABLES_SINCE:
+        raise UsageError(
+            f"{ENGINE} {POLICY}: found Kubernetes 1.{features.minor}, wanted 1.{VARIABLES_SINCE} or newer: "
+            f"{WHY_SINCE}; use {ENGINE} {WEBHOOK}"
+        )
+    export = Export(policy.on(inputs.today()), features, (*SYSTEM_NAMESPACES, *_excluded(args)))
+    if lost := (*not_carried(export), *unanswerable(export)):
+        instead = f"remove this setting, or use {ENGINE} {WEBHOOK}"
+        raise UsageError("\n".join(f"{args.policy}: {line}; {instead}" for line in lost))
+    return export
 
 
 def _of_webhook(args: argparse.Namespace, policy: Policy, minor: int) -> tuple[Manifest, ...]:
@@ -182,17 +198,8 @@ def _check_unused(args: argparse.Namespace) -> None:
     given = [name for name in _OF_WEBHOOK if getattr(args, name) not in (None, False, IGNORE)]
     if given:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        has_none = f"{options}: only for a webhook, and {ENGINE} {POLICY} prints none; "
-        asks = f"{options}: only for a webhook, which is printed only with --service or --url; add one of these, or "
-        raise UsageError(
-            f"{has_none if args.engine == POLICY else asks}leave {'it' if len(given) == 1 else 'them'} out"
-        )
-
-
-def _unjudged(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the namespaces in which policies of the API server judge nothing."""
-    own = _namespaced("--service", args.service)
-    return (*SYSTEM_NAMESPACES, *([own[0]] if own else ()), *_excluded(args))
+        left = "it" if len(given) == 1 else "them"
+        raise UsageError(f"{options}: only for a webhook, and {ENGINE} {POLICY} prints none; leave {left} out")
 
 
 def _assumed(args: argparse.Namespace) -> Iterator[str]:

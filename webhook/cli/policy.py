@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from shlex import quote
 
 import yaml
 
 from webhook.admission.contradictions import contradictions
 from webhook.admission.terms import Terms
 from webhook.loading import inputs, selection
-from webhook.loading.engines import ENGINE, POLICY, WEBHOOK, add_engine_argument, to_export
 from webhook.loading.usage import UsageError, print_notes
 from webhook.manifests import rbac
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
@@ -33,7 +31,7 @@ from webhook.policy_test.running import SUFFIX, files_of, run_file
 from webhook.policy_test.writing import write
 from webhook.render import in_force, policy_check, policy_test
 from webhook.render.policy_check import KUBE_SCHEDULER, ComparedCopy
-from webhook.scheduler.features import LATEST, Features
+from webhook.scheduler.features import LATEST
 from webhook.scheduler.nodes import Nodes
 
 CHECK = (
@@ -48,9 +46,6 @@ Test a policy: compute the webhook's answer to each object in *.evenkeel-test.ya
     evenkeel policy test PATH…          run the tests in files and folders
     evenkeel policy test --init NEW.evenkeel-test.yaml --policy FILE PATH…
                                         write a test of what the policy answers to these manifests today
-    evenkeel policy test --engine policy --cluster live PATH…
-                                        ask the ValidatingAdmissionPolicies of a live cluster instead, by a dry run of
-                                        each object; nothing is written to the cluster
 
 If a file, or a case in it, cannot be used, the others are still tested.
 Exit code 0: every answer is as expected, 1: one is not, 2: a file, or a case of it, cannot be used.
@@ -77,7 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="the cluster's KubeSchedulerConfiguration, to print where its default constraints differ",
     )
-    add_engine_argument(check)
     inputs.add_version_argument(check, of_cluster=False)
     inputs.add_quiet_argument(check)
     inputs.add_cluster_arguments(check)
@@ -134,19 +128,10 @@ def _add_test_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--policy", metavar="FILE", help="with --init: the policy (default: the built-in policy)")
     parser.add_argument(
-        "--engine",
-        choices=(WEBHOOK, POLICY),
-        default=WEBHOOK,
-        help="what answers: evenkeel itself, as the webhook, or the ValidatingAdmissionPolicies of a live cluster, "
-        "from evenkeel manifests --engine policy (default: %(default)s)",
-    )
-    parser.add_argument(
         "--cluster",
-        metavar="live|FILE|DIR",
-        help="with --engine policy, live: the cluster that kubectl uses; "
-        "with --init, a dump of a cluster, from evenkeel dump or kubectl get",
+        metavar="FILE|DIR",
+        help="with --init: a dump of a cluster, from evenkeel dump or kubectl get",
     )
-    inputs.add_access_arguments(parser)
     parser.add_argument("--kubernetes-version", metavar="VERSION", help="with --init: the version of the cluster")
 
 
@@ -156,28 +141,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _test(args: argparse.Namespace) -> int:
-    source = inputs.source(args)
     if args.init is not None:
-        if args.engine == POLICY:
-            raise UsageError(
-                "--engine: found policy with --init, which writes evenkeel's own answers; leave out one of the two"
-            )
         write(args.init, args.path, args.policy, args.cluster, args.kubernetes_version)
         return 0
     for option in ("policy", "cluster", "kubernetes_version"):
-        if getattr(args, option) is not None and not (option == "cluster" and source.live):
-            name = "cluster FILE" if option == "cluster" else option.replace("_", "-")
+        if getattr(args, option) is not None:
+            name = option.replace("_", "-")
             raise UsageError(f"--{name}: works only with --init; write it into the test file, or leave it out")
-    if args.engine == POLICY and not source.live:
-        raise UsageError(
-            "--engine policy: needs a live cluster, whose API server answers; "
-            "add --cluster live, or leave --engine policy out"
-        )
-    if args.engine == WEBHOOK and source.live:
-        raise UsageError(
-            "--cluster live: the webhook's answers need no cluster; add --engine policy, or leave --cluster live out"
-        )
-    results = _tested(files_of(args.path), source)
+    results = [run_file(file) for file in files_of(args.path)]
     problems = [problem for each in results for problem in each.problems]
     if args.output != "text" or any(each.results for each in results):
         print(OUTPUT_FORMS[args.output](results))
@@ -186,24 +157,14 @@ def _test(args: argparse.Namespace) -> int:
     return 1 if any(each.failed for each in results) else 0
 
 
-def _tested(files: Sequence[str], source: inputs.Source) -> list[policy_test.FileResults]:
-    if not source.live:
-        return [run_file(file) for file in files]
-    from webhook.policy_test.live import run_file_live, tested_cluster  # with all rules in CEL
-
-    cluster = tested_cluster(source)
-    return [run_file_live(file, cluster) for file in files]
-
-
 def _check(args: argparse.Namespace) -> int:
     features = inputs.features(args.kubernetes_version, quiet=args.quiet)
     policy = inputs.policy(args.file, features)
     before = inputs.policy(args.compare, features) if args.compare is not None else None
-    in_cel = () if args.engine == WEBHOOK else _in_cel(args, policy, before, features)
-    entries = _new_entries(policy, before) if before is not None and args.engine != POLICY else ()
+    entries = _new_entries(policy, before) if before is not None else ()
     rights = _new_rights(policy, before) if before is not None else ()
     source = inputs.source(args)
-    snapshot = inputs.cluster(source) if args.engine != POLICY else None
+    snapshot = inputs.cluster(source)
     of_nodes = policy.notes_on(snapshot) if snapshot is not None else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
@@ -211,26 +172,11 @@ def _check(args: argparse.Namespace) -> int:
     found = [*contradictions(policy, Terms(policy, snapshot, features))]
     errors = [str(each) for each in found if each.error]
     surprises = [str(each) for each in found if not each.error]
-    notes = (*surprises, *policy.notes, *ends, *in_cel, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
+    notes = (*surprises, *policy.notes, *ends, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
     copy = _compared(policy.on(inputs.today()), args.against) if args.against is not None else None
     form = policy_check.as_json if args.output == selection.JSON else policy_check.text
     print(form(str(args.file), errors, notes, copy))
     return 1 if errors or (copy is not None and copy.differences) else 0
-
-
-def _in_cel(args: argparse.Namespace, policy: Policy, before: Policy | None, features: Features) -> Iterator[str]:
-    """Yield what policies of the API server do otherwise, and if they change; UsageError names what they cannot do."""
-    from webhook.manifests.admission_policies import admission_policies  # with all rules in CEL
-    from webhook.manifests.carrying import notes
-
-    export = to_export(args.engine, args.file, policy, features)
-    policies = admission_policies(export)
-    yield from notes(export, policies)
-    # Overrides that have ended may stand in what is installed.
-    if before is not None and policies and admission_policies(replace(export, policy=before)) != policies:
-        anew = f"evenkeel manifests {ENGINE} {args.engine} --policy {quote(str(args.file))}"
-        by_chart = "with the chart, helm upgrade --set-file policies=FILE"
-        yield f"this policy changes the ValidatingAdmissionPolicies; apply them again: {anew}; {by_chart}"
 
 
 def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:

@@ -34,8 +34,6 @@ BUSY_STATUSES, LEAST_WAIT = (429, 503), 1.0  # Seconds, where the API server nam
 LONGEST_MESSAGE = 300
 JSON_TYPE = "application/json"
 NO_QUERY: Mapping[str, str] = {}
-STORES_NOTHING = {"dryRun": "All"}
-IMPERSONATE = "Impersonate-User"
 
 
 class ClusterError(Exception):
@@ -52,14 +50,6 @@ class ClusterError(Exception):
 
 class TooLong(ClusterError):
     """A response has more bytes than were wanted."""
-
-
-class DryRunAnswer(NamedTuple):
-    """What the API server answers to a dry run: the HTTP status, its headers `Warning`, and the body."""
-
-    status: int
-    warnings: tuple[str, ...]
-    body: bytes
 
 
 class Access(NamedTuple):
@@ -261,19 +251,6 @@ class Client:
         """Return the JSON object that the API server returns within `seconds`; any other response is a ClusterError."""
         return self._answer(path, json.loads, self._request(path, NO_QUERY, seconds, method, body))
 
-    def dry_run(self, path: str, body: object, seconds: float, user: str = "") -> DryRunAnswer:
-        """
-        Return what the API server answers to a POST within `seconds`, of which it stores nothing: dryRun=All.
-
-        `user` is whom the request impersonates, "" for nobody.  ClusterError if there is no answer.
-        """
-        sender = {IMPERSONATE: user} if user else {}
-        with (
-            self._request(path, STORES_NOTHING, seconds, "POST", body, more=sender, refuses=False) as response,
-            _as_cluster_error(path),
-        ):
-            return DryRunAnswer(response.status, tuple(response.headers.getlist("Warning")), response.read())
-
     def _answer(
         self, path: str, decode: Callable[[bytes], Any], request: AbstractContextManager[Any], most: int | None = None
     ) -> dict[str, Any]:
@@ -298,27 +275,20 @@ class Client:
         seconds: float,
         method: str = "GET",
         body: object = None,
-        more: Mapping[str, str] = NO_QUERY,
-        refuses: bool = True,
     ) -> Iterator[Any]:
-        """
-        Yield the response; ClusterError if its status is another than 200 or 201, unless `refuses` is False.
-
-        `more` are further headers of the request.
-        """
+        """Yield the response; ClusterError if its status is another than 200 or 201."""
         from urllib3 import Timeout
 
         timeout = Timeout(connect=min(seconds, CONNECT_SECONDS), read=seconds)
         url = f"{self.host}{path}" + (f"?{urlencode(query)}" if query else "")
-        headers = {**self._headers, **more}
-        sent: dict[str, Any] = {"headers": headers}
+        sent: dict[str, Any] = {"headers": self._headers}
         if body is not None:
-            sent = {"headers": {**headers, "Content-Type": JSON_TYPE}, "body": json.dumps(body)}
+            sent = {"headers": {**self._headers, "Content-Type": JSON_TYPE}, "body": json.dumps(body)}
         with _as_cluster_error(path):
             sent |= {"timeout": timeout, "preload_content": False, "retries": False}
             response = self._access.pool.request(method, url, **sent)
         try:
-            if refuses and response.status not in (200, 201):
+            if response.status not in (200, 201):
                 raise _refusal(path, response)
             yield response
         finally:

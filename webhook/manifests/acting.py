@@ -26,14 +26,11 @@ PartNumbers = frozenset[int]
 class Export:
     """
     A policy that is to be written in CEL, and for which Kubernetes; nothing is judged in the namespaces `excluded`.
-
-    `beside_webhook`: only what denies is written.  The webhook warns, gives defaults, and knows what day it is.
     """
 
     policy: Policy
     features: Features
     excluded: Sequence[str] = ()
-    beside_webhook: bool = False
 
     @cached_property
     def kinds(self) -> Sequence[Kind]:
@@ -53,14 +50,8 @@ class Export:
         return self.parts_where(lambda part: part.settings[rule].enforced)
 
     def acting_in(self, rule: str, action: str) -> PartNumbers:
-        """
-        Return the parts in which an action comes of what a rule finds in a new object.
-
-        Beside a webhook, none of the overrides that end: CEL cannot know the date.
-        """
-        ending = PartNumbers(number for number, override in enumerate(self.policy.overrides, 1) if override.until)
-        parts = self.parts_where(lambda part: action_of(part, rule) == action)
-        return parts - ending if self.beside_webhook else parts
+        """Return the parts in which an action comes of what a rule finds in a new object."""
+        return self.parts_where(lambda part: action_of(part, rule) == action)
 
     def within(self, parts: PartNumbers, suffix: str = "") -> str:
         """Return CEL for: one of these parts is in force for the object."""

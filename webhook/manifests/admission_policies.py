@@ -35,7 +35,7 @@ _VARIABLE = re.compile(r"variables\.(\w+)")
 
 def admission_policies(export: Export) -> tuple[Manifest, ...]:
     """Return the policies, each followed by its binding; none for what no rule does."""
-    checks = {action: acting_checks(export, action) for action in ((DENY,) if export.beside_webhook else POLICY_NAMES)}
+    checks = {action: acting_checks(export, action) for action in POLICY_NAMES}
     matching = _judged_namespaces(export)
     return tuple(
         manifest

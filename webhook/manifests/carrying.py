@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from webhook.findings.finding import TOLD
 from webhook.findings.wording import LINE_LIMIT
-from webhook.manifests.acting import Export, action_of
+from webhook.manifests.acting import Export
 from webhook.manifests.admission_policies import POLICY_NAMES
 from webhook.manifests.conditions import MOST_ITEMS_READ
 from webhook.manifests.configurations import Manifest
 from webhook.manifests.kinds import cel_name, why_not
 from webhook.manifests.policies import CHECKS
 from webhook.manifests.policy_objects import deletion
-from webhook.manifests.rule_variables import judges_pods, refuses_large
+from webhook.manifests.rule_variables import refuses_large
 from webhook.objects.references import ObjectRef
 from webhook.policy.parsing import built_in
 from webhook.policy.policy import DENY
@@ -78,7 +78,7 @@ def _of_fields(export: Export) -> Iterator[str]:
 
 def notes(export: Export, policies: Sequence[Manifest]) -> Iterator[str]:
     """Yield what the policies do otherwise than the webhook, what is not judged first, and which are not needed."""
-    yield from _left_to_webhook(export) if export.beside_webhook else _unjudged(export)
+    yield from _unjudged(export)
     if refuses_large(export):
         yield (
             "onError: if an object is too large to judge, the API server refuses it with 403, "
@@ -88,8 +88,7 @@ def notes(export: Export, policies: Sequence[Manifest]) -> Iterator[str]:
         yield f"messages differ from the webhook's: {'; '.join(_of_messages(export))}"
     else:
         nothing = "CEL can express no rule that this policy denies by"
-        alone = "" if export.beside_webhook else ", and no rule that it warns by, so nothing judges"
-        yield f"no ValidatingAdmissionPolicy is printed: {nothing}{alone}"
+        yield f"no ValidatingAdmissionPolicy is printed: {nothing}, and no rule that it warns by, so nothing judges"
     written = {ObjectRef.of(manifest).name for manifest in policies}
     if needless := [name for name in POLICY_NAMES.values() if name not in written]:
         yield (
@@ -110,23 +109,6 @@ def _unjudged(export: Export) -> Iterator[str]:
             "objects that a controller owns: no audit log has their findings, unless the rule is enforced; "
             f"an object with more than {MOST_ITEMS_READ} ownerReferences counts as owned"
         )
-
-
-def _left_to_webhook(export: Export) -> Iterator[str]:
-    """Yield what denies by the webhook alone: while that does not answer, failurePolicy says what becomes of it."""
-    denying = [rule for rule in RULES if any(action_of(part, rule) == DENY for part in export.parts)]
-    pods = [rule for rule in denying if rule in CHECKS and not judges_pods(export, rule)]
-    left = [
-        *([", ".join(rules)] if (rules := [rule for rule in denying if rule not in CHECKS]) else []),
-        *([f"in Pods, {', '.join(pods)}: default constraints may change the findings"] if pods else []),
-        *([_TYPES_LEFT] if INVALID_CONSTRAINT in denying else []),
-        *(_of_kinds(export) if denying else ()),
-    ]
-    yield from (f"left to the webhook: {what}" for what in left)
-    for override in export.policy.overrides:
-        if override.until:
-            again = f"after {override.until}, print the policies again"
-            yield f"override {override.name}: left to the webhook, because CEL cannot know the date; {again}"
 
 
 def _of_messages(export: Export) -> Iterator[str]:

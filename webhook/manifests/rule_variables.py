@@ -144,13 +144,7 @@ def _items(export: Export, acting: Acting) -> str:
     conditions = [(acting.parts - enforced, left), (enforced, "!variables.sent_by_controller")]
     in_force = [_both(export.within(parts), condition) for parts, condition in conditions if parts]
     of_object = "variables.fits" if acting.check.whole else ""
-    of_kind = "" if judges_pods(export, acting.rule) else "request.kind.kind != 'Pod'"
-    return f"{all_of(of_object, of_kind, f'({any_of(in_force)})')} ? ({acting.check.items}) : []"
-
-
-def judges_pods(export: Export, rule: str) -> bool:
-    """Return whether Pods are judged, too: not where the webhook may have given them what the rule finds."""
-    return not (export.beside_webhook and export.policy.defaults) or RULES[rule].kept_by_defaults
+    return f"{all_of(of_object, f'({any_of(in_force)})')} ? ({acting.check.items}) : []"
 
 
 def _both(within: str, condition: str) -> str:

@@ -36,7 +36,7 @@ def notes_on(policy: Policy) -> Iterator[str]:
         return
     yield (
         f"{rules}: enforced, but by default every object passes while the webhook does not answer; to deny also then: "
-        "engine policy or both, evenkeel manifests --failure-policy-enforced Fail, or failurePolicyEnforced: Fail in "
+        "evenkeel manifests --failure-policy-enforced Fail, or failurePolicyEnforced: Fail in "
         "the chart"
     )
     yield (

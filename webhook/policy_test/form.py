@@ -25,7 +25,7 @@ from webhook.policy.schema import DAY, POLICY_API_VERSION, STRING, complaints
 from webhook.rules import RULES
 
 TEST_KIND = "PolicyTest"
-COUNTED_AS = ("passed", "failed", "skipped", "unusable")  # each case is one of them
+COUNTED_AS = ("passed", "failed", "unusable")  # each case is one of them
 Given = Raw | str  # an object, or the path of a file
 
 
@@ -66,17 +66,13 @@ class CaseResult(NamedTuple):
     """
     What was expected of a case and what was found, each limited to what is compared.
 
-    `applied` is evenkeel's own answer, and `told` what the API server said where that was asked.  `skipped` says why
-    neither was, and `problem` why it could not be judged; "" if it was.  `notes` say what is not compared.
+    `applied` is the answer; `problem` says why there is none, "" if there is one.
     """
 
     name: str
     expected: Raw
     found: Raw
     applied: Applied | None = None
-    told: tuple[str, ...] = ()
-    skipped: str = ""
-    notes: tuple[str, ...] = ()
     problem: str = ""
 
     @property
@@ -86,8 +82,8 @@ class CaseResult(NamedTuple):
     @property
     def counted_as(self) -> str:
         """The one of COUNTED_AS that the case is."""
-        if self.problem or self.skipped:
-            return "unusable" if self.problem else "skipped"
+        if self.problem:
+            return "unusable"
         return "passed" if self.passed else "failed"
 
 

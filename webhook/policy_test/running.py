@@ -59,37 +59,20 @@ def run_file(file: str) -> FileResults:
             cases = test.cases
             terms = _terms(test, folder)
     except UsageError as error:
-        return unusable(file, cases, error)
-
-    def result(case: Case, where: str) -> CaseResult:
-        of_day = terms.on(case.today or test.today)
-        return judge(case.name, case.expect, _applied(case, where, of_day, folder, read))
-
-    return each_result(file, cases, result)
-
-
-def unusable(file: str, cases: Iterable[Case], error: UsageError) -> FileResults:
-    """Return the results of a file that cannot be used: those of its `cases`, as far as they are known."""
-    results = tuple(_without_result(case, error) for case in cases)
-    return FileResults(file, results, tuple(str(error).split("\n")))
+        return FileResults(file, tuple(_without_result(case, error) for case in cases), tuple(str(error).split("\n")))
+    results, problems = list[CaseResult](), list[str]()
+    for i, case in enumerate(cases):
+        try:
+            applied = _applied(case, f"{file}: cases[{i}]", terms.on(case.today or test.today), folder, read)
+            results.append(judge(case.name, case.expect, applied))
+        except UsageError as error:
+            results.append(_without_result(case, error))
+            problems += str(error).split("\n")
+    return FileResults(file, tuple(results), tuple(problems))
 
 
 def _without_result(case: Case, error: UsageError) -> CaseResult:
     return CaseResult(case.name, case.expect, {}, problem="; ".join(str(error).split("\n")))
-
-
-def each_result(
-    file: str, cases: Iterable[Case], result: Callable[[Case, str], CaseResult], notes: tuple[str, ...] = ()
-) -> FileResults:
-    """Return what `result` returns of each case, which it is given with its place; or why it could not be judged."""
-    results, problems = list[CaseResult](), list[str]()
-    for i, case in enumerate(cases):
-        try:
-            results.append(result(case, f"{file}: cases[{i}]"))
-        except UsageError as error:
-            results.append(_without_result(case, error))
-            problems += str(error).split("\n")
-    return FileResults(file, tuple(results), tuple(problems), notes)
 
 
 def _terms(test: PolicyTest, folder: str) -> Terms:
@@ -100,14 +83,14 @@ def _terms(test: PolicyTest, folder: str) -> Terms:
             dump = inputs.Source(_path(folder, test.cluster))
     features = inputs.features(test.kubernetes_version or None, dump, "kubernetesVersion")
     with naming("policy"):
-        policy = policy_of_test(test.policy, folder, features)
+        policy = _policy(test.policy, folder, features)
     with naming("cluster"):
         if isinstance(test.cluster, str | None):
             return Terms(policy, inputs.cluster(dump), features)
         return Terms(policy, _inline(test.cluster, features), features)
 
 
-def policy_of_test(given: Given | None, folder: str, features: Features) -> Policy:
+def _policy(given: Given | None, folder: str, features: Features) -> Policy:
     if given is None or isinstance(given, str):
         return inputs.policy(None if given is None else Path(_path(folder, given)), features)
     return policy_of(given, features)

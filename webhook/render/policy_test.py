@@ -18,17 +18,16 @@ from webhook.render import applied as render
 from webhook.render.diff import unified
 from webhook.render.junit import DECLARATION, attribute
 
-RESULT_MARKS = dict(zip(COUNTED_AS, ("ok", "FAIL", "skip", "error"), strict=True))
+RESULT_MARKS = dict(zip(COUNTED_AS, ("ok", "FAIL", "error"), strict=True))
 YAML_WIDTH = 1_000  # characters of a line of YAML: a warning is not broken
 
 
 class FileResults(NamedTuple):
-    """One file: the results of its cases, and all that is wrong with it or them; `notes` are about all of them."""
+    """One file: the results of its cases, and all that is wrong with it or them."""
 
     file: str
     results: tuple[CaseResult, ...] = ()
     problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -50,12 +49,8 @@ def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
     for file in read:
         yield file.file
         for result in file.results:
-            why = f": {result.skipped}" if result.skipped else ""
-            yield f"  {RESULT_MARKS[result.counted_as]:<5} {result.name}{why}"
+            yield f"  {RESULT_MARKS[result.counted_as]:<5} {result.name}"
             yield from _failure(result, file) if result.counted_as == "failed" else ()
-        yield from (f"  note: {note}" for note in file.notes)
-        times = Counter(note for result in file.results for note in result.notes)
-        yield from (f"  note: {_count(number, 'case')}: {note}" for note, number in times.items())
     cases = sum(len(file.results) for file in read)
     yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {_summary(_totals(read), cases)}"
 
@@ -70,15 +65,15 @@ def _summary(totals: Mapping[str, int], cases: int) -> str:
     if totals["passed"] == cases:
         return "all passed"
     first = "failed" if totals["failed"] else "passed"
-    said = {first: first, "skipped": "skipped", "unusable": "could not be judged"}
+    said = {first: first, "unusable": "could not be judged"}
     return ", ".join(f"{totals[kind]} {words}" for kind, words in said.items() if totals[kind])
 
 
 def _failure(result: CaseResult, file: FileResults) -> Iterator[str]:
     yield from indent(diff(result), 6 * " ").splitlines()
     yield "      the answer:"
-    answer = "\n".join(result.told) if result.applied is None else render.text(result.applied, file.file)
-    yield from indent(answer, 8 * " ").splitlines()
+    if result.applied is not None:
+        yield from indent(render.text(result.applied, file.file), 8 * " ").splitlines()
 
 
 def diff(result: CaseResult) -> str:
@@ -111,7 +106,6 @@ def as_json(tested: Sequence[FileResults]) -> str:
                 "file": file.file,
                 "cases": [*map(_case, file.results)],
                 "problems": list(file.problems),
-                "notes": list(file.notes),
             }
             for file in tested
         ],
@@ -126,9 +120,7 @@ def _case(result: CaseResult) -> dict[str, object]:
         "expected": result.expected,
         "found": result.found,
         "diff": diff(result),
-        "skipped": result.skipped or None,
         "problem": result.problem or None,
-        "notes": list(result.notes),
     }
 
 
@@ -142,8 +134,7 @@ def as_xml(tested: Sequence[FileResults]) -> str:
 def _xml_counts(tested: Sequence[FileResults]) -> str:
     totals, unread = _totals(tested), sum(len(file.unread) for file in tested)
     return (
-        f'tests="{sum(totals.values()) + unread}" failures="{totals["failed"]}" '
-        f'errors="{totals["unusable"] + unread}" skipped="{totals["skipped"]}"'
+        f'tests="{sum(totals.values()) + unread}" failures="{totals["failed"]}" errors="{totals["unusable"] + unread}"'
     )
 
 
@@ -151,9 +142,7 @@ def _suite(file: FileResults) -> Iterator[str]:
     yield f"  <testsuite name={attribute(file.file)} {_xml_counts([file])}>"
     for result in file.results:
         case = f"    <testcase name={attribute(result.name)} classname={attribute(file.file)}"
-        if result.skipped:
-            yield f"{case}><skipped message={attribute(result.skipped)}/></testcase>"
-        elif result.problem:
+        if result.problem:
             yield f"{case}><error message={attribute(result.problem)}/></testcase>"
         else:
             yield f"{case}/>" if result.passed else f"{case}>{_xml_failure(result)}</testcase>"
