@@ -7,9 +7,10 @@ too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)'
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
 # What decides, and what is read and answered: tests that start no process, and the first of the recorded cases.
-QUICK := $(addprefix tests/,rules findings policy admission objects documents scheduler placement simulation report \
-	lint/test_judgement.py lint/test_files.py lint/test_repair.py lint/test_suppressions.py serving/test_wire.py \
-	serving/test_reviewer.py serving/test_app.py conformance/test_first_cases.py house/test_layers.py)
+QUICK := $(addprefix tests/,rules findings policy admission objects documents scheduler placement report \
+	$(patsubst %,simulation/test_%.py,controllers deployment stateful replicas revisions step state planning disruption) \
+	$(patsubst %,lint/test_%.py,judgement files repair suppressions) $(patsubst %,serving/test_%.py,wire reviewer app) \
+	conformance/test_first_cases.py)
 # Folders and files whose tests measure time or memory: one of these tests runs at a time, with nothing beside it.
 ALONE := $(addprefix tests/,properties serving transport)
 E2E_ALONE := tests/e2e/test_memory.py

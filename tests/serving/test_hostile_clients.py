@@ -51,6 +51,8 @@ JSON = {"Content_Type": "application/json"}
 numbers = count()
 uids = map("uid-{}".format, count())
 
+pytestmark = pytest.mark.slow  # They measure how long others wait.
+
 
 class At(NamedTuple):
     """The ports of a server."""
