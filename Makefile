@@ -13,13 +13,12 @@ QUICK := $(addprefix tests/,rules findings policy admission objects documents sc
 	conformance/test_first_cases.py)
 # Folders and files whose tests measure time or memory: one of these tests runs at a time, with nothing beside it.
 ALONE := $(addprefix tests/,properties serving transport)
-E2E_ALONE := tests/e2e/test_memory.py
 MANY := --hypothesis-profile many
 
 tag = evenkeel:$(shell sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py)
 of_image = --build-arg REVISION=$$(git rev-parse HEAD) $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: help run quick test test-all browser controlplane helm e2e simulate-check cert-manager-check soak demo transcripts oracle \
+.PHONY: help run quick test test-all browser controlplane helm e2e simulate-check cert-manager-check demo transcripts oracle \
 	oracle-diff fuzz bench bench-peers lint docs image images image-check lock release release-check clean
 
 help: ## list these targets
@@ -53,9 +52,8 @@ controlplane: .venv/test ## build etcd, Kubernetes and kubectl for e2e from sour
 helm: .venv/test ## build Helm for e2e from source, once on a machine; needs Go
 	@$(PYTHON) -m tests.e2e.helm
 
-e2e: controlplane helm ## run the tests against a real control plane, and the chart; KUBERNETES=v1.33.13, JOBS=2 at once
-	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile --ignore $(E2E_ALONE) tests/e2e
-	@$(PYTHON) -m pytest -q $(E2E_ALONE)
+e2e: controlplane helm ## run the tests against a real control plane, and the chart, but those marked slow; KUBERNETES=v1.33.13, JOBS=2 at once
+	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile -m "not slow" tests/e2e
 
 simulate-check: controlplane ## hold simulate against real controllers in N=40 random clusters; KUBERNETES=v1.33.13
 	@SIMULATIONS=$(or $(N),40) $(PYTHON) -m pytest -q tests/e2e/test_simulate.py
@@ -63,9 +61,6 @@ simulate-check: controlplane ## hold simulate against real controllers in N=40 r
 cert-manager-check: controlplane helm ## renew certificates and replace CAs by cert-manager itself, built once; needs Go
 	@$(PYTHON) -m tests.e2e.cert_manager
 	@$(PYTHON) -m pytest -q -s tests/e2e/test_cert_manager.py
-
-soak: controlplane ## keep two replicas under load for 20 minutes, then attack one; see whether anything is lost or leaks
-	@$(PYTHON) -m tests.e2e.soak
 
 demo: controlplane ## run evenkeel in a control plane on this machine, to try kubectl on; Ctrl-C removes it all
 	@$(PYTHON) -m tests.e2e.demo

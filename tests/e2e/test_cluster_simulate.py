@@ -29,6 +29,8 @@ from tests.support.build import ZONE, priority_class
 from tests.support.commands import script
 from tests.support.serving import PATIENCE, until
 
+pytestmark = pytest.mark.slow  # test_simulate.py asks the same of each workload.
+
 NUMBER = int(os.environ.get("CROWDS") or 2)
 RUNS = 100
 # What is outside of what these runs show has to be within what so many show. One run more is outside of those with at

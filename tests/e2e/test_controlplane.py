@@ -20,6 +20,8 @@ UP_AND_WAITING = """
 import signal, sys
 from pathlib import Path
 from tests.e2e.plane import ControlPlane
+
+pytestmark = pytest.mark.slow  # It is of what these tests stand on.
 with ControlPlane(Path(sys.argv[1])):
     print("up", flush=True)
     signal.pause()

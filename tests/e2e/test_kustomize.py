@@ -15,6 +15,8 @@ from tests.e2e import helm, programs
 from tests.e2e.kustomized import Maker
 from webhook.cli import main as cli
 
+pytestmark = pytest.mark.slow  # It needs kubectl alone; tests/lint has the rules.
+
 TREES = 100
 POLICY = [f"--rule={rule}=info" for rule in ("missing-constraints", "hard-constraint", "soft-constraint")]
 

@@ -25,6 +25,8 @@ from tests.support import ROOT
 from tests.support.clients import Answer, Client
 from tests.support.serving import RUN, certificate, serving
 
+pytestmark = pytest.mark.slow  # It measures memory, with nothing beside it.
+
 VALUES = yaml.safe_load((ROOT / "charts" / "evenkeel" / "values.yaml").read_text("utf-8"))
 LIMIT = int(VALUES["resources"]["limits"]["memory"].removesuffix("Mi")) << 20
 POLICY = {"apiVersion": "config.evenkeel.dev/v1alpha1", "kind": "SpreadPolicy"}

@@ -23,6 +23,8 @@ from tests.e2e.situations import FINISHED, LAST, TERMINATING, situation
 from tests.support.serving import until
 from webhook.cli.main import main
 
+pytestmark = pytest.mark.slow  # The recordings have the messages, too.
+
 NUMBER = max(50, int(os.environ.get("MESSAGES") or 0))
 ELSEWHERE = "default"
 KEPT = {"finalizers": ["example.com/kept"]}

@@ -28,6 +28,8 @@ from tests.support.build import HOSTNAME, ZONE, priority_class
 from tests.support.serving import until
 from webhook.cli.main import main
 
+pytestmark = pytest.mark.slow  # The recordings have it, too.
+
 CLUSTERS, PODS = int(os.environ.get("CLUSTERS") or 5), 32
 PRIORITIES = {"placeholder": -10, "batch": 100, "usual": 1000, "urgent": 5000}
 APPS = ("web", "db", "log")

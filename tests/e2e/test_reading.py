@@ -16,6 +16,8 @@ from webhook.documents.scalars import DocumentError
 from webhook.lint.chunks import chunks
 from webhook.lint.files import FileReader
 
+pytestmark = pytest.mark.slow  # It needs kubectl alone; tests/documents has the rules.
+
 MANIFESTS = 400
 REFUSED = "refused"
 

@@ -9,6 +9,8 @@ from tests.e2e.sessions import SESSIONS, cluster, transcript
 from tests.generate.documents import TRANSCRIPTS
 from tests.support.kubernetes_source import NEWEST
 
+pytestmark = pytest.mark.slow  # `make transcripts` writes them again.
+
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):

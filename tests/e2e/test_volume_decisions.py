@@ -20,6 +20,8 @@ from tests.e2e.stored import Provisioner, await_bound, create_all, remove_all
 from tests.e2e.volume_arrivals import VolumeArrivals, volume_arrivals
 from tests.support.serving import until
 
+pytestmark = pytest.mark.slow  # The recordings have them, too.
+
 CLUSTERS, PODS, REPLICAS = int(os.environ.get("CLUSTERS") or 4), 14, 3
 REASONS = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use",
