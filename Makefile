@@ -28,7 +28,7 @@ run: .venv/test ## start the webhook without a cluster and show it answering; PO
 	@$(PYTHON) -m tests.example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
 
 quick: .venv/test ## run the tests that changes break most often, in less than a minute
-	@$(PYTHON) -m pytest -q -m "not slow" --ignore tests/objects/test_operator_places.py $(QUICK)
+	@$(PYTHON) -m pytest -q -m "not slow" $(QUICK)
 
 test: .venv/test ## run the tests that need no cluster and no browser, JOBS=2 at once, in minutes
 	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile -m "not slow"

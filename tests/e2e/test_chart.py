@@ -159,6 +159,11 @@ def test_that_holds_with_another_failure_policy_and_a_ca_bundle():
     agree(POLICIES["several places of one kind"] | {"earlyAnswer": True}, FAIL, **OWN_FILES)
 
 
+def test_a_kind_that_nobody_knows_by_name_fails_the_render():
+    with pytest.raises(RefusedError, match='builtIn: found "strimzi-kafak", wanted a kind that evenkeel kinds lists'):
+        render({"policy": {"workloads": [{"builtIn": "strimzi-kafka"}, {"builtIn": "strimzi-kafak"}]}})
+
+
 ENFORCED = {"severity": "error", "enforced": True}
 FOR_OTHERS = {"name": "others", "schedulerName": "other"}
 

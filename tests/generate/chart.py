@@ -17,7 +17,7 @@ from webhook.manifests.rbac import rules, viewer_rules
 from webhook.manifests.skip_label import EXPRESSION, MESSAGE_EXPRESSION, SKIP_LABEL_NAME, VALIDATION, skip_label_policy
 from webhook.objects.kinds import KINDS, Kind
 from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
-from webhook.objects.operators import kinds_named, places
+from webhook.objects.operators import places
 from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import RULES, WITHOUT_CONSTRAINTS
@@ -119,13 +119,15 @@ def _policy() -> dict[str, object]:
     """
     The schema of a policy, and what the program refuses in words of its own, as far as a schema can say it.
 
-    A replica does not start with a policy that it cannot use, so Helm is to find what is wrong.
+    A replica does not start with a policy that it cannot use, so Helm is to find what is wrong.  The template finds a
+    `builtIn` that is not known.
     """
     found = json.loads(json.dumps(policy_schema())) | {"required": []}
     del found["$schema"]
     override, workload = (found["properties"][name]["items"] for name in ("overrides", "workloads"))
     override["anyOf"] = [{"required": [name]} for name in ("namespaceSelector", "podSelector", "schedulerName")]
     workload["else"]["oneOf"] = [{"required": [name]} for name in ("podTemplate", "constraints")]
+    workload["then"]["properties"]["builtIn"] = {"type": "string", "description": "a kind that evenkeel kinds lists"}
     for defaulting in (found["properties"]["defaulting"], override["properties"]["defaulting"]):
         given = {"required": ["defaultConstraints"], "properties": {"defaultConstraints": {"minItems": 1}}}
         defaulting |= {"if": given, "then": {"required": ["defaultingType"]}}
@@ -199,9 +201,13 @@ def _further_options() -> Iterator[tuple[str, str]]:
 
 
 def operators() -> str:
-    """files/operators.yaml: the kinds that a policy means by `builtIn`, for the policy that names one."""
-    named = {name: [_sent(kind) for kind in kinds_named(name)] for name in dict.fromkeys(one.name for one in places())}
-    return f"# The custom resources that a policy may name; `make docs` writes it.\n{_yaml(named)}"
+    """files/operators.yaml: what has the objects sent of the kinds that a policy names by `builtIn`."""
+    sent = {place.name: (place.group, place.versions, place.resource) for place in places()}
+    lines = (
+        f"{name}: {json.dumps({'group': group, 'versions': versions, 'resource': resource})}\n"
+        for name, (group, versions, resource) in sent.items()
+    )
+    return f"# The custom resources that a policy may name; `make docs` writes it.\n{''.join(lines)}"
 
 
 def _sent(kind: Kind) -> dict[str, object]:

@@ -25,7 +25,7 @@ from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT_FIELDS, 
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.reduction import only_read
 from webhook.cluster.watched_resources import WATCHED, Watched
-from webhook.render import catalogue, kinds, skew_metrics
+from webhook.render import catalogue, skew_metrics
 from webhook.serving.settings import SETTINGS
 
 TRANSCRIPTS = ROOT / "docs" / "transcripts"  # of kubectl, written and compared where there is a control plane
@@ -49,7 +49,6 @@ def table_of(block: re.Match[str]) -> str:
 
 WHOLE = {
     "docs/explain.svg": waiting.picture,
-    "docs/kinds.md": kinds.page,
     "docs/rules.md": catalogue.page,
     "docs/scenarios.md": scenarios.page,
     "docs/versions.md": versions.page,

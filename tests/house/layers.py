@@ -168,7 +168,7 @@ USERS = {
     "kubernetes": "cluster.client",
     "msgspec": "cluster.decoding · cluster.reduction · serving.wire",
     "pathspec": "lint.gitignore",
-    "pkgutil": "manifests.policies.__init__ · rules.__init__",
+    "pkgutil": "manifests.policies.__init__ · objects.operators · rules.__init__",
     "prometheus_client": "render.skew_metrics · serving.metrics",
     "shtab": "cli.completion",
     "urllib3": "cluster.client",

@@ -57,7 +57,7 @@ ONLY_SOMETIMES = (
         "webhook.cluster.live",
         "webhook.manifests",
     ),
-    *("webhook.objects.operator_places", "webhook.objects.operators", "webhook.objects.quantities"),
+    *("webhook.objects.operators", "webhook.objects.quantities"),
     *("webhook.scheduler.fit", "webhook.scheduler.resources"),
     *("jsonschema", "kubernetes", "multiprocessing", "pydoc", "unittest", "urllib3"),
 )

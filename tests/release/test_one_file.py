@@ -140,6 +140,7 @@ def test_it_is_unpacked_once_for_this_python_only_and_runs(run, tmp_path):
     assert f"evenkeel {__version__}\n" == run("--version", **caches).stdout
     assert "empty-selector" in run("lint", REJECT, code=1, **caches).stdout
     assert "enforcement    Deny" in run("policy", "show", **caches).stdout
+    assert "strimzi-kafka" in run("kinds", **caches).stdout
     run("certs", "issue", "--name", "a", "--dir", tmp_path / "tls", **caches)
     assert (tmp_path / "tls" / "tls.crt").exists()
     assert [unpacked] == [*(tmp_path / "evenkeel").iterdir()]

@@ -137,6 +137,7 @@ def test_the_commands_run_where_only_the_wheel_is(installed):
         *("--cluster", examples / "cluster.yaml"),
     )
     assert "enforcement    Deny" in told(installed / "evenkeel", "policy", "show")
+    assert "strimzi-kafka" in told(installed / "evenkeel", "kinds")  # of a file that is no module
 
 
 def test_it_serves_and_answers_over_tls(installed):

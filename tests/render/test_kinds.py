@@ -1,4 +1,4 @@
-"""The kinds of operators as text, as JSON and as a page."""
+"""The kinds of operators as text and as JSON."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import json
 import pytest
 
 from webhook.objects.kinds import GivenLabel
-from webhook.objects.operators import ConstraintPlace, names, places
-from webhook.render.kinds import as_json, page, text
+from webhook.objects.operators import ConstraintPlace
+from webhook.render.kinds import as_json, text
 
 SPREAD = ("spec", "sets", "*", "topologySpreadConstraints")
 FLEET = ("fleet", "a.io", ("v1", "v2"), "Fleet", "fleets")
@@ -67,10 +67,3 @@ def test_for_programs():
         "source": {"repository": "a/b", "commit": "0123456789ab", "path": "api/types.go"},
     } == first
     assert ("a.b", None, None) == (second["podTemplate"], second["fills"], second["source"]["commit"])
-
-
-def test_the_page_has_every_place():
-    rows = [line for line in page().splitlines() if line.startswith("| `")]
-
-    assert len(places()) == len(rows)
-    assert list(names()) == list(dict.fromkeys(row.split("`")[1] for row in rows))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import FieldPath, as_list, as_mapping, texts_at, texts_within, value_at
 from webhook.objects.kinds import FIELD, Operator, parse_path
-from webhook.objects.operators import places
+from webhook.objects.operators import kinds_named
 
 Charts = Mapping[FieldPath, str]  # the name of the chart, by the path of its values in a document
 NO_CHARTS: Charts = {}
@@ -113,10 +113,13 @@ def keeper_of(charts: Charts, at: FieldPath) -> Operator | None:
 @cache
 def _kept() -> Mapping[tuple[str, FieldPath], Operator]:
     """Return what becomes of constraints, by the name of the chart and the path in its values."""
-    operators = {place.name: kind.operator for place in places() for kind in place.kinds()}
     kept = dict[tuple[str, FieldPath], Operator]()
     for line in CHARTS_THAT_KEEP.splitlines():
         chart, *written = line.split()
         for path, _, kind in (text.partition("=") for text in written if line.startswith(" ")):
-            kept[chart, parse_path(path)] = operators.get(kind) or Operator(chart, frozenset())
+            kept[chart, parse_path(path)] = _operator(kind) or Operator(chart, frozenset())
     return kept
+
+
+def _operator(name: str) -> Operator | None:
+    return next((kind.operator for kind in kinds_named(name)), None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from webhook.documents.scalars import DocumentError, SyntaxFault
 from webhook.findings.finding import Finding
 from webhook.objects.fields import as_list, as_mapping, texts_within, value_at
-from webhook.objects.kinds import FIELD, Kind, Kinds
+from webhook.objects.kinds import FIELD, FurtherKinds, Kind, Kinds
 from webhook.objects.workload import Workload
 from webhook.policy.policy import Policy
 
@@ -136,7 +137,8 @@ def is_patch(workload: Workload, obj: Mapping[str, object]) -> bool:
 
 def for_patches(policy: Policy) -> Policy:
     """Return the policy for patches: no kind has Pod labels, because the labels of a patched Pod are not known."""
-    return replace(policy, kinds=Kinds(_without_labels(policy.kinds)))
+    further = policy.kinds.further and partial(_further_without_labels, policy.kinds.further)
+    return replace(policy, kinds=Kinds(_without_labels(policy.kinds), further))
 
 
 def completed(workload: Workload) -> Workload:
@@ -159,6 +161,10 @@ def holds_for_patch(finding: Finding, obj: Mapping[str, object]) -> bool:
     """
     field = finding.path[finding.path.index(FIELD) + 2 :] if FIELD in finding.path else finding.path
     return field != () and value_at(obj, finding.path) is not None
+
+
+def _further_without_labels(further: FurtherKinds, api_version: str, kind: str) -> Iterable[Kind]:
+    return _without_labels(further(api_version, kind))
 
 
 def _without_labels(kinds: Iterable[Kind]) -> Iterable[Kind]:

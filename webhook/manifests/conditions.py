@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from webhook.admission.ownership import CONTROLLERS
 from webhook.manifests.cel import at, bound, inside
 from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import EACH_KEY, FIELD, WILDCARDS, Kind
+from webhook.objects.kinds import EACH, FIELD, Kind
 from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import MOST_TEMPLATES
 
@@ -99,15 +99,10 @@ _INSIDE: FieldPath = ("spec", "topologySpreadConstraints")
 def _some(root: str, path: FieldPath, depth: int = 0) -> str:
     """Return CEL for: the list at `path`, or any of the lists if it leads through some, is not empty."""
     up_to, item = _up_to_list(path), f"e{depth}"
-    i = len(up_to)
     if up_to == path:
         return f"{at(root, path)}.orValue([]).size() > 0"
-    if path[i] == EACH_KEY:  # `exists` of an object goes through its keys
-        items = f"{at(root, up_to)}.orValue({{}})"
-        return _any(items, item, _some(f"{items}[{item}]", path[i + 1 :], depth + 1))
-    return _any(f"{at(root, up_to)}.orValue([])", item, _some(item, path[i + 1 :], depth + 1))
+    return _any(f"{at(root, up_to)}.orValue([])", item, _some(item, path[len(up_to) + 1 :], depth + 1))
 
 
 def _up_to_list(path: FieldPath) -> FieldPath:
-    end = next((i for i, part in enumerate(path) if part in WILDCARDS), len(path))
-    return path[:end]
+    return path[: path.index(EACH)] if EACH in path else path

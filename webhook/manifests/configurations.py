@@ -165,10 +165,11 @@ def _judging(policy: Policy, target: WebhookTarget, phase: str) -> Iterator[Mani
     """Yield an entry for each group of kinds, with the same conditions for all of them."""
     for name, kinds in _groups(policy).items():
         is_pod = kinds[0].template == ()
+        named = any(kind.operator is not None for kind in kinds)  # all is sent: the chart does not know the paths
         conditions: list[Condition] = []
-        if phase == MUTATE or not policy.judges_without_constraints:
+        if not named and (phase == MUTATE or not policy.judges_without_constraints):
             conditions.append(has_constraints(kinds))
-        if not is_pod:
+        if not (is_pod or named):
             conditions.append(changed(kinds))
         if phase == MUTATE:
             conditions.append(NOT_OWNED)

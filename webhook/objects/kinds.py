@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, cast
@@ -105,8 +105,18 @@ class Kind:
         return self.template if self.template is not None else cast(FieldPath, self.constraints)
 
 
+FurtherKinds = Callable[[str, str], Iterable[Kind]]
+
+
 class Kinds(tuple[Kind, ...]):
-    """A tuple of kinds, with an index that is built once."""
+    """A tuple of kinds, with an index that is built once; `further` finds those of an apiVersion and kind beside it."""
+
+    further: FurtherKinds | None
+
+    def __new__(cls, kinds: Iterable[Kind] = (), further: FurtherKinds | None = None) -> Kinds:
+        made = super().__new__(cls, kinds)
+        made.further = further
+        return made
 
     @cached_property
     def addable(self) -> frozenset[str]:
@@ -120,6 +130,14 @@ class Kinds(tuple[Kind, ...]):
         for kind in self:
             kinds_by_name.setdefault((kind.api_version, kind.kind), []).append(kind)
         return {name: _preferred(kinds) for name, kinds in kinds_by_name.items()}
+
+    def named(self, api_version: str, kind: str) -> Sequence[Kind]:
+        """Return the kinds, one for each place; the further ones are those of other places."""
+        known = self.by_name.get((api_version, kind), ())
+        if self.further is None:
+            return known
+        anchors = {described.anchor for described in known}
+        return (*known, *(other for other in self.further(api_version, kind) if other.anchor not in anchors))
 
 
 NO_KINDS = Kinds()
@@ -256,4 +274,4 @@ def find_kinds(obj: Mapping[str, object], kinds: Kinds) -> Sequence[Kind]:
     api_version, name = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(api_version, str) or not isinstance(name, str):
         return ()
-    return kinds.by_name.get((api_version, name), ())
+    return kinds.named(api_version, name)

@@ -1,26 +1,51 @@
 """
 The kinds of well-known operators: where their custom resources keep constraints, and what the operator makes of them.
 
-    OPERATOR_PLACES ──places──> Place(name, apiVersion…, path, fills) ──kinds──> Kind(…, operator)
+    operators.tsv ──places──> ConstraintPlace(name, group…, path, fills) ──kinds──> Kind(…, operator)
+
+The table has a line for each place, sorted by `name`, and is read once a custom resource asks for it:
+
+    name       of the kind in a policy
+    versions   those of the API that have the place
+    path       of the constraints, or of a Pod template
+    fills      the fields of a constraint that the operator fills in where they are absent, "" or 0; `?`: not known
+    sets       the fields that get its own values, whatever is written
+    own        fields that constraints have besides the API's, with each of which the operator adds to the selector
+    replicas   the path of the number of these Pods, where the operator adds no constraints if the object has none
+    labels     of all Pods of the kind.  The value is the name of the object, or what `=` gives.  `?`: the object may
+               itself give another, wherever it names the key but in a selector
+    source     where it was read: the repository, the commit (`-`: its version is not known), and the folder or file
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from pkgutil import get_data
+from typing import NamedTuple, cast
 
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import FIELD, GivenLabel, Kind, Kinds, Operator, parse_path
-from webhook.objects.operator_places import (
-    FILLS,
-    LABELS_GIVEN,
-    OPERATOR_PLACES,
-    REPLICAS,
-    RULE_OF_ITS_OWN,
-    SETS,
-    UNKNOWN,
-)
+
+TABLE = "operators.tsv"
+UNKNOWN = "?"
+
+
+class Row(NamedTuple):
+    """A line of the table; several names in a column are separated by commas."""
+
+    name: str
+    group: str
+    versions: str
+    kind: str
+    resource: str
+    path: str
+    fills: str
+    sets: str
+    own: str
+    replicas: str
+    labels: str
+    source: str
 
 
 class ConstraintPlace(NamedTuple):
@@ -68,51 +93,76 @@ class ConstraintPlace(NamedTuple):
 
 
 @cache
-def places() -> tuple[ConstraintPlace, ...]:
-    """Return every place, by the name of its kind."""
-    return tuple(sorted(_parsed(OPERATOR_PLACES), key=lambda place: place.name))
+def _rows() -> Sequence[Row]:
+    table = cast(bytes, get_data(__name__, TABLE))  # None is for loaders that have no data
+    _, *lines = table.decode().splitlines()
+    return [Row(*line.split("\t")) for line in lines]
 
 
-def _parsed(text: str) -> Iterator[ConstraintPlace]:
-    source, kind = [""] * 3, [""] * 4
-    for line in filter(None, text.splitlines()):
-        words = line.split()
-        if not line.startswith(" "):
-            source = words
-        elif not line.startswith("    "):
-            kind = words
-        else:
-            group, _, versions = kind[1].rpartition("/")
-            path, said = parse_path(words[0]), words[1:]
-            fills = None if UNKNOWN in said else _fields(said, FILLS)
-            resource = kind[3] if len(kind) > 3 else f"{kind[2].lower()}s"
-            place = group, tuple(versions.split(",")), kind[2], resource, path
-            repository, commit, file = source
-            made = fills, _fields(said, SETS), _fields(said, RULE_OF_ITS_OWN), _replicas(said)
-            gives = _labels_given().get(kind[0], ())
-            yield ConstraintPlace(kind[0], *place, *made, gives, repository, commit.strip("-"), file)
+def places() -> Iterator[ConstraintPlace]:
+    """Yield every place, by the name of its kind."""
+    return map(_place, _rows())
 
 
-def _fields(said: Sequence[str], what: str) -> frozenset[str]:
-    """Return the fields in the word that begins with `what`, such as `fills:labelSelector,maxSkew`."""
-    fields = [word.removeprefix(what) for word in said if word.startswith(what)]
-    return frozenset(name for names in fields for name in names.split(","))
+def _place(row: Row) -> ConstraintPlace:
+    repository, commit, file = row.source.split(" ")
+    return ConstraintPlace(
+        row.name,
+        row.group,
+        _names_in(row.versions),
+        row.kind,
+        row.resource,
+        parse_path(row.path),
+        None if row.fills == UNKNOWN else frozenset(_names_in(row.fills)),
+        frozenset(_names_in(row.sets)),
+        frozenset(_names_in(row.own)),
+        parse_path(row.replicas) if row.replicas else None,
+        tuple(map(_given_label, _names_in(row.labels))),
+        repository,
+        commit.strip("-"),
+        file,
+    )
 
 
-def _replicas(said: Sequence[str]) -> FieldPath | None:
-    return next((parse_path(word.removeprefix(REPLICAS)) for word in said if word.startswith(REPLICAS)), None)
+def _names_in(column: str) -> tuple[str, ...]:
+    return tuple(filter(None, column.split(",")))
+
+
+def _given_label(text: str) -> GivenLabel:
+    key, _, value = text.partition("=")
+    return GivenLabel(key.removesuffix("?"), value, key.endswith("?"))
 
 
 @cache
-def _labels_given() -> Mapping[str, tuple[GivenLabel, ...]]:
-    """Return the labels that the operator of a kind gives, by the name of the kind."""
-    given: dict[str, tuple[GivenLabel, ...]] = {}
-    for line in LABELS_GIVEN.splitlines():
-        label, *kinds = line.split()
-        key, _, value = label.partition("=")
-        for kind in kinds:
-            given[kind] = (*given.get(kind, ()), GivenLabel(key.removesuffix("?"), value, key.endswith("?")))
-    return given
+def names() -> tuple[str, ...]:
+    """Return the names by which a policy calls the kinds, in their order."""
+    return tuple(dict.fromkeys(row.name for row in _rows()))
+
+
+def kinds_named(name: str) -> Iterator[Kind]:
+    """Yield the kinds, one for each place and version, that a policy means by a name."""
+    for row in _rows():
+        if row.name == name:
+            yield from _place(row).kinds(from_policy=True)
+
+
+@lru_cache(maxsize=128)
+def kinds_of(api_version: str, kind: str) -> Sequence[Kind]:
+    """Return the kinds, one for each place, of the objects of an operator; none of others."""
+    group = api_version.rpartition("/")[0]
+    if "." not in group:  # The API group of a custom resource is a domain.
+        return ()
+    places = map(_place, _rows_by_kind().get((group, kind), ()))
+    return [found for place in places for found in place.kinds() if found.api_version == api_version]
+
+
+@cache
+def _rows_by_kind() -> Mapping[tuple[str, str], Sequence[Row]]:
+    """Return the lines of the table by API group and kind."""
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for row in _rows():
+        rows.setdefault((row.group, row.kind), []).append(row)
+    return rows
 
 
 @cache
@@ -121,21 +171,6 @@ def labelled_by_name() -> tuple[str, ...]:
     return tuple(sorted({place.kind for place in places() if any(not label.value for label in place.gives)}))
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """Return the names by which a policy calls the kinds, in their order."""
-    return tuple(dict.fromkeys(place.name for place in places()))
-
-
-def kinds_named(name: str) -> Iterator[Kind]:
-    """Yield the kinds, one for each place and version, that a policy means by a name."""
-    for place in places():
-        if place.name == name:
-            yield from place.kinds(from_policy=True)
-
-
 def with_operators(kinds: Kinds) -> Kinds:
-    """Add the operators' kinds to `kinds`, without the places that are described there already."""
-    known = {(kind.api_version, kind.kind, kind.anchor) for kind in kinds}
-    more = (kind for place in places() for kind in place.kinds())
-    return Kinds((*kinds, *(kind for kind in more if (kind.api_version, kind.kind, kind.anchor) not in known)))
+    """Add the operators' kinds to what `kinds` finds, without the places that are described there already."""
+    return Kinds(kinds, kinds_of)

@@ -1,4 +1,4 @@
-"""The kinds of operators: as text, as JSON, and as a Markdown page."""
+"""The kinds of operators: as text, and as JSON."""
 
 from __future__ import annotations
 
@@ -8,35 +8,7 @@ from itertools import groupby
 
 from webhook.objects.fields import path_text
 from webhook.objects.names import OUTPUT_API_VERSION
-from webhook.objects.operators import ConstraintPlace, places
-
-KINDS_INTRODUCTION = """\
-# The kinds of operators
-
-`evenkeel lint` judges these custom resources without an entry in a policy, and as their operator reads them: a field
-that the operator fills in may be absent. If it is not known which fields the operator fills in, evenkeel reports
-nothing on a field that is absent, `""` or 0, or on a null or empty `labelSelector`.
-
-The operator chooses the labels of the Pods, so evenkeel runs no rule that needs these labels. The exception is
-`selector-misses-own-pod`: a selector with another value of a listed label selects none of the Pods. NAME is the name of
-the object. With `?=`, the object itself may set another value: evenkeel then reports nothing if the object names the
-key anywhere but in a selector.
-
-`missing-constraints` judges a place only if the list has the path of its replicas, and the object a number there. Other
-operators may add constraints of their own. `evenkeel policy check` says which of a policy's rules cannot judge a kind.
-
-The API server sends such a kind to the webhook only if the [policy](policy.md) names it, and `evenkeel admit` says so.
-RBAC does not change:
-
-```yaml
-workloads:
-- builtIn: strimzi-kafka
-```
-
-If the policy itself describes a place under `workloads`, evenkeel judges it as the policy says. `[*]` is each item of a
-list, `{*}` each key of an object. `evenkeel kinds` prints this list, `evenkeel kinds -o json` prints it for programs.
-"""
-HEAD = ("name", "kind", "labels of its Pods", "where", "what the operator does", "read in")
+from webhook.objects.operators import ConstraintPlace
 
 
 def text(listed: Iterable[ConstraintPlace]) -> str:
@@ -78,18 +50,6 @@ def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
             for place in kind
         ],
     }
-
-
-def page() -> str:
-    """Return the whole page, with a table of all places."""
-    rows = [f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *map(_row, places()))]
-    return "\n".join((KINDS_INTRODUCTION, *rows, ""))
-
-
-def _row(place: ConstraintPlace) -> tuple[str, ...]:
-    read = f"{place.repository} `{place.file}`" + (f" at {place.commit}" if place.commit else "")
-    labels = ", ".join(f"`{label}`" for label in place.gives)
-    return f"`{place.name}`", _of(place), labels, f"`{path_text(place.path)}`", _done(place), read
 
 
 def _by_name(listed: Iterable[ConstraintPlace]) -> Iterator[list[ConstraintPlace]]:

@@ -1,6 +1,6 @@
 {{- /*
 The matchConditions of a policy's kinds, in CEL: webhook/manifests/conditions.py in a template's words.
-Each takes a dict; `path` is a list of names in which "*" stands for each item of a list, "{*}" for each key of an object.
+Each takes a dict; `path` is a list of names in which "*" stands for each item of a list.
 */}}
 
 {{- /* How to reach `path` from `root`: every step is optional. */}}
@@ -12,11 +12,11 @@ Each takes a dict; `path` is a list of names in which "*" stands for each item o
 {{- end }}
 {{- end }}
 
-{{- /* The part of `path` before its first "*" or "{*}"; all of it where there is none. */}}
+{{- /* The part of `path` before its first "*"; all of it where there is none. */}}
 {{- define "evenkeel.upToList" -}}
 {{- $before := list }}
 {{- range .path }}
-  {{- if has . (list "*" "{*}") }}{{ break }}{{ end }}
+  {{- if eq . "*" }}{{ break }}{{ end }}
   {{- $before = append $before . }}
 {{- end }}
 {{- toJson $before }}
@@ -29,10 +29,8 @@ Each takes a dict; `path` is a list of names in which "*" stands for each item o
 {{- if eq (len $before) (len .path) }}{{ $list }}.orValue([]).size() > 0
 {{- else }}
   {{- $one := printf "e%d" (int .depth) }}
-  {{- $ofKeys := eq "{*}" (index .path (len $before)) }}
-  {{- $items := printf "%s.orValue(%s)" $list (ternary "{}" "[]" $ofKeys) }}
-  {{- $root := ternary (printf "%s[%s]" $items $one) $one $ofKeys }}
-  {{- $inside := dict "path" (slice .path (add1 (len $before) | int)) "root" $root "depth" (add1 .depth) "program" .program }}
+  {{- $items := printf "%s.orValue([])" $list }}
+  {{- $inside := dict "path" (slice .path (add1 (len $before) | int)) "root" $one "depth" (add1 .depth) "program" .program }}
   {{- $items }}.size() > {{ .program.long }} || {{ $items }}.exists({{ $one }}, {{ include "evenkeel.some" $inside }})
 {{- end }}
 {{- end }}

@@ -54,10 +54,9 @@ The settings of one rule, as JSON: one of the policy, and one of each override, 
 {{- end }}
 {{- end }}
 
-{{- /* The kinds that the policy describes, and then those that it names but for places that it describes, as JSON. */}}
+{{- /* The kinds that the policy describes, and then those that it names, which have no paths here, as JSON. */}}
 {{- define "evenkeel.ofPolicy" -}}
 {{- $found := list }}
-{{- $places := list }}
 {{- $names := list }}
 {{- range .policy.workloads }}
   {{- if hasKey . "builtIn" }}{{ $names = append $names .builtIn }}{{ continue }}{{ end }}
@@ -69,13 +68,18 @@ The settings of one rule, as JSON: one of the policy, and one of each override, 
     {{- if $path }}{{ $_ := set $kind $name (replace "[*]" ".*" $path | splitList ".") }}{{ end }}
   {{- end }}
   {{- $found = append $found (merge $kind .) }}
-  {{- $places = append $places (list .apiVersion .kind $kind.anchor | toJson) }}
 {{- end }}
 {{- with $names }}
   {{- $operators := $.root.Files.Get "files/operators.yaml" | fromYaml }}
   {{- range . }}
-    {{- range get $operators . }}
-      {{- if not (has (list .apiVersion .kind .anchor | toJson) $places) }}{{ $found = append $found . }}{{ end }}
+    {{- $named := get $operators . }}
+    {{- if not $named }}
+      {{- fail (printf "policy.workloads: builtIn: found %s, wanted a kind that evenkeel kinds lists" (toJson .)) }}
+    {{- end }}
+    {{- $webhook := printf "%s.%s.evenkeel.dev" $named.resource $named.group }}
+    {{- range $named.versions }}
+      {{- $kind := dict "apiVersion" (printf "%s/%s" $named.group .) "resource" $named.resource }}
+      {{- $found = append $found (merge $kind (dict "webhook" $webhook "builtIn" false)) }}
     {{- end }}
   {{- end }}
 {{- end }}
@@ -86,7 +90,7 @@ The settings of one rule, as JSON: one of the policy, and one of each override, 
 {{- define "evenkeel.kinds" -}}
 {{- $own := include "evenkeel.ofPolicy" . | fromJsonArray }}
 {{- $described := list }}
-{{- range $own }}{{ $described = append $described (printf "%s %s" .apiVersion .kind) }}{{ end }}
+{{- range $own }}{{ $described = append $described (printf "%s %s" .apiVersion (get . "kind")) }}{{ end }}
 {{- $known := list }}
 {{- range .program.kinds }}
   {{- if not (has (printf "%s %s" .apiVersion .kind) $described) }}{{ $known = append $known . }}{{ end }}
@@ -172,14 +176,20 @@ admissionReviewVersions: [v1]
 {{- range $kinds }}{{ $names = append $names .webhook }}{{ end }}
 {{- range $name := uniq $names }}
   {{- $group := list }}
-  {{- range $kinds }}{{ if eq .webhook $name }}{{ $group = append $group . }}{{ end }}{{ end }}
+  {{- $byName := false }}
+  {{- range $kinds }}
+    {{- if eq .webhook $name }}
+      {{- $group = append $group . }}
+      {{- if not (hasKey . "anchor") }}{{ $byName = true }}{{ end }}
+    {{- end }}
+  {{- end }}
   {{- $these := dict "kinds" $group "program" $.program }}
-  {{- $isPod := not (first $group).anchor }}
+  {{- $isPod := and (not $byName) (not (first $group).anchor) }}
   {{- $conditions := list }}
-  {{- if or (eq $.phase "mutate") (not $all) }}
+  {{- if and (not $byName) (or (eq $.phase "mutate") (not $all)) }}
     {{- $conditions = append $conditions (dict "name" "has-constraints" "expression" (include "evenkeel.hasConstraints" $these)) }}
   {{- end }}
-  {{- if not $isPod }}
+  {{- if not (or $isPod $byName) }}
     {{- $conditions = append $conditions (dict "name" "changed" "expression" (include "evenkeel.changed" $these)) }}
   {{- end }}
   {{- if eq $.phase "mutate" }}{{ $conditions = append $conditions $.program.notOwned }}{{ end }}
