@@ -25,7 +25,6 @@ from webhook.lint.files import (
     defect,
     judge_file,
     judge_files,
-    read_charts,
     read_context,
     read_overlays,
 )
@@ -352,21 +351,3 @@ def test_a_build_that_cannot_be_judged_is_a_problem_of_its_kustomization(tree, m
 
 def fails(*_):
     raise ValueError("no")
-
-
-def test_values_beside_a_chart_are_for_what_it_depends_on(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for folder, chart in {
-        "a": "dependencies: [{name: redis, repository: oci://x}]",
-        "b": "{",
-        "c": "name: c",
-        "d": None,
-    }.items():
-        (tmp_path / folder).mkdir()
-        if chart is not None:
-            (tmp_path / folder / "Chart.yaml").write_text(chart)
-    files = [f"{folder}/{file}.yaml" for folder in "abcd" for file in ("values-prod", "Chart")]
-
-    charts = read_charts([*files, "-"], FileReader())
-
-    assert {"a/values-prod.yaml": {("redis",): "redis"}, "c/values-prod.yaml": {}} == charts

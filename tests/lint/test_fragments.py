@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.lint import terms
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
+from webhook.lint.kustomization import Change
 from webhook.lint.open_fields import OpenFields
-from webhook.lint.patched_fields import PatchedFields
 from webhook.objects.fields import path_text, value_at
 
 FIELD = "topologySpreadConstraints"
@@ -155,11 +155,10 @@ def test_operations_are_judged_beside_what_is_none():
 
 
 def test_a_later_patch_may_change_what_a_patch_says():
-    whole, field = patch(f"{AT}/-", {**GOOD, "maxSkew": 0}), patch(f"{AT}/0/maxSkew", 0)
-    this, other = (PatchedFields(constraints=frozenset({(key, "DoNotSchedule")})) for key in ("zone", "other"))
+    zero = patch(f"{AT}/0/maxSkew", 0)
 
-    assert ([], []) == tuple(found(one, OpenFields(patch=True, touched=this)) for one in (whole, field))
-    assert (1, 0) == tuple(len(found(one, OpenFields(patch=True, touched=other))) for one in (whole, field))
+    assert [] == found(zero, OpenFields(patch=True, change=Change.CONSTRAINTS))
+    assert found(zero) == found(zero, OpenFields(patch=True, change=Change.AROUND)) != []
 
 
 def test_texts_are_those_at_the_field_or_all_that_name_it():

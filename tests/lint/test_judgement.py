@@ -12,8 +12,8 @@ from tests.support.build import constraint, honoring, hpa, namespace, owned_by, 
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.build import DEEPEST
 from webhook.lint.builds import Build
-from webhook.lint.judgement import RENDER, judge
-from webhook.lint.kustomization import BuildChange, Kustomized
+from webhook.lint.judgement import judge
+from webhook.lint.kustomization import Change, Kustomized
 from webhook.lint.notes import (
     BUILT,
     KIND_NOT_JUDGED,
@@ -24,7 +24,6 @@ from webhook.lint.notes import (
     UNRENDERED_TEMPLATE,
 )
 from webhook.lint.notes import VALUES as VALUES_NOTE
-from webhook.lint.patched_fields import PatchedFields
 from webhook.loading import inputs
 from webhook.objects.kinds import FIELD
 from webhook.objects.names import SYSTEM_NAMESPACES
@@ -481,64 +480,14 @@ master:
     topologyKey: zone
     whenUnsatisfiable: DoNotSchedule
 """
-REDIS = RELEASE.replace("spec:\n", "spec:\n  chart: {spec: {chart: redis}}\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        (REDIS + indented(KEPT, 4), [9]),
-        (REDIS.replace("redis", "mine") + indented(KEPT, 4), []),
-        (REDIS + indented(KEPT.replace("DoNot", "Do"), 4), [9, 11]),
-        (APPLICATION.replace("source:\n", "source:\n    chart: redis\n") + indented(KEPT, 8), [10]),
-        (
-            APPLICATION.replace("source:\n", "source:\n    chart: redis\n")
-            + indented(KEPT + "    labelSelector: '{{a}}'", 8),
-            [],
-        ),
-    ],
-)
-def test_what_a_chart_passes_on_is_judged_as_it_stands(text, lines):
-    assert lines == [located.line for located in judged(text).found]
-
-
-def test_values_of_charts_stand_in_the_files_that_the_terms_name():
-    values = "r:\n" + indented(KEPT, 2)
-
-    assert ["4:5-17 empty-selector"] == shown(values, terms(charts={"values.yaml": {("r",): "redis"}}), "values.yaml")
-    assert [] == shown(values, terms(charts={"other.yaml": {("r",): "redis"}}), "values.yaml")
-
-
-def test_values_are_left_open_where_a_kustomization_changes_their_object():
+def test_values_are_left_open_where_a_kustomization_changes_constraints():
     text = APPLICATION.replace("Application\n", "Application\nmetadata: {name: web}\n") + indented(VALUES, 8)
-    by = [
-        terms(kustomized={"a.yaml": Kustomized((BuildChange(PatchedFields(constraints=None), kind),))})
-        for kind in ("Deployment", "Application")
-    ]
 
-    assert ([10], []) == tuple([one.line for one in judged(text, each).found] for each in by)
+    assert [10] == [one.line for one in judged(text, built(Change.AROUND)).found]
+    assert [] == judged(text, built(Change.CONSTRAINTS)).found
     assert ["Application"] == [one.object.kind for one in judged(text).found]
-
-
-HELM_CHARTS = "helmCharts:\n- name: redis\n  repo: oci://x\n  valuesInline:\n" + indented(KEPT, 4)
-ZONE = PatchedFields(constraints=frozenset({("zone", "DoNotSchedule")}))
-
-
-@pytest.mark.parametrize("head", ["", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"])
-@pytest.mark.parametrize(
-    ("kustomized", "finds"),
-    [
-        (Kustomized(), ["empty-selector"]),
-        (Kustomized((BuildChange(ZONE, "Deployment", "x"),)), []),
-        (Kustomized(of_charts=(BuildChange(ZONE, "Deployment", "x"),)), []),
-        (Kustomized(of_charts=(BuildChange(PatchedFields(labels=frozenset({"a"}))),)), ["empty-selector"]),
-    ],
-)
-def test_any_change_may_concern_what_the_charts_of_a_kustomization_make(head, kustomized, finds):
-    found = judged(head + HELM_CHARTS, terms(kustomized={"kustomization.yaml": kustomized}), "kustomization.yaml")
-
-    assert finds == [located.finding.rule for located in found.found]
-    assert [RENDER] == [note.advice for note in found.notes]
 
 
 def test_a_comment_within_a_text_suppresses_there():
@@ -573,38 +522,42 @@ def test_beside_a_document_that_cannot_be_read_the_others_are_judged():
     assert [UNREAD, PATCH, UNRENDERED_TEMPLATE] == [note.why for note in found.notes]
 
 
-def built(touched, namespace="", file="a.yaml"):
-    return terms(kustomized={file: Kustomized((BuildChange(touched),), namespace)})
+def built(change, namespace="", file="a.yaml"):
+    return terms(kustomized={file: Kustomized(change, namespace)})
 
 
 APP = "        labelSelector: {matchLabels: {app: web}}\n"
-MISSES = f"{WEB}{KEYS}{APP}".replace("labels: {app: web}", "labels: {app: db}")
+GOOD = f"{WEB}{KEYS}{APP}"
+MISSES = GOOD.replace("labels: {app: web}", "labels: {app: db}")
+SKEWED = GOOD.replace("Recreate}", "RollingUpdate}\n  replicas: 3")
 
 
 @pytest.mark.parametrize(
-    ("text", "touched", "finds"),
+    ("text", "change", "finds"),
     [
-        (MISSES, PatchedFields(), ["15:9-49 selector-misses-own-pod"]),
-        (MISSES, PatchedFields(labels=frozenset({"app"})), []),
-        (MISSES, PatchedFields(labels=frozenset({"tier"})), ["15:9-49 selector-misses-own-pod"]),
-        (MISSES, PatchedFields(labels=None), []),
-        (MISSES, PatchedFields(constraints=frozenset({("zone", "DoNotSchedule")})), []),
-        (MISSES.replace("zone", "a b"), PatchedFields(labels=None), ["13:9-25 malformed-topology-key"]),
-        (f"{WEB}{KEYS}{APP}".replace("Recreate", "RollingUpdate"), PatchedFields(), []),
+        (MISSES, Change.NOTHING, ["15:9-49 selector-misses-own-pod"]),
+        (MISSES, Change.AROUND, []),
+        (MISSES.replace("zone", "a b"), Change.AROUND, ["13:9-25 malformed-topology-key"]),
+        (MISSES.replace("zone", "a b"), Change.CONSTRAINTS, []),
+        (SKEWED, Change.NOTHING, ["13:7-19 rollout-skew"]),
+        (SKEWED, Change.AROUND, []),
+        (f"{WEB}{KEYS}", Change.AROUND, []),
+        (f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{}}}}\n", Change.AROUND, []),
+        (f"{GOOD}        matchLabelKeys: [tier]\n", Change.AROUND, []),
     ],
 )
-def test_what_a_kustomization_changes_is_left_open(text, touched, finds):
-    found = judged(text, built(touched))
+def test_what_a_kustomization_changes_is_left_open(text, change, finds):
+    """It is noted, and counts as judged without labels."""
+    found, changed = judged(text, built(change)), change is not Change.NOTHING
 
-    silenced = touched not in (PatchedFields(), PatchedFields(labels=frozenset({"tier"})))
-
-    assert finds == shown(text, built(touched))
-    assert [BUILT] * silenced == [note.why for note in found.notes]
+    assert finds == shown(text, built(change))
+    assert [BUILT] * changed == [note.why for note in found.notes]
+    assert (1, int(not changed), int(changed)) == found.places
 
 
 @pytest.mark.parametrize("builds", [{}, {"b/kustomization.yaml": Build("b/kustomization.yaml", ())}])
 def test_a_build_is_advised_unless_builds_were_asked_for(builds):
-    by = replace(built(PatchedFields(labels=None)), builds=builds)
+    by = replace(built(Change.AROUND), builds=builds)
     notes = [*judged(MISSES, by).notes, *judged(OPERATIONS, by).notes]
 
     assert [BUILT, PATCH] == [note.why for note in notes]
@@ -613,58 +566,24 @@ def test_a_build_is_advised_unless_builds_were_asked_for(builds):
     }
 
 
-def test_a_rolling_update_whose_replicas_are_changed_is_left_open():
-    text = f"{WEB}{KEYS}{APP}".replace("Recreate}", "RollingUpdate}\n  replicas: 3")
+def test_other_workloads_do_not_count_pods_whose_labels_a_build_may_change():
+    (workload,) = judged(GOOD, built(Change.AROUND)).states.workloads
 
-    assert ["13:7-19 rollout-skew"] == shown(text)
-    assert [] == shown(text, built(PatchedFields(fields=frozenset({"replicas"}))))
-
-
-GOOD = f"{WEB}{KEYS}{APP}"
-FILLED = f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{}}}}\n"
-OF_TIER = f"{WEB}{KEYS}        labelSelector: {{matchLabels: {{tier: x}}}}\n"
-WITHOUT_SELECTOR = GOOD.replace("  selector: {matchLabels: {app: web}}\n", "")
-
-
-@pytest.mark.parametrize(
-    ("text", "key", "finds", "notes"),
-    [
-        (GOOD, "app", [], [BUILT]),
-        (MISSES, "part-of", ["15:9-49 selector-misses-own-pod"], []),
-        (OF_TIER, "tier", [], [BUILT]),
-        (FILLED, "part-of", [], [BUILT]),
-        (f"{GOOD}        matchLabelKeys: [tier]\n", "tier", [], [BUILT]),
-        (f"{WEB}{KEYS}", "part-of", ["12:7-19 empty-selector"], []),
-        (WITHOUT_SELECTOR, "app", [], [BUILT]),
-    ],
-)
-def test_labels_that_kustomizations_write_are_left_open(text, key, finds, notes):
-    """It is noted where a constraint names them, or is filled in with them."""
-    by = built(PatchedFields(labels=frozenset({key})))
-
-    assert finds == shown(text, by)
-    assert notes == [note.why for note in judged(text, by).notes]
-
-
-def test_other_workloads_do_not_see_a_label_that_a_build_writes():
-    (workload,) = judged(GOOD, built(PatchedFields(labels=frozenset({"app", "tier"})))).states.workloads
-
-    assert {} == workload.labels
-    assert {"app", "tier"} <= workload.addable
+    assert ({}, False) == (workload.labels, workload.makes_pods)
 
 
 def test_an_object_is_judged_in_the_namespace_that_a_kustomization_gives_it():
     text = f"{WEB}{KEYS}".replace(", namespace: shop", "")
 
-    assert [] == shown(text, built(PatchedFields(), "kube-system"))
-    assert ["12:7-19 empty-selector"] == shown(text, built(PatchedFields(), "shop"))
+    assert [] == shown(text, built(Change.NOTHING, "kube-system"))
+    assert ["12:7-19 empty-selector"] == shown(text, built(Change.NOTHING, "shop"))
 
 
 def test_what_others_know_is_in_the_namespace_that_a_kustomization_gives():
     """Also an autoscaler; a finding names the object as it is written."""
     scaler = json.dumps(hpa())
     for text in (f"{WEB}{KEYS}---\n{scaler}", f"{WEB}{KEYS}---\n{scaler}".replace("shop", "")):
-        found = judged(text, built(PatchedFields(), "team-a"))
+        found = judged(text, built(Change.NOTHING, "team-a"))
         (stated,), (autoscaler,) = found.states
 
         assert (True, "team-a", stated.target) == (stated.named, stated.namespace, autoscaler.target)

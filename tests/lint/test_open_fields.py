@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.build import constraint, workload
 from webhook.findings.finding import Edit, Finding, Severity
+from webhook.lint.kustomization import Change
 from webhook.lint.open_fields import SETTLED, OpenFields
-from webhook.lint.patched_fields import PatchedFields
 from webhook.objects.workload import parse_workloads
 
 OBJECT = workload("Deployment", constraint())
@@ -27,23 +29,40 @@ def test_a_settled_object_is_read_once_as_it_stands():
 
 
 def test_labels_that_are_not_known_are_there_and_then_are_not():
-    (there,), (absent,) = read(OpenFields(touched=PatchedFields(labels=frozenset({"app"}))))
+    templated = workload("Deployment", constraint(), labels={"app": "{{ .name }}"})
+    (there,), (absent,) = OpenFields(template=True).readings(parse_workloads(templated))
 
     assert ("app" in there.addable, "app" in there.labels) == (True, False)
     assert ("app" in absent.addable, "app" in absent.labels) == (False, False)
 
 
-def test_a_repair_is_offered_where_no_label_changes_that_the_constraint_names():
-    other, named, any_label = (PatchedFields(labels=keys) for keys in (frozenset({"tier"}), frozenset({"app"}), None))
-
-    assert FINDING == OpenFields(touched=other).holding(FINDING, OBJECT)
-    for unsettled in (OpenFields(patch=True), OpenFields(touched=named), OpenFields(touched=any_label)):
+def test_a_repair_is_offered_only_where_the_object_stands_as_it_will_be():
+    for unsettled in (OpenFields(patch=True), OpenFields(change=Change.AROUND)):
+        assert unsettled.labels_unknown
         assert FINDING._replace(edit=None) == unsettled.holding(FINDING, OBJECT)
 
 
-def test_what_is_touched_does_not_hold():
-    assert None is OpenFields(touched=PatchedFields(constraints=None)).holding(FINDING, OBJECT)
-    assert None is OpenFields(patch=True, touched=PatchedFields(constraints=None)).holding(FINDING, OBJECT)
+@pytest.mark.parametrize(
+    ("selector", "field", "holds"),
+    [
+        ({"matchLabels": {"a": "b"}}, ("labelSelector", "matchLabels"), False),
+        ({"matchLabels": {}}, ("labelSelector",), False),
+        ({"matchLabels": {}}, ("topologyKey",), True),
+        ({"matchExpressions": []}, ("labelSelector", "matchExpressions"), True),
+        ({}, ("labelSelector",), True),
+    ],
+)
+def test_kustomize_changes_labels_of_selectors_that_are_written(selector, field, holds):
+    obj = workload("Deployment", constraint(labelSelector=selector))
+    finding = FINDING._replace(path=(*PATH[:-1], *field))
+
+    assert holds == (OpenFields(change=Change.AROUND).holding(finding, obj) is not None)
+
+
+def test_constraints_that_may_change_hold_nothing():
+    missing = FINDING._replace(path=("spec", "template", "spec"))
+    for unsettled in (OpenFields(change=Change.CONSTRAINTS), OpenFields(patch=True, change=Change.CONSTRAINTS)):
+        assert [None, None] == [unsettled.holding(finding, OBJECT) for finding in (FINDING, missing)]
 
 
 def test_of_a_patch_a_field_that_it_lacks_does_not_hold():

@@ -6,16 +6,12 @@ import os
 
 import pytest
 
-from webhook.lint.kustomization import Kustomized
+from webhook.lint.kustomization import Change, Kustomized
 from webhook.lint.overlays import Overlays, folders_with_kustomizations
-from webhook.lint.patched_fields import PatchedFields
+from webhook.objects.kinds import FIELD
 
 BASE = "resources: [web.yaml]"
-REPLICAS = PatchedFields(fields=frozenset({"replicas"}))
-
-
-def labels(*keys):
-    return PatchedFields(labels=frozenset(keys))
+SPREAD = f"patches: [{{patch: 'spec: {{{FIELD}: []}}'}}]"
 
 
 def read_text(file):
@@ -42,8 +38,8 @@ def around(tmp_path, monkeypatch):
     return around
 
 
-def touched(built, file):
-    return built.get(file, Kustomized()).touched("Deployment", "web")
+def change(built, file):
+    return built.get(file, Kustomized()).change
 
 
 def test_a_kustomization_in_a_folder_above_names_patches(around):
@@ -58,61 +54,49 @@ def test_one_above_the_repository_is_not_read(around, tmp_path):
     assert [] == around({"a.yaml": ""})[0]
 
 
-def test_labels_come_from_every_kustomization_that_builds_from_a_file(around):
+def test_a_file_is_changed_by_every_kustomization_that_builds_from_it(around):
     files = {
-        "base/kustomization.yml": f"{BASE}\ncommonLabels: {{a: x}}",
+        "base/kustomization.yml": BASE,
         "base/web.yaml": "",
         "base/beside.yaml": "",
         "prod/kustomization.yaml": "resources: [../base]\ncommonLabels: {b: x}",
-        "all/Kustomization": "bases: [../prod]\ncommonLabels: {c: x}",
-        "other/kustomization.yaml": "resources: [.]\ncommonLabels: {d: x}",
+        "all/Kustomization": "bases: [../prod]",
+        "other/kustomization.yaml": f"resources: [.]\n{SPREAD}",
     }
-    _, built = around(files)
+    assert Change.AROUND is change(around(files)[1], "base/web.yaml")
+    assert Change.NOTHING is change(around(files)[1], "base/beside.yaml")
 
-    assert labels("a", "b", "c") == touched(built, "base/web.yaml")
-    assert labels() == touched(built, "base/beside.yaml")
+    files["all/Kustomization"] += f"\n{SPREAD}"
 
-
-def test_labels_of_objects_alone_are_those_of_pods(around):
-    files = {
-        "kustomization.yaml": "resources: [a.yaml]\npatches: [{path: web.yaml}]\nlabels: [{pairs: {b: x}}]",
-        "a.yaml": "",
-        "web.yaml": "",
-    }
-    _, built = around(files)
-
-    assert labels() == touched(built, "web.yaml")
-    assert labels("b") == built["web.yaml"].touched("Pod", "web")
+    assert Change.CONSTRAINTS is change(around(files)[1], "base/web.yaml")
 
 
 def test_a_component_changes_what_stands_beside_it_and_what_it_brings(around):
     files = {
-        "prod/kustomization.yaml": "resources: [web.yaml]\ncomponents: [../one, ../part, ../two]\ncommonLabels: {a: x}",
+        "prod/kustomization.yaml": "resources: [web.yaml]\ncomponents: [../one, ../part]",
         "prod/web.yaml": "",
-        "one/kustomization.yaml": "commonLabels: {b: x}",
-        "part/kustomization.yaml": "resources: [own.yaml]\ncomponents: [../in]\ncommonLabels: {c: x}",
-        "in/kustomization.yaml": "commonLabels: {d: x}",
-        "two/kustomization.yaml": "commonLabels: {e: x}\nreplicas: [{name: web, count: 1}]",
+        "one/kustomization.yaml": SPREAD,
+        "part/kustomization.yaml": "resources: [own.yaml]",
         "part/own.yaml": "",
     }
     _, built = around(files, "prod/web.yaml", "part/own.yaml")
 
-    changed = PatchedFields(labels=frozenset("abcde"), fields=frozenset({"replicas"}))
-
-    assert changed == touched(built, "prod/web.yaml") == touched(built, "part/own.yaml")
+    assert Change.CONSTRAINTS is change(built, "prod/web.yaml") is change(built, "part/own.yaml")
 
 
-def test_a_patch_is_changed_by_what_comes_after_its_own_kustomization(around):
-    """So is what stands in a kustomization.  The labels of its own are written after it was merged."""
+def test_a_patch_is_changed_by_what_builds_from_its_own_kustomization(around):
+    """So is what stands in a kustomization; what its charts make is changed by itself, too."""
     files = {
-        "base/kustomization.yaml": f"{BASE}\npatches: [{{path: a.yaml}}]\ncommonLabels: {{a: x}}",
+        "base/kustomization.yaml": f"{BASE}\npatches: [{{path: a.yaml}}]\ntransformers: [b]",
         "base/a.yaml": "",
         "prod/kustomization.yaml": "resources: [../base]\ncommonLabels: {b: x}",
+        "charts/kustomization.yaml": "helmCharts: [{name: a}]\ntransformers: [b]",
     }
     patches, built = around(files)
 
     assert ["base/a.yaml"] == patches
-    assert labels("a", "b") == touched(built, "base/a.yaml") == touched(built, "base/kustomization.yaml")
+    assert Change.AROUND is change(built, "base/a.yaml") is change(built, "base/kustomization.yaml")
+    assert Change.CONSTRAINTS is change(built, "charts/kustomization.yaml")
 
 
 def test_a_patch_is_in_the_namespace_that_its_own_kustomization_gives(around):
@@ -120,18 +104,6 @@ def test_a_patch_is_in_the_namespace_that_its_own_kustomization_gives(around):
     _, built = around(files)
 
     assert "shop" == built["a.yaml"].namespace == built["kustomization.yaml"].namespace
-
-
-def test_what_charts_make_is_changed_by_all_of_their_kustomization(around):
-    files = {
-        "base/kustomization.yaml": "helmCharts: [{name: a}]\nreplicas: [{name: a}]\ncomponents: [../part]",
-        "part/kustomization.yaml": "kind: Component\ncommonLabels: {a: x}",
-        "prod/kustomization.yaml": "resources: [../base]\ncommonLabels: {b: x}",
-    }
-    _, built = around(files)
-
-    assert labels("a", "b") == touched(built, "base/kustomization.yaml")
-    assert labels("a", "b") | REPLICAS == built["base/kustomization.yaml"].touched_of_charts
 
 
 def test_kustomizations_that_share_many_others_take_no_long_time(around):
@@ -145,7 +117,7 @@ def test_kustomizations_that_share_many_others_take_no_long_time(around):
     files["part40/kustomization.yaml"] = "commonLabels: {a: x}"
     _, built = around(files)
 
-    assert labels("a") == touched(built, "0/web.yaml")
+    assert Change.AROUND is change(built, "0/web.yaml")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +149,7 @@ def test_kustomizations_in_a_circle_end(around):
         "a/web.yaml": "",
     }
 
-    assert labels("a", "b") == touched(around(files)[1], "a/web.yaml")
+    assert Change.AROUND is change(around(files)[1], "a/web.yaml")
 
 
 def test_components_in_a_circle_end(around):
@@ -188,7 +160,7 @@ def test_components_in_a_circle_end(around):
         "a/web.yaml": "",
     }
 
-    assert labels("a") == touched(around(files)[1], "a/web.yaml")
+    assert Change.AROUND is change(around(files)[1], "a/web.yaml")
 
 
 def test_what_cannot_be_found_is_left_out(around):
@@ -248,7 +220,7 @@ def test_folders_elsewhere_matter_only_beside_a_kustomization(around, tmp_path):
     asked = []
 
     assert ["base", "prod/deep"] == sorted(os.path.relpath(folder, tmp_path) for folder in folders)
-    assert labels("a") == touched(Overlays(["base/web.yaml"], read_text, folders).kustomized, "base/web.yaml")
-    assert labels() == touched(Overlays(["base/web.yaml"], read_text).kustomized, "base/web.yaml")
+    assert Change.AROUND is change(Overlays(["base/web.yaml"], read_text, folders).kustomized, "base/web.yaml")
+    assert Change.NOTHING is change(Overlays(["base/web.yaml"], read_text).kustomized, "base/web.yaml")
     assert {} == Overlays(["alone/web.yaml"], read_text, (asked.append(folder) or folder for folder in folders)).roots
     assert [] == asked

@@ -8,7 +8,7 @@ from tests.support.lint import judged, terms
 from webhook.findings.finding import Severity
 from webhook.lint.builds import Build
 from webhook.lint.results import JudgedFile
-from webhook.lint.sources import OwnFindings, by_source, in_sources
+from webhook.lint.sources import by_source, in_sources
 
 WEB = """\
 apiVersion: apps/v1
@@ -35,11 +35,15 @@ def web(*constraints, name="web"):
     return WEB.replace("NAME", name).replace("CONSTRAINTS", lines)
 
 
-def placed(built, sources, file="prod/kustomization.yaml", command=("kustomize", "build", "prod"), own=""):
+def judging(sources, patches=frozenset()):
+    return lambda file: judged(sources[file], terms(patches=patches), file).found
+
+
+def placed(built, sources, file="prod/kustomization.yaml", command=("kustomize", "build", "prod")):
     """The result, and each finding as `file:line:column rule from`."""
     build = Build(file, tuple(sources), command, built)
-    of_text = OwnFindings(judged(own, file=file).found, ())
-    result = in_sources(judged(built, file=file), build, of_text, {file: "resources: [../base]\n", **sources}.get)
+    read_file = {file: "resources: [../base]\n", **sources}.get
+    result = in_sources(judged(built, file=file), build, read_file, judging(sources))
     found = (f"{one.file}:{one.line}:{one.column} {one.finding.rule} from {one.source}" for one in result.found)
     return result, [*found]
 
@@ -79,17 +83,35 @@ AT_TOP = f"prod/kustomization.yaml:1:1 selector-misses-own-pod {KUSTOMIZE}"
     ],
 )
 def test_a_finding_stands_where_one_source_alone_has_the_value(built, sources, finds):
-    result, found = placed(built, sources)
+    assert finds == placed(built, sources)[1]
 
-    assert finds == found
-    assert not any(one.finding.edit for one in result.found)
+
+def repairs(built, sources, patches=()):
+    """The path and the value of each repair that stays."""
+    build = Build("prod/kustomization.yaml", tuple(sources), ("kustomize", "build", "prod"), built)
+    found = in_sources(judged(built, file=build.file), build, sources.get, judging(sources, patches)).found
+    return [(one.file, one.finding.edit.path[4:], one.finding.edit.value) for one in found if one.finding.edit]
+
+
+def test_a_repair_stays_where_one_line_of_a_base_is_the_cause():
+    """Also that of another object in a list; the path is that in the source."""
+    base, repair = {"web.yaml": web(WRONG)}, ("web.yaml", (0, "labelSelector"), {"matchLabels": {"app": "web"}})
+    renamed = {**base, "kustomization.yaml": "namePrefix: a-"}
+
+    assert [repair] == repairs(web(WRONG), base) == repairs(web(GOOD, WRONG), base)
+    assert [repair] == repairs(web(WRONG, name="a-web"), renamed)
+
+
+def test_no_repair_stays_where_it_may_change_more_or_something_else():
+    base, renamed = {"web.yaml": web(WRONG)}, {"web.yaml": web(WRONG), "kustomization.yaml": "namePrefix: a-"}
+
+    assert [] == repairs(web(WRONG), base, {"web.yaml"})  # as a patch
+    assert [] == repairs(web(LABELLED), base)  # changed by the build
+    assert [] == repairs(web(WRONG), {**base, "b.yaml": web(WRONG)})
+    assert [] == repairs(f"{web(WRONG, name='a-web')}---\n{web(GOOD, name='b-web')}", renamed)
 
 
 LABELLED = WRONG.replace("app: wbe", "app: wbe, team: a")
-PATCH = (
-    "patches:\n- patch: |\n    spec:\n      template:\n        spec:\n          topologySpreadConstraints:\n"
-    "          - {maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}\n  target: {kind: Deployment}\n"
-)
 
 
 def test_a_finding_stands_where_a_build_has_only_added_members():
@@ -101,44 +123,12 @@ def test_a_finding_stands_where_a_build_has_only_added_members():
     assert [f"{AT_TOP}, line 12"] == placed(web(LABELLED), {"web.yaml": web(WRONG), "b.yaml": web(WRONG)})[1]
 
 
-def test_a_finding_on_what_an_inline_patch_adds_stands_there():
-    own = f"resources: [../base]\n{PATCH}"
-    line = f"prod/kustomization.yaml:8:14 invalid-constraint {KUSTOMIZE}"
-
-    assert [line] == placed(web(ZERO), {"web.yaml": web(GOOD)}, own=own)[1]
-    assert ["prod/kustomization.yaml:1:1"] == [
-        one.partition(" ")[0] for one in placed(web(ZERO), {"web.yaml": web(GOOD)}, own=own + PATCH[9:])[1]
-    ]
-
-
-@pytest.mark.parametrize("name", ["web", "db"])
-def test_a_patch_of_another_object_says_nothing(name):
-    of_named = PATCH.replace(
-        "    spec:", f"    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {{name: {name}}}\n    spec:", 1
-    )
-    (found,) = placed(web(ZERO), {"web.yaml": web(GOOD)}, own=f"resources: [../base]\n{of_named}")[1]
-
-    assert (":1:1 " in found) == (name == "db")
-
-
-def test_a_json_patch_may_be_for_each_of_several_objects():
-    operation = "[{op: replace, path: /spec/template/spec/topologySpreadConstraints/0/maxSkew, value: 0}]"
-    own = f"patches:\n- patch: |\n    {operation}\n  target: {{kind: Deployment}}\n"
-    one, two = web(ZERO), f"{web(ZERO)}---\n{web(ZERO, name='db')}"
-    sources = {"web.yaml": web(GOOD)}
-
-    assert [f"prod/kustomization.yaml:3:83 invalid-constraint {KUSTOMIZE}"] == placed(one, sources, own=own)[1]
-    assert 2 == sum(":1:1 invalid-constraint" in found for found in placed(two, sources, own=own)[1])
-
-
-def test_a_comment_at_the_beginning_or_in_a_patch_suppresses():
+def test_a_comment_at_the_beginning_suppresses():
     build = Build("prod/kustomization.yaml", (), ("kustomize", "build", "prod"), web(ZERO))
     found = judged(build.text, file=build.file)
     commented = {build.file: "resources: [../base]  # evenkeel: ignore[invalid-constraint]\n"}
-    (patched,) = judged(PATCH, file=build.file).found
 
-    assert (1, []) == ((result := in_sources(found, build, OwnFindings(), commented.get)).suppressed, result.found)
-    assert 1 == in_sources(found, build, OwnFindings((), (patched,)), {}.get).suppressed
+    assert (1, []) == ((result := in_sources(found, build, commented.get, judging(commented))).suppressed, result.found)
 
 
 def test_a_comment_in_the_source_does_not_suppress_what_is_enforced():
@@ -146,7 +136,7 @@ def test_a_comment_in_the_source_does_not_suppress_what_is_enforced():
     build = Build("prod/kustomization.yaml", ("web.yaml",), ("kustomize", "build", "prod"), built)
     found = judged(built, file=build.file)
     found.found = [one._replace(finding=one.finding._replace(enforced=True)) for one in found.found]
-    result = in_sources(found, build, OwnFindings(), {"web.yaml": commented}.get)
+    result = in_sources(found, build, {"web.yaml": commented}.get, judging({"web.yaml": commented}))
 
     assert (0, ["web.yaml"]) == (result.suppressed, [one.file for one in result.found])
 
@@ -157,7 +147,9 @@ def test_where_constraints_are_missing_is_the_object_that_lacks_them():
     built = lacks.replace("nginx", "nginx:2")
     policy = terms(policy=terms().policy.with_severities({"missing-constraints": Severity.ERROR}))
     build = Build("prod/kustomization.yaml", ("web.yaml",), ("kustomize", "build", "prod"), built)
-    (found,) = in_sources(judged(built, policy, build.file), build, OwnFindings(), {"web.yaml": lacks}.get).found
+    (found,) = in_sources(
+        judged(built, policy, build.file), build, {"web.yaml": lacks}.get, judging({"web.yaml": lacks})
+    ).found
 
     assert ("web.yaml", 9, "missing-constraints") == (found.file, found.line, found.finding.rule)
 
@@ -222,12 +214,11 @@ def test_what_is_rendered_stands_in_its_template_or_in_the_values(sources, finds
     assert [finds] == rendered(web(WRONG), sources)
 
 
-def test_a_template_of_several_objects_and_values_for_several_are_not_certain():
+def test_a_template_of_several_objects_is_not_certain():
     one = {"templates/web.yaml": f"{{{{ x }}}}\n- {WRONG}\n"}
-    values = {"templates/web.yaml": "{{ x }}", "values.yaml": f"web:\n  topologySpreadConstraints:\n  - {WRONG}\n"}
     two = f"{web(WRONG)}{SOURCE}{web(WRONG, name='db')}"
 
-    assert all(":1:1 " in found for found in (*rendered(two, one), *rendered(two, values)))
+    assert all(":1:1 " in found for found in rendered(two, one))
 
 
 def test_a_comment_in_a_template_that_cannot_be_read_changes_nothing():
@@ -252,7 +243,7 @@ def test_notes_and_problems_stand_at_the_beginning():
     custom = '{"apiVersion": "a/v1", "kind": "Thing", "spec": {"topologySpreadConstraints": [{"maxSkew": 1}]}}'
     text = f"{web(WRONG)}---\n{custom}\n---\napiVersion: v1\nkind: ["
     build = Build("kustomization.yaml", (), ("kustomize", "build", "."), text)
-    result = in_sources(judged(text, file=build.file), build, OwnFindings(), {}.get)
+    result = in_sources(judged(text, file=build.file), build, {}.get, judging({}))
 
     assert all((result.notes, result.problems, result.found))
     assert {(1, 1)} == {(one.line, one.column) for one in (*result.notes, *result.problems, *result.found)}
@@ -261,6 +252,7 @@ def test_notes_and_problems_stand_at_the_beginning():
 def test_a_finding_of_several_builds_is_one_of_its_file_and_the_gravest():
     """Two of one build stay two, also at one line; what stands at the beginning is that of each build."""
     (one,) = placed(web(WRONG), {"web.yaml": web(WRONG)})[0].found
+    one = one._replace(finding=one.finding._replace(edit=None), address=None)
     graver = one._replace(finding=one.finding._replace(severity=Severity.ERROR))
     (top,) = placed(web(WRONG), {})[0].found
     other, elsewhere = top._replace(identity="other"), one._replace(file="nowhere.yaml")
@@ -271,3 +263,19 @@ def test_a_finding_of_several_builds_is_one_of_its_file_and_the_gravest():
     ]
 
     assert [[graver, one], [top, other], [elsewhere]] == [judged.found for judged in by_source(results, ())]
+
+
+def test_a_repair_stays_where_every_build_of_its_file_has_it():
+    (one,) = placed(web(WRONG), {"web.yaml": web(WRONG)})[0].found
+    unlike = one._replace(finding=one.finding._replace(edit=one.finding.edit._replace(value={})))
+    builds = [Build(f"{name}/kustomization.yaml", ("web.yaml",), (), text) for name, text in (("a", "x"), ("b", ""))]
+
+    def kept(*found):
+        results = [
+            JudgedFile("web.yaml"),
+            *(JudgedFile(name, found=[each]) for name, each in zip("ab", found, strict=False)),
+        ]
+        return [located.finding.edit for located in next(by_source(results, builds)).found]
+
+    assert [one.finding.edit] == kept(one, one)
+    assert [None] == kept(one) == kept(one, unlike)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -36,7 +36,7 @@ from webhook.lint.configuration import (
     LintConfiguration,
     parse_configuration,
 )
-from webhook.lint.files import FileReader, WorkerDied, judge_files, read_charts, read_context, read_overlays
+from webhook.lint.files import FileReader, WorkerDied, judge_files, read_context, read_overlays
 from webhook.lint.gitignore import Ignore, parse_gitignore
 from webhook.lint.notes import many
 from webhook.lint.other_files import OtherFiles
@@ -56,7 +56,7 @@ from webhook.render.catalogue import suggestion
 from webhook.render.style import UNCOLOURED, Style, add_color_argument, style_of
 from webhook.rules import RULES
 
-FORMATS = ("text", "concise", "markdown", "json", "sarif", "github", "junit")
+FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"  # names a file
 MISNAMED_CONFIGURATION = CONFIGURATION_NAME.replace(".yaml", ".yml")
@@ -147,23 +147,28 @@ def run(args: argparse.Namespace) -> int:
     files, missing = _files(args, configured)
     reader, baseline = FileReader(), _baseline(args)
     terms = _terms(args, configured)
+    before = _before(args, configured, files, terms)
     style = style_of(args.color)
-    try:
-        session = Session(
+
+    def begin() -> Session:
+        return Session(
             _with_input(args, terms, files, args.paths, reader),
             reader,
             baseline,
             args.baseline or "",
-            _before(args, configured, files, terms),
+            before,
             repairs=args.fix or args.diff,
             writes=args.fix,
             cpus=cpus(),
         )
+
+    try:
+        repaired, session, outcomes = _repaired_sources(args, begin, files)
         for path in missing:
             _print_outcome(args, style, session.not_found(path))
-        with progress.bar(len(files), "files") as done:
-            for outcome in session.judge(files, done):
-                _print_outcome(args, style, outcome)
+        for outcome in outcomes:
+            _print_outcome(args, style, outcome)
+        session.summary.repaired += repaired
     except WorkerDied as error:
         raise UsageError(str(error)) from error
     if args.write_baseline:
@@ -175,15 +180,39 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
+def _repaired_sources(
+    args: argparse.Namespace, begin: Callable[[], Session], files: Sequence[str]
+) -> tuple[int, Session, Iterable[FileOutcome]]:
+    """
+    Return a session with the outcomes of the files, and how much was repaired before it.
+
+    A repair of a source may change any build, so that with --build auto all is built again after one.
+    """
+    repaired, rounds = 0, 0
+    if args.fix and args.build == AUTO:
+        from webhook.lint.repair import MOST_ROUNDS as rounds
+    for _ in range(rounds):
+        session = begin()
+        outcomes = [*_outcomes(session, files)]
+        if not session.summary.repaired:
+            return repaired, session, outcomes
+        repaired += session.summary.repaired
+        for outcome in outcomes:
+            _print_diff(args, outcome)
+    session = begin()
+    return repaired, session, _outcomes(session, files)
+
+
+def _outcomes(session: Session, files: Sequence[str]) -> Iterator[FileOutcome]:
+    with progress.bar(len(files), "files") as done:
+        yield from session.judge(files, done)
+
+
 def _check(args: argparse.Namespace) -> None:
     if args.write_baseline and args.baseline is None:
         raise UsageError("--write-baseline: needs --baseline FILE to write to")
     if args.write_baseline and (args.fix or args.diff):
         raise UsageError("--write-baseline: cannot be combined with --fix or --diff; repair first")
-    if args.build == AUTO and (args.fix or args.diff):
-        raise UsageError(
-            "--build auto: cannot be combined with --fix or --diff; repair without it, then judge the builds"
-        )
     if args.write_baseline and args.since is not None:
         raise UsageError("--write-baseline: cannot be combined with --since; a baseline holds all findings")
     if args.since is not None and STANDARD_INPUT in args.paths:
@@ -282,7 +311,6 @@ def _with_input(
         patches=overlays.patches,
         kustomized=overlays.kustomized,
         built_by=overlays.built_by,
-        charts=read_charts(files, reader),
         named=frozenset(map(os.path.normpath, paths)),
         fixtures=snapshots,
         builds=_builds(args, overlays, files, reader) if args.build == AUTO else {},
@@ -389,14 +417,20 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     return 0 if len(problems) == len(summary.problems) else 2
 
 
-def _print_outcome(args: argparse.Namespace, style: Style, outcome: FileOutcome) -> None:
-    """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
-    judged, rewrite = outcome.judged, outcome.rewrite
+def _print_diff(args: argparse.Namespace, outcome: FileOutcome) -> None:
+    """Print the repair of a file as a diff."""
+    rewrite = outcome.rewrite
     if args.diff and rewrite is not None:
         from webhook.render.diff import as_diff
 
-        diff = as_diff(judged.file, rewrite.old, rewrite.new)
+        diff = as_diff(outcome.judged.file, rewrite.old, rewrite.new)
         print(diff, file=sys.stdout if args.output == "text" else sys.stderr)
+
+
+def _print_outcome(args: argparse.Namespace, style: Style, outcome: FileOutcome) -> None:
+    """Print the repair of a file as a diff and, as text, its findings; other formats are printed at the end."""
+    _print_diff(args, outcome)
+    judged = outcome.judged
     if args.write_baseline or args.output not in ("text", "concise"):
         return
     if (
@@ -436,10 +470,6 @@ def _print_summary(args: argparse.Namespace, style: Style, session: Session, fil
             print(commands)
         if not _is_summed_up(summary):
             print_notes(lint_text.notes(summary), args.quiet)
-    elif args.output == "markdown":
-        from webhook.render import lint_markdown
-
-        print(lint_markdown.as_markdown(summary))
     else:
         from webhook.render import junit
 

@@ -11,15 +11,13 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from webhook.documents.reading import encoding, read_documents
-from webhook.documents.scalars import DocumentError, SyntaxFault
+from webhook.documents.reading import encoding
+from webhook.documents.scalars import SyntaxFault
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.lint.builds import CHART, Build
-from webhook.lint.charts import Charts, dependencies
+from webhook.lint.builds import Build
 from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.lint.declarations import NOTHING_STATED, FileNeighbours, packed
 from webhook.lint.fixtures import fixture_folders
@@ -27,8 +25,8 @@ from webhook.lint.judgement import RENDER, judge, unread
 from webhook.lint.notes import NOT_BUILT, UNRENDERED_TEMPLATE, VALUES, Note
 from webhook.lint.other_files import OtherFiles
 from webhook.lint.overlays import Overlays, folders_with_kustomizations
-from webhook.lint.results import NO_PLACES, JudgedFile, Problem
-from webhook.lint.sources import OwnFindings, by_source, in_sources
+from webhook.lint.results import NO_PLACES, JudgedFile, Located, Problem
+from webhook.lint.sources import by_source, in_sources
 from webhook.lint.templates import should_parse
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, root_of
@@ -127,17 +125,6 @@ def read_overlays(files: Iterable[str], reader: FileReader, paths: Iterable[str]
     return Overlays(files, reader.text_of_file, (folder for top in tops for folder in folders_with_kustomizations(top)))
 
 
-def read_charts(files: Iterable[str], reader: FileReader) -> Mapping[str, Charts]:
-    """Return the charts whose values stand in a file, by file: those that the Chart.yaml beside it depends on."""
-    charts = dict[str, Charts]()
-    for file in files:
-        chart = os.path.join(os.path.dirname(file), CHART)
-        if "values" in os.path.basename(file) and os.path.isfile(chart) and isinstance(text := reader.text(chart), str):
-            with suppress(DocumentError):
-                charts[file] = dependencies(next(iter(read_documents(text, [])), None))
-    return charts
-
-
 def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeighbours | None = None) -> JudgedFile:
     """
     Judge one file; `around` are the workloads, autoscalers and overlays of other files.
@@ -173,20 +160,15 @@ def _judge_build(build: Build, terms: LintTerms, reader: FileReader, around: Fil
     """Judge what is built in the place of its kustomization or chart; findings stand where they come from."""
     try:
         built = judge(build.file, build.text, terms.for_builds, around)
-        own = _own_findings(build, terms, reader) if built.found and not build.is_chart else OwnFindings()
         built.notes += _not_rendered(build, reader)
-        return in_sources(built, build, own, reader.text_of_file)
+        return in_sources(built, build, reader.text_of_file, lambda file: _judge_source(file, terms, reader))
     except Exception as error:
         return JudgedFile(build.file, problems=[defect(build.file, "judged", error)])
 
 
-def _own_findings(build: Build, terms: LintTerms, reader: FileReader) -> OwnFindings:
-    text = reader.text_of_file(build.file) or ""
-    kept = judge(build.file, text, terms).found
-    places = {(located.line, located.column, located.finding.rule) for located in kept}
-    every = judge(build.file, text.replace("evenkeel:", "evenkeel;"), terms).found if "evenkeel:" in text else ()
-    at = (((located.line, located.column, located.finding.rule), located) for located in every)
-    return OwnFindings(kept, [located for place, located in at if place not in places])
+def _judge_source(file: str, terms: LintTerms, reader: FileReader) -> Sequence[Located]:
+    """Return the findings on a source as it stands."""
+    return judge(file, reader.text_of_file(file) or "", terms.for_builds).found
 
 
 def _not_rendered(build: Build, reader: FileReader) -> Iterator[Note]:

@@ -7,22 +7,21 @@ Constraints outside an object: in JSON patches, Helm values, and texts within a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import WorkloadJudge, review
 from webhook.admission.terms import Terms
 from webhook.findings.finding import Finding
-from webhook.lint.charts import NO_CHARTS, Charts, keeper_of
 from webhook.lint.open_fields import OpenFields
-from webhook.lint.patched_fields import in_schema, pointer_parts
 from webhook.lint.templates import completed
-from webhook.objects.fields import FieldPath, value_at, with_value
-from webhook.objects.kinds import EACH, FIELD, Kind, Kinds, Operator
+from webhook.objects.fields import FieldPath, pointer_parts, value_at, with_value
+from webhook.objects.kinds import EACH, FIELD, Kind, Kinds
 from webhook.objects.workload import Workload, parse_workloads
 from webhook.scheduler.constraint import read_constraints
 from webhook.scheduler.features import LATEST
 
+_SCHEMA = frozenset({"openAPIV3Schema", "properties"})  # in a CustomResourceDefinition
 _PAIR = frozenset({"topologyKey", "whenUnsatisfiable"})
 MOST_FRAGMENT_FIELDS = 4  # labelSelector.matchLabels and a key, below the number of the constraint
 _CONSTRAINT = ("spec", FIELD, EACH)  # the path of a constraint in a fragment
@@ -36,18 +35,13 @@ class Fragment:
     A list of constraints, or what a JSON patch puts into one.
 
     `path` is where it stands in the document; that is the value at `inside` of the list.  Of `values`, a chart's
-    templates may make something else, unless it is known to keep them: `keeper` is what it does with them.
+    templates may make something else.
     """
 
     path: FieldPath
     constraints: Sequence[object]
     inside: FieldPath = ()
     values: bool = False
-    keeper: Operator | None = None
-
-    @property
-    def kinds(self) -> Kinds:
-        return FRAGMENTS if self.keeper is None else Kinds([replace(kind, operator=self.keeper) for kind in FRAGMENTS])
 
     @property
     def obj(self) -> Mapping[str, object]:
@@ -56,16 +50,16 @@ class Fragment:
 
     @property
     def workload(self) -> Workload:
-        """The same as a workload, with good values for what is missing, unless it is kept as it is."""
-        (parsed,) = parse_workloads(self.obj, self.kinds)
-        return completed(parsed) if self.keeper is None else parsed
+        """The same as a workload, with good values for what is missing."""
+        (parsed,) = parse_workloads(self.obj, FRAGMENTS)
+        return completed(parsed)
 
     def holds(self, finding: Finding) -> bool:
         """Return whether a finding on the workload is about what stands here, and holds whatever it is merged into."""
         names = finding.path[len(_CONSTRAINT) :]
         if names[: max(len(self.inside) - 1, 0)] != self.inside[1:]:
             return False
-        return not self.values or self.keeper is not None or self._holds_in_any_chart(finding, names)
+        return not self.values or self._holds_in_any_chart(finding, names)
 
     def _holds_in_any_chart(self, finding: Finding, names: FieldPath) -> bool:
         """
@@ -92,16 +86,15 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class TextWithin:
-    """A text in a document that may hold constraints; all of it may be the values of a `chart`, "" if they are not."""
+    """A text in a document that may hold constraints."""
 
     path: FieldPath
     text: str
-    chart: str = ""
 
 
-def fragments_in(document: object, every_text: bool, charts: Charts = NO_CHARTS) -> Iterator[Fragment | TextWithin]:
+def fragments_in(document: object, every_text: bool) -> Iterator[Fragment | TextWithin]:
     """
-    Yield the constraints in a document that is no object with a Pod template; in it are the values of `charts`.
+    Yield the constraints in a document that is no object with a Pod template.
 
     Texts are those at the field; with `every_text` also all others that name it.
     """
@@ -110,7 +103,13 @@ def fragments_in(document: object, every_text: bool, charts: Charts = NO_CHARTS)
             if _is_operation(operation):
                 yield from _of_operation(i, operation)
         return
-    yield from _of_values(document, (), every_text, charts)
+    yield from _of_values(document, (), every_text)
+
+
+def _in_schema(parts: Sequence[str]) -> bool:
+    """Return whether a path leads into the schema of a custom resource, which describes constraints and has none."""
+    before = parts[: parts.index(FIELD)] if FIELD in parts else parts
+    return not _SCHEMA.isdisjoint(before)
 
 
 def _is_json_patch(document: object) -> bool:
@@ -126,7 +125,7 @@ def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
     if operation["op"] not in ("add", "replace"):
         return
     parts, value = pointer_parts(str(operation["path"])), operation.get("value")
-    if in_schema(parts):
+    if _in_schema(parts):
         return
     if FIELD not in parts:
         for fragment in _of_values(value, (i, "value"), every_text=False):
@@ -143,9 +142,7 @@ def _of_operation(i: int, operation: Mapping[str, object]) -> Iterator[Fragment]
         yield Fragment((i, "value"), [constraint], (0, *below[1:]))
 
 
-def _of_values(
-    document: object, path: FieldPath, every_text: bool, charts: Charts = NO_CHARTS
-) -> Iterator[Fragment | TextWithin]:
+def _of_values(document: object, path: FieldPath, every_text: bool) -> Iterator[Fragment | TextWithin]:
     left: list[tuple[FieldPath, object]] = [(path, document)]
     while left:
         above, value = left.pop()
@@ -153,10 +150,10 @@ def _of_values(
         for name, member in members:
             at: FieldPath = (*above, name)
             if name == FIELD and isinstance(member, list):
-                yield Fragment(at, member, values=True, keeper=keeper_of(charts, at))
+                yield Fragment(at, member, values=True)
             elif isinstance(member, str):
                 if name == FIELD or (every_text and FIELD in member):
-                    yield TextWithin(at, member, charts.get(at, ""))
+                    yield TextWithin(at, member)
             elif isinstance(member, dict | list):
                 left.append((at, member))
 
@@ -165,9 +162,9 @@ def findings_on(
     fragment: Fragment, terms: Terms, unsettled: OpenFields, judging: WorkloadJudge
 ) -> Iterator[tuple[Finding, Finding]]:
     """Yield each finding that holds: on `fragment.workload`, and with its path in the document."""
-    request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=fragment.kinds, namespace="")
+    request = AdmissionRequest.of(fragment.obj, phase=VALIDATE, kinds=FRAGMENTS, namespace="")
     for finding in review(request._replace(workloads=(fragment.workload,)), terms, judging).findings:
-        complete = fragment.keeper is not None or (fragment.values and len(finding.path) == len(_CONSTRAINT))
+        complete = fragment.values and len(finding.path) == len(_CONSTRAINT)
         held = (unsettled._replace(patch=False) if complete else unsettled).holding(finding, fragment.obj)
         if held is not None and fragment.holds(held):
             held = held._replace(edit=None)

@@ -20,7 +20,6 @@ from webhook.documents.scalars import DocumentError, Repeated
 from webhook.documents.spans import Span
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.charts import HELM_CHARTS, NO_CHARTS, Charts, charts_in
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.declarations import NOTHING_AROUND, Declarations, DeclaredWorkload, FileNeighbours, standing, within
 from webhook.lint.fragments import Fragment, TextWithin, findings_on, fragments_in
@@ -38,7 +37,6 @@ from webhook.lint.notes import (
     Note,
 )
 from webhook.lint.open_fields import OpenFields
-from webhook.lint.patched_fields import NO_PATCH, PatchedFields, concerns_constraints
 from webhook.lint.places import in_lines, placed
 from webhook.lint.results import Address, JudgedFile, JudgedPlaces, Located, Problem
 from webhook.lint.suppressions import Comment, by_line, comments_in, suppressed_by_annotations, unused_in_comment
@@ -100,7 +98,6 @@ class _JudgedText(NamedTuple):
     document: int
     path: FieldPath
     text: str
-    chart: str
     carrier: ObjectRef | None
 
 
@@ -142,7 +139,7 @@ class _File:
                 self._unreadable(chunk, error)
                 continue
             self.result.documents += len(documents)
-            self._chunk(chunk, documents, repeated, self.terms.charts.get(self.result.file, NO_CHARTS))
+            self._chunk(chunk, documents, repeated)
         self.result.found.sort(key=lambda located: (located.line, located.column))
         self.result.states = Declarations(self._workloads, self._autoscalers)
         return self.result
@@ -167,10 +164,9 @@ class _File:
         chunk: Chunk,
         documents: Sequence[object],
         repeated: Sequence[Repeated],
-        charts: Charts,
         carrier: ObjectRef | None = None,
     ) -> None:
-        """Judge the documents of a chunk, and the values of charts; `carrier` is the object that it is a text of."""
+        """Judge the documents of a chunk; `carrier` is the object that it is a text of."""
         unlocated, texts = list[_Unlocated](), list[_JudgedText]()
         before = self._passed_over
         for number, document in enumerate(documents):
@@ -187,9 +183,9 @@ class _File:
                         continue
                     named, every_text = ObjectRef.of(obj), True
                 if chunk.may_have_constraints:
-                    document_parts = [*fragments_in(obj, every_text, charts_in(obj) or charts)]
+                    document_parts = [*fragments_in(obj, every_text)]
                     within = (part for part in document_parts if isinstance(part, TextWithin))
-                    texts += [_JudgedText(number, (*path, *part.path), part.text, part.chart, named) for part in within]
+                    texts += [_JudgedText(number, (*path, *part.path), part.text, named) for part in within]
                     fragments = [part for part in document_parts if isinstance(part, Fragment)]
                     parts = self._fragments(fragments, chunk, named)
                     unlocated += (part._replace(document=number, path=path) for part in parts)
@@ -202,7 +198,7 @@ class _File:
     def _texts(self, chunk: Chunk, texts: Sequence[_JudgedText]) -> None:
         """Judge texts within scalars of the chunk."""
         roots = spans(chunk.text, [text.path for text in texts])
-        for number, path, text, chart, carrier in texts:
+        for number, path, text, carrier in texts:
             whole = chunk.inside(roots[number].spans_to(path)[-1], text)
             for inner in map(whole.part, chunks(text)):
                 try:
@@ -213,7 +209,7 @@ class _File:
                 if path[-1] == FIELD:
                     self._lists(inner, documents, carrier)
                 else:
-                    self._chunk(inner, documents, [], {(): chart}, carrier)
+                    self._chunk(inner, documents, [], carrier)
 
     def _lists(self, chunk: Chunk, documents: Sequence[object], carrier: ObjectRef | None) -> None:
         """Judge lists of constraints."""
@@ -234,18 +230,9 @@ class _File:
             self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
         self._count(len(fragments), without_labels=len(fragments))
         for fragment in fragments:
-            touched = self._touched(fragment, named)
-            unsettled = OpenFields(patch=True, touched=touched, template=chunk.has_placeholders)
+            unsettled = OpenFields(patch=True, change=self._kustomized.change, template=chunk.has_placeholders)
             for finding, moved in findings_on(fragment, self.terms, unsettled, self.terms.judging):
                 yield _Unlocated(moved, named, _identity(named, [fragment.workload], finding), 0, ())
-
-    def _touched(self, fragment: Fragment, named: ObjectRef | None) -> PatchedFields:
-        """Return what kustomizations change in the object that has a fragment, or in any that may come of it."""
-        if fragment.values and named is not None and has_values(named.kind):
-            return self._kustomized.touched(named.kind, named.name)
-        # Nobody knows here which objects a patch is merged into, nor which ones the charts of a kustomization make.
-        in_charts = fragment.path[:1] == (HELM_CHARTS,)
-        return self._kustomized.touched_of_charts if in_charts else self._kustomized.touched("", "")
 
     def _count(self, total: int, in_full: int = 0, without_labels: int = 0) -> None:
         self.result.places = self.result.places.and_also(JudgedPlaces(total, in_full, without_labels))
@@ -321,7 +308,7 @@ class _File:
             request = _misplacing(_request(obj, terms), workloads)
         for workload in filter(lambda workload: workload.has_constraints, workloads):
             unlabelled = unsettled.labels_unknown or not workload.labels_known
-            self._count(1, not unlabelled and not unsettled.concerns(workload), unlabelled)
+            self._count(1, not unlabelled and unsettled.nothing, unlabelled)
         self._note_other_places(obj, chunk, kinds[0], workloads)
         decision = _decision(request, unsettled, terms)
         if decision.unknown_labels_of:
@@ -355,16 +342,16 @@ class _File:
         file, workloads = self.result.file, request.workloads
         named = chunk.within or file in self.terms.patches
         patch = named or any(is_patch(workload, request.obj) for workload in workloads)
-        touched = self._kustomized.touched(workloads[0].kind.kind, workloads[0].name)
+        change = self._kustomized.change
         template = chunk.has_placeholders and any(map(is_unrendered, workloads))
         if any(workload.has_constraints for workload in workloads):
-            if named or (patch and touched == NO_PATCH):
+            if patch:
                 self._note(chunk, PATCH, "kustomize patch", "judged in part", self._advice_on_builds)
-            elif any(concerns_constraints(touched, workload.raw_constraints) for workload in workloads):
+            elif change:
                 self._note(chunk, BUILT, "object changed by a kustomization", "judged in part", self._advice_on_builds)
             elif template:
                 self._note(chunk, UNRENDERED_TEMPLATE, "template", "judged in part", advice_for_template(chunk.text))
-        return OpenFields(patch, touched, template)
+        return OpenFields(patch, change, template)
 
     def _state(self, request: AdmissionRequest, unsettled: OpenFields, decision: Decision) -> None:
         """Keep what other files need to know of the workloads."""

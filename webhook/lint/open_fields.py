@@ -7,27 +7,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.findings.finding import Finding, Severity
-from webhook.lint.patched_fields import (
-    NO_PATCH,
-    PatchedFields,
-    concerns_constraints,
-    constraint_of,
-    holds_although,
-    left_open,
-)
+from webhook.lint.kustomization import Change
 from webhook.lint.templates import completed, holds_for_patch, holds_unrendered, rendered_part
-from webhook.objects.fields import value_at
+from webhook.objects.fields import as_mapping, value_at
+from webhook.objects.kinds import FIELD
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import HARD
 
 
 class OpenFields(NamedTuple):
-    """
-    A patch may be merged into any object; kustomizations change what is `touched`; a template has placeholders.
-    """
+    """A patch may be merged into any object; kustomizations may make a change; a template has placeholders."""
 
     patch: bool = False
-    touched: PatchedFields = NO_PATCH
+    change: Change = Change.NOTHING
     template: bool = False
 
     @property
@@ -38,11 +30,7 @@ class OpenFields(NamedTuple):
     @property
     def labels_unknown(self) -> bool:
         """Whether its Pods may have any labels."""
-        return self.patch or self.touched.labels is None
-
-    def concerns(self, workload: Workload) -> bool:
-        """Return whether anything that is not settled may matter to the constraints of a workload."""
-        return self.patch or self.template or concerns_constraints(self.touched, workload.raw_constraints)
+        return self.patch or self.change > Change.NOTHING
 
     def readings(self, workloads: Sequence[Workload]) -> Iterator[tuple[Workload, ...]]:
         """
@@ -50,9 +38,6 @@ class OpenFields(NamedTuple):
 
         Labels of which the value is not known are there with any value, and then are not there.
         """
-        if self.nothing:
-            yield tuple(workloads)
-            return
         read = tuple(map(self._left_open, workloads))
         yield read
         if any(reading.addable != workload.addable for reading, workload in zip(read, workloads, strict=True)):
@@ -61,18 +46,27 @@ class OpenFields(NamedTuple):
             )
 
     def _left_open(self, workload: Workload) -> Workload:
-        left = completed(workload) if self.patch else left_open(workload, self.touched)
-        return rendered_part(left) if self.template else left
+        whole = completed(workload) if self.patch else workload
+        return rendered_part(whole) if self.template else whole
 
     def holding(self, finding: Finding, obj: Mapping[str, object]) -> Finding | None:
         """Return a finding on each of the `readings`, without a repair that may not fit; None if it may not hold."""
-        holds = holds_although(self.touched, finding, obj) and (not self.patch or holds_for_patch(finding, obj))
-        if not holds or (self.template and not holds_unrendered(finding, obj)):
+        if self.change is Change.CONSTRAINTS or (self.change and _is_on_labels(finding, obj)):
+            return None
+        if (self.patch and not holds_for_patch(finding, obj)) or (self.template and not holds_unrendered(finding, obj)):
             return None
         if self.patch and finding.breaks and not _is_written_hard(finding, obj):
             finding = finding._replace(severity=Severity.WARNING)
-        named = concerns_constraints(replace(self.touched, fields=frozenset()), value_at(obj, constraint_of(finding)))
-        return finding._replace(edit=None) if self.patch or named else finding
+        return finding._replace(edit=None) if self.labels_unknown else finding
+
+
+def _is_on_labels(finding: Finding, obj: Mapping[str, object]) -> bool:
+    """Return whether a finding is on the matchLabels of a constraint, which kustomize changes, also if it is empty."""
+    if FIELD not in finding.path:
+        return False
+    constraint, field = finding.path[: finding.path.index(FIELD) + 2], finding.path[finding.path.index(FIELD) + 2 :]
+    selector = as_mapping(value_at(obj, (*constraint, "labelSelector")))
+    return "matchLabels" in selector and (field == ("labelSelector",) or "matchLabels" in field)
 
 
 def _is_written_hard(finding: Finding, obj: Mapping[str, object]) -> bool:

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from webhook.lint.kustomization import (
     KUSTOMIZATIONS,
     NOT_KUSTOMIZED,
-    BuildChange,
+    Change,
     Kustomization,
     Kustomized,
     ReadFile,
@@ -142,42 +142,31 @@ class Overlays:
         """
         Return what becomes of the objects in the file at an absolute path; no namespace if builds give them several.
 
-        Of a patch, also of those in a kustomization: what is changed after its own kustomization.  Of charts, all is.
+        Patches, also those in a kustomization, are changed only by what builds from their own; charts by this, too.
         """
-        changes, namespaces = dict[BuildChange, None](), set[str]()
-        own = [os.path.dirname(path)] if os.path.basename(path) in KUSTOMIZATIONS else []
-        begin = own or self._patch_of.get(path, [])
-        changes |= dict.fromkeys(change for at in self._with_parts(begin) for change in self._labels(at))
-        seen, left = set[tuple[str, str]](), [(at, self._namespace(at)) for at in begin] or [(path, "")]
+        own = self._read.get(os.path.dirname(path)) if os.path.basename(path) in KUSTOMIZATIONS else None
+        begin = [os.path.dirname(path)] if own is not None else self._patch_of.get(path, [])
+        change, namespaces = own.change if own is not None and own.has_charts else Change.NOTHING, set[str]()
+        seen, left = set[tuple[str, str]](), [(folder, self._namespace(folder)) for folder in begin] or [(path, "")]
         while left:
-            at, namespace = left.pop()
-            above = self._built_by.get(at, ())
+            built, namespace = left.pop()
+            above = self._built_by.get(built, ())
             namespaces |= set() if above else {namespace}
             for folder in above:
-                changes |= dict.fromkeys(self._changes(folder))
+                change = max(change, self._change(folder))
                 state = (folder, self._namespace(folder) or namespace)
                 left += [] if state in seen else [state]
                 seen.add(state)
-        of_charts = dict.fromkeys(change for at in own for change in self._changes(at))
-        return Kustomized(tuple(changes), namespaces.pop() if len(namespaces) == 1 else "", tuple(of_charts))
+        return Kustomized(change, namespaces.pop() if len(namespaces) == 1 else "")
 
     def _namespace(self, folder: str) -> str:
         kustomization = self._read.get(folder)
         return kustomization.namespace if kustomization is not None else ""
 
-    def _labels(self, folder: str) -> tuple[BuildChange, ...]:
-        kustomization = self._read.get(folder)
-        return kustomization.labels if kustomization is not None else ()
-
-    def _changes(self, folder: str) -> Iterator[BuildChange]:
-        """Yield the changes of a kustomization and its components."""
-        for at in self._with_parts([folder]):
-            kustomization = self._read.get(at)
-            yield from (*kustomization.changes, *kustomization.labels) if kustomization is not None else ()
-
-    def _with_parts(self, folders: Iterable[str]) -> Iterator[str]:
-        """Return the folders, and those of the components of the kustomizations in them, each once."""
-        return _reached(folders, self._parts)
+    def _change(self, folder: str) -> Change:
+        """Return how far a kustomization and its components change what it builds from."""
+        parts = (self._read.get(part) for part in _reached([folder], self._parts))
+        return max((part.change for part in parts if part is not None), default=Change.NOTHING)
 
 
 def _reached(paths: Iterable[str], further: Mapping[str, Iterable[str]]) -> Iterator[str]:

@@ -41,17 +41,21 @@ def repair(file: str, text: str, judge: FileJudge, selected: Callable[[JudgedFil
     """
     count, refused, judged = 0, set[tuple[str, FieldPath]](), judge(file, text)
     for _ in range(MOST_ROUNDS):
-        by_chunk = defaultdict[tuple[int, int], list[_PlacedRepair]](list)
-        for next_repair in _one_per_object(selected(judged), refused):
-            by_chunk[next_repair.address.start, next_repair.address.end].append(next_repair)
-        if not by_chunk:
+        repairs = [*_one_per_object(selected(judged), refused)]
+        if not repairs:
             break
-        for (start, end), repairs in sorted(by_chunk.items(), reverse=True):  # from the end, so that offsets hold
-            changed, left = _rewritten(text[start:end], repairs)
-            refused |= {left_out.key for left_out in left}
-            text, count = text[:start] + changed + text[end:], count + len(repairs) - len(left)
+        text, left = _with_repairs(text, repairs)
+        refused |= {left_out.key for left_out in left}
+        count += len(repairs) - len(left)
         judged = judge(file, text)
     return Repaired(text, count, judged)
+
+
+def repair_once(judged: JudgedFile, text: str, selected: Sequence[Located]) -> Repaired:
+    """Repair one finding of each object, as far as that is safe; whoever builds from the text can judge it again."""
+    repairs = [*_one_per_object(selected, frozenset())]
+    text, left = _with_repairs(text, repairs)
+    return Repaired(text, len(repairs) - len(left), judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,18 @@ def _one_per_object(
             if len(repair.path) < len(before.path):
                 first[located.address] = repair
     return first.values()
+
+
+def _with_repairs(text: str, repairs: Iterable[_PlacedRepair]) -> tuple[str, Sequence[_PlacedRepair]]:
+    """Return the text with the repairs of its objects, and those that are left out."""
+    by_chunk, left = defaultdict[tuple[int, int], list[_PlacedRepair]](list), list[_PlacedRepair]()
+    for placed in repairs:
+        by_chunk[placed.address.start, placed.address.end].append(placed)
+    for (start, end), in_chunk in sorted(by_chunk.items(), reverse=True):  # from the end, so that offsets hold
+        changed, left_out = _rewritten(text[start:end], in_chunk)
+        left += left_out
+        text = text[:start] + changed + text[end:]
+    return text, left
 
 
 def _rewritten(text: str, repairs: Sequence[_PlacedRepair]) -> tuple[str, Sequence[_PlacedRepair]]:

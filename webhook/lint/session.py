@@ -109,7 +109,7 @@ class Session:
     def _outcome(self, judged: JudgedFile) -> FileOutcome:
         accepted, rewrite = self._accepted(judged), None
         if self._repairs and self._to_repair(accepted):
-            judged, rewrite = self._repaired(judged)
+            judged, rewrite = self._repaired(judged, self._to_repair(accepted))
             accepted = self._accepted(judged)
         self._unused += accepted.unused if not judged.problems else []
         judged.found, judged.problems = accepted.new, accepted.problems
@@ -137,18 +137,21 @@ class Session:
         folder = os.path.dirname(os.path.realpath(self._baseline_file))
         return os.path.relpath(os.path.realpath(file), folder).replace(os.sep, "/")
 
-    def _repaired(self, judged: JudgedFile) -> tuple[JudgedFile, Rewrite | None]:
+    def _repaired(self, judged: JudgedFile, found: Sequence[Located]) -> tuple[JudgedFile, Rewrite | None]:
         """Return the result after the repair was written; else `judged`, with a problem if the repair failed."""
         from webhook.lint import writing  # Only --fix and --diff need them.
-        from webhook.lint.repair import repair
+        from webhook.lint.repair import repair, repair_once
 
         text = self._reader.text(judged.file)
         if not isinstance(text, str):
             return judged, None
         try:
-            repaired = repair(
-                judged.file, text, self._judge_beside, lambda again: self._to_repair(self._accepted(again))
-            )
+            if judged.file in self._terms.judged_as_built:
+                repaired = repair_once(judged, text, found)
+            else:
+                repaired = repair(
+                    judged.file, text, self._judge_beside, lambda again: self._to_repair(self._accepted(again))
+                )
         except Exception as error:
             judged.problems.append(defect(judged.file, "repaired", error))
             return judged, None

@@ -6,7 +6,7 @@ The lines that the findings on a build come from.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
@@ -16,20 +16,18 @@ from typing import NamedTuple
 from webhook.documents.positions import spans
 from webhook.documents.reading import items_of, read_documents
 from webhook.documents.scalars import DocumentError
-from webhook.findings.finding import UNUSED_SUPPRESSION
+from webhook.findings.finding import UNUSED_SUPPRESSION, Edit, Finding
 from webhook.lint.builds import Build
 from webhook.lint.chunks import Chunk, NumberedLines, chunks
 from webhook.lint.fragments import Fragment, fragments_in
 from webhook.lint.kustomization import ReadFile
-from webhook.lint.patched_fields import pair
 from webhook.lint.places import placed
 from webhook.lint.results import Address, JudgedFile, Located
 from webhook.lint.suppressions import by_line, comments_in
 from webhook.objects.fields import FieldPath, as_mapping, texts_at, value_at
 from webhook.objects.kinds import FIELD
-from webhook.objects.references import ObjectRef
 
-_What = tuple[str, str]  # the rule, and what was found
+JudgeSource = Callable[[str], Sequence[Located]]
 Agree = Callable[[object, object], bool]  # whether the value in a source may become the one that is built
 
 
@@ -43,13 +41,6 @@ class _SourceValue(NamedTuple):
     value: object
 
 
-class OwnFindings(NamedTuple):
-    """The findings on the text of a kustomization, which may have patches; those that a comment suppresses apart."""
-
-    kept: Sequence[Located] = ()
-    suppressed: Sequence[Located] = ()
-
-
 class _SourceLine(NamedTuple):
     """A line from which a finding may come, and whether a comment suppresses the finding there."""
 
@@ -57,19 +48,18 @@ class _SourceLine(NamedTuple):
     suppressed: bool = False
 
 
-def in_sources(judged: JudgedFile, build: Build, own: OwnFindings, read_file: ReadFile) -> JudgedFile:
+def in_sources(judged: JudgedFile, build: Build, read_file: ReadFile, judge_source: JudgeSource) -> JudgedFile:
     """
     Return the result of a build with each finding at the line that it comes from.
 
     Where no line, or more than one, may have caused a finding, it stands at the beginning of the template or of the
-    kustomization.  A comment at the line suppresses it.  No finding keeps a repair, which may not fit other builds.
+    kustomization.  A comment at the line suppresses it.  A repair stays where the line is in an object from which one
+    object alone is built, and `judge_source` finds the same there, with the same repair.
     """
-    sources = _Sources(build, read_file)
+    sources = _Sources(build, read_file, judge_source)
     findings, suppressed = list[Located](), judged.suppressed
-    alike = Counter(map(_what, judged.found))
     for located in judged.found:
-        located = located._replace(finding=located.finding._replace(edit=None))
-        place = sources.place_of(located) or sources.of_patch(located, own, alike) or sources.beginning(located)
+        place = sources.place_of(located) or sources.beginning(located)
         if place.suppressed and not located.finding.enforced:
             suppressed += 1
         else:
@@ -82,8 +72,9 @@ def in_sources(judged: JudgedFile, build: Build, own: OwnFindings, read_file: Re
 class _Sources:
     """The sources of a build, each of which is read once."""
 
-    def __init__(self, build: Build, read_file: ReadFile) -> None:
+    def __init__(self, build: Build, read_file: ReadFile, judge_source: JudgeSource) -> None:
         self._build, self._read_file, self._command = build, read_file, " ".join(build.command)
+        self._judge_source = cache(judge_source)
         self._documents = cache(lambda start, end: read_documents(build.text[start:end], []))
         self._commented = cache(_commented)
 
@@ -95,33 +86,14 @@ class _Sources:
                 return next(iter(places.values())) if len(places) == 1 else None
         return None
 
-    def of_patch(self, located: Located, own: OwnFindings, alike: Mapping[_What, int]) -> _SourceLine | None:
-        """
-        Return the one place of a patch in the kustomization on which a finding says the same.
-
-        Of a JSON patch nobody knows here for which objects it is: then nothing else that is built must say the same.
-        """
-        places = [
-            _SourceLine(patched, suppressed)
-            for of_text, suppressed in ((own.kept, False), (own.suppressed, True))
-            for patched in of_text
-            if _what(patched) == _what(located) and _is_of(patched.object, located.object, alike[_what(located)])
-        ]
-        if len(places) != 1:
-            return None
-        ((patched, suppressed),) = places
-        moved = patched._replace(finding=located.finding, object=located.object, identity=located.identity)
-        return _SourceLine(moved._replace(address=None, source=self._command), suppressed)
-
     def beginning(self, located: Located) -> _SourceLine:
         """Return the first line of the template or of the kustomization."""
         file = self._template(located) or self._build.file
         text = self._read_file(file) or ""
         quoted = text.split("\n", 1)[0].rstrip()
         source, end = f"{self._command}, line {located.line}", max(len(quoted), 1) + 1
-        first = located._replace(
-            file=file, line=1, column=1, end_column=end, quoted=quoted, address=None, source=source
-        )
+        first = located._replace(file=file, line=1, column=1, end_column=end, quoted=quoted, source=source)
+        first = _unrepaired(first)
         return _SourceLine(first, self._is_suppressed(first, text))
 
     def _places(self, located: Located, agree: Agree) -> Iterator[_SourceLine]:
@@ -130,17 +102,26 @@ class _Sources:
         if located.address is None:
             return
         path, obj = located.finding.path, self._built(located.address)
-        if self._build.is_chart and self._times_built(obj, path) > 1:
-            return
         for item in self._items:
             if not self._may_become(item.value, obj):
                 continue
             for there in (_in_constraints if FIELD in path[:-1] else _at_path)(obj, path, item.value, agree):
                 root = spans(item.chunk.text, [(*item.address.path, *there)])[item.address.document]
-                what = located.finding._replace(path=there), located.object, located.identity
+                edit = self._edit_of(item, located.finding, there) if agree is eq else None
+                what = located.finding._replace(path=there, edit=edit), located.object, located.identity
                 moved = placed(item.file, item.lines, item.chunk, root, item.address, *what)
                 moved = moved._replace(source=self._command)
                 yield _SourceLine(moved, self._is_suppressed(moved, item.lines.text))
+
+    def _edit_of(self, item: _SourceValue, finding: Finding, there: FieldPath) -> Edit | None:
+        """Return the repair of the same finding on an object of a source; None if it may not repair the build."""
+        if finding.edit is None or sum(self._may_become(item.value, obj) for obj in self._objects_built) != 1:
+            return None
+        for own in self._judge_source(item.file):
+            same = (own.address, own.finding.rule, own.finding.path) == (item.address, finding.rule, there)
+            if same and own.finding.edit is not None and own.finding.edit.value == finding.edit.value:
+                return own.finding.edit
+        return None
 
     def _in_template(self, located: Located) -> Iterator[_SourceLine]:
         """Yield each line of the template that is the line that was rendered, if the template makes one object."""
@@ -151,7 +132,7 @@ class _Sources:
             if line.strip() == located.quoted.strip():
                 column, end = len(line) - len(line.lstrip()) + 1, len(line.rstrip()) + 1
                 there = located._replace(file=file, line=number, column=column, end_column=end, quoted=line)
-                yield _SourceLine(there._replace(address=None, source=self._command))  # Helm keeps comments.
+                yield _SourceLine(_unrepaired(there._replace(source=self._command)))  # Helm keeps comments.
 
     def _template(self, located: Located) -> str:
         """Return the file of the template, which helm names below the chart's name; "" if there is none."""
@@ -181,21 +162,9 @@ class _Sources:
         return as_mapping(value_at(self._documents(address.start, address.end)[address.document], address.path))
 
     @cached_property
-    def _constraints_built(self) -> Sequence[object]:
-        """Every constraint that is built."""
-        fragments = (
-            fragment
-            for chunk in chunks(self._build.text)
-            if chunk.may_have_constraints
-            for document in self._documents(chunk.start, chunk.end)
-            for fragment in fragments_in(document, every_text=False)
-        )
-        return [each for fragment in fragments if isinstance(fragment, Fragment) for each in fragment.constraints]
-
-    def _times_built(self, obj: Mapping[str, object], path: FieldPath) -> int:
-        """Return how often the constraint at a path is built: values may go into several objects."""
-        constraint = value_at(obj, path[: path.index(FIELD) + 2]) if FIELD in path[:-1] else None
-        return sum(each == constraint for each in self._constraints_built)
+    def _objects_built(self) -> Sequence[Mapping[str, object]]:
+        documents = (self._documents(chunk.start, chunk.end) for chunk in chunks(self._build.text))
+        return [as_mapping(obj) for parts in documents for part in parts for _, obj in items_of(part)]
 
     def _may_become(self, source: object, obj: Mapping[str, object]) -> bool:
         """Return whether the object may be built from a value, which is one of its kind and name, or none at all."""
@@ -247,12 +216,12 @@ def _in_constraints(obj: Mapping[str, object], path: FieldPath, item: object, ag
     Yield the path of the same value in a constraint with the same keys; where the field is absent, that of each such
     constraint without it.
     """
-    at = path.index(FIELD) + 2
-    constraint, below = value_at(obj, path[:at]), path[at:]
+    at = _constraint_in(path)
+    constraint, below = value_at(obj, at), path[len(at) :]
     there = _there(constraint, below)
     for fragment in fragments_in(item, every_text=False):
         for i, written in enumerate(fragment.constraints if isinstance(fragment, Fragment) else ()):
-            if pair(written) != pair(constraint):
+            if _pair(written) != _pair(constraint):
                 continue
             if agree(value_at(written, there), value_at(constraint, there)) if there else not _there(written, below):
                 yield (*fragment.path, i, *below)
@@ -265,25 +234,34 @@ def _there(value: object, path: FieldPath) -> FieldPath:
     return path
 
 
-def _what(located: Located) -> _What:
-    return located.finding.rule, located.finding.found
+def _unrepaired(located: Located) -> Located:
+    """Return the finding without a place in an object, and so without a repair."""
+    return located._replace(finding=located.finding._replace(edit=None), address=None)
 
 
-def _is_of(patched: ObjectRef | None, built: ObjectRef | None, alike: int) -> bool:
-    if patched is None or built is None or patched.kind != built.kind:
-        return alike == 1
-    return patched.name == built.name
+def _constraint_in(path: FieldPath) -> FieldPath:
+    """Return the path of the constraint that a path leads into, () if it leads into none."""
+    return path[: path.index(FIELD) + 2] if FIELD in path[:-1] else ()
+
+
+def _pair(constraint: object) -> tuple[str, str]:
+    """Return the keys by which kustomize merges a constraint; "" for a key that is not there."""
+    key, when = texts_at(constraint, "topologyKey", "whenUnsatisfiable")
+    return key, when
 
 
 def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterator[JudgedFile]:
     """
     Yield the results with each finding in that of its file; once, and the gravest, where several builds have it.
 
-    What does something on one build is of use: that it does nothing is reported only where all builds agree.
+    What does something on one build is of use: that it does nothing is reported only where all builds agree.  So does a
+    repair stay, also of those builds that failed.
     """
     by_file: dict[str, dict[tuple[object, ...], Located]] = {judged.file: {} for judged in results}
+    builds = [*builds]
     built_from = Counter(file for build in builds if build.text for file in build.sources)
-    idle = Counter[object]()
+    goes_into = Counter(file for build in builds for file in build.sources)
+    idle, repairs = Counter[object](), defaultdict[object, list[Edit | None]](list)
     for judged in results:
         times = Counter[tuple[object, ...]]()
         for located in judged.found:
@@ -294,8 +272,18 @@ def by_source(results: Sequence[JudgedFile], builds: Iterable[Build]) -> Iterato
             key, of_file = (*place, times[place]), by_file[located.file if located.file in by_file else judged.file]
             says_idle = bool(finding.idle) or finding.rule == UNUSED_SUPPRESSION
             idle[key] += says_idle and bool(built_from[located.file])
+            repairs[key].append(finding.edit)
             if finding.severity.rank < of_file.setdefault(key, located).finding.severity.rank:
                 of_file[key] = located
     for judged in results:
-        kept = [located for key, located in by_file[judged.file].items() if idle[key] in (0, built_from[located.file])]
+        kept = [
+            located if _all_repair(repairs[key], goes_into[located.file]) else _unrepaired(located)
+            for key, located in by_file[judged.file].items()
+            if idle[key] in (0, built_from[located.file])
+        ]
         yield replace(judged, found=sorted(kept, key=lambda located: (located.line, located.column)))
+
+
+def _all_repair(edits: Sequence[Edit | None], builds: int) -> bool:
+    """Return whether so many builds have the same repair; of a file that goes into none, its own is enough."""
+    return all(edit == edits[0] for edit in edits) and len(edits) == max(builds, 1)

@@ -13,7 +13,6 @@ from webhook.findings.finding import Evaluation, Severity
 from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import RuleSettings
 from webhook.lint.builds import Build
-from webhook.lint.charts import Charts
 from webhook.lint.declarations import FileNeighbours
 from webhook.lint.fixtures import fixture_folders
 from webhook.lint.kustomization import Kustomized
@@ -32,7 +31,7 @@ class LintTerms(Terms):
     `namespace` is the namespace of objects that name none; the API server sends nothing in the namespaces `never_sent`.
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
     patches, `kustomized` is what they make of the objects in other files, and `built_by` which of them build from a
-    file.  `charts` are those whose values stand in a file.  `named` are the files that the command line names.
+    file.  `named` are the files that the command line names.
     `others` are the other workloads of the input, and `scalings` what the autoscalers in it give: the webhook knows of
     neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.  `builds` are the
     builds to judge, by the file of their kustomization or chart.
@@ -44,7 +43,6 @@ class LintTerms(Terms):
     patches: frozenset[str] = frozenset()
     kustomized: Mapping[str, Kustomized] = field(default_factory=dict)
     built_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    charts: Mapping[str, Charts] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
@@ -65,7 +63,7 @@ class LintTerms(Terms):
     @cached_property
     def for_builds(self) -> LintTerms:
         """The same for what is built: nothing changes it further."""
-        return replace(self, patches=frozenset(), kustomized={})
+        return replace(self, kustomized={})
 
     @cached_property
     def judging(self) -> WorkloadJudge:

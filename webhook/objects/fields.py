@@ -89,6 +89,11 @@ def _names(path: str) -> Sequence[str]:
     return path.split(".")
 
 
+def pointer_parts(pointer: str) -> list[str]:
+    """Return the names in a JSON pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
 def integer(value: object) -> int | None:
     """Return the integer that kubectl sends for a value, None if it is none: YAML's 3.0 becomes 3 on the way."""
     if isinstance(value, float) and value.is_integer():

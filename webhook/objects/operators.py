@@ -165,12 +165,6 @@ def _rows_by_kind() -> Mapping[tuple[str, str], Sequence[Row]]:
     return rows
 
 
-@cache
-def labelled_by_name() -> tuple[str, ...]:
-    """Return the kinds, as an object names them, whose Pods have a label by the name of the object."""
-    return tuple(sorted({place.kind for place in places() if any(not label.value for label in place.gives)}))
-
-
 def with_operators(kinds: Kinds) -> Kinds:
     """Add the operators' kinds to what `kinds` finds, without the places that are described there already."""
     return Kinds(kinds, kinds_of)

@@ -1,5 +1,5 @@
 """
-The results of lint as Markdown, for a comment or for the summary of a step on GitHub.
+The results of lint as Markdown, for the summary of a step on GitHub.
 
     **1 error** in 1 of 2 files, 2 objects
 
