@@ -33,7 +33,19 @@ from webhook.scheduler.snapshot import Snapshot
 WorkloadJudge = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
 
 
-def review(request: AdmissionRequest, terms: Terms, judging: WorkloadJudge = find_all) -> Decision:
+def find_applied(
+    workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features
+) -> Evaluation:
+    """Return what the rules find at apply time, without those that look at Pods: the webhook watches none."""
+    evaluation = find_all(workload, settings, snapshot, features)
+    if not evaluation.skipped:
+        return evaluation
+    return evaluation._replace(
+        skipped=tuple(skipped for skipped in evaluation.skipped if not RULES[skipped.rule].looks_beside)
+    )
+
+
+def review(request: AdmissionRequest, terms: Terms, judging: WorkloadJudge = find_applied) -> Decision:
     """
     Decide on a request; the same request and terms always give the same decision.
 
@@ -122,8 +134,7 @@ def _judge_workloads(
         settings = in_force[workload.path].settings
         evaluation = judging(workload, settings, terms.snapshot, terms.features)
         findings += ((workload, finding) for finding in evaluation.findings)
-        # The webhook watches no Pods: what looks at them is for lint and report, which say where they cannot.
-        skipped |= dict.fromkeys(rule for rule in evaluation.skipped if not RULES[rule.rule].looks_beside)
+        skipped |= dict.fromkeys(evaluation.skipped)
     excused = old.excuse(findings) if old is not None else [False] * len(findings)
     pod = request.workloads[0]
     told = pod.is_pod and any(finding.severity in TOLD for _, finding in findings)
