@@ -14,6 +14,7 @@ from tests.generate import chart
 from tests.generate.chart import FOLDER
 from tests.support import ROOT
 from tests.support.build import merged, node
+from tests.support.strategies import policies_of_defaults
 from webhook import __version__
 from webhook.cli.main import main, parser
 from webhook.cluster.watched_resources import WATCH_VERBS, WATCHED
@@ -41,6 +42,7 @@ SERVICE = (NAMESPACE, "evenkeel")
 SPREAD_POLICY = {"apiVersion": POLICY_API_VERSION, "kind": POLICY_KIND}
 SYSTEM = {"defaultingType": "System"}
 HOST = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+LIST = {"defaultingType": "List", "defaultConstraints": [HOST]}
 FOR_SOME = {"name": "some", "podSelector": {}}
 ROLLOUT = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "resource": "rollouts"}
 FLEET = {"apiVersion": "a.io/v1", "kind": "Fleet", "resource": "fleets"}
@@ -65,6 +67,17 @@ POLICIES = {
         "overrides": [{**FOR_SOME, "defaulting": {"defaultingType": "List", "defaultConstraints": [HOST]}}],
     },
     "System for all and for some": {"defaulting": SYSTEM, "overrides": [{**FOR_SOME, "defaulting": SYSTEM}]},
+    "lists for some namespaces": {
+        "defaulting": SYSTEM,
+        "overrides": [
+            {"name": team, "namespaceSelector": {"matchLabels": {"team": team, "env": "prod"}}, "defaulting": LIST}
+            for team in "ba"
+        ],
+    },
+    "a list, and one for some namespaces": {
+        "defaulting": LIST,
+        "overrides": [{"name": "a", "namespaceSelector": {"matchLabels": {"team": "a"}}, "defaulting": LIST}],
+    },
     "missing constraints": {"rules": {"missing-constraints": "error"}},
     "missing constraints, early answers": {"rules": {"missing-constraints": "info"}, "earlyAnswer": True},
     "missing constraints, with parameters": {
@@ -207,6 +220,12 @@ SETTINGS_OF_RULES = st.dictionaries(
 def test_that_holds_for_any_rules(rules, of_some, of_others, enforcement, enforcement_of_some):
     overrides = [{**FOR_SOME, **enforcement_of_some, "rules": of_some}, {**FOR_OTHERS, "rules": of_others}]
     agree({"rules": rules, **enforcement, "overrides": overrides}, enforced="Fail")
+
+
+@settings(max_examples=25, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(policies_of_defaults)
+def test_that_holds_for_any_defaults(policy):
+    agree(policy)
 
 
 NAMES = st.sampled_from(["spec", "a", "b-c", "in", "_x", "9"])

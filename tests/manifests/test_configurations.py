@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import product
 
 import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
 
-from tests.support import build
+from tests.support import ROOT, build
+from tests.support.review import review
+from tests.support.strategies import LIST, SYSTEM, policies_of_defaults
+from webhook.admission.defaulting import Defaults
+from webhook.admission.request import MUTATE
 from webhook.manifests.configurations import (
     FAIL,
     MUTATING_NAME,
@@ -20,7 +27,10 @@ from webhook.manifests.configurations import (
     unsent,
 )
 from webhook.objects.kinds import KINDS
-from webhook.objects.names import SYSTEM_NAMESPACES
+from webhook.objects.names import NAMESPACE_NAME, SYSTEM_NAMESPACES
+from webhook.objects.reading import Reader
+from webhook.scheduler.constraint import read_selector
+from webhook.scheduler.selectors import as_selector
 from webhook.transport.loop import SWEEP_SECONDS
 from webhook.transport.request import turn_seconds
 
@@ -208,9 +218,6 @@ def test_by_which_entries_all_passes_while_no_webhook_answers():
     assert (ignored, (), ()) == (found(WebhookTarget(b"")), found(BY_USERS), found(TARGET))
 
 
-SYSTEM = {"defaultingType": "System"}
-
-
 @pytest.mark.parametrize(
     ("policy", "sent"),
     [
@@ -227,6 +234,54 @@ def test_what_is_sent_to_be_mutated(policy, sent):
     found = made(**policy)
 
     assert sent == [one["name"].removesuffix(".evenkeel.dev") for one in found.get("Mutating", {}).get("webhooks", [])]
+
+
+def override(name, defaulting=LIST, **fields):
+    return {"name": name, "defaulting": defaulting, **fields}
+
+
+def of_namespaces(**labels):
+    return {"namespaceSelector": {"matchLabels": labels}}
+
+
+def asked(**policy):
+    """What the entry for defaults asks of namespaces, besides that they are not excluded."""
+    expressions = entries("Mutating", **policy)["defaults"]["namespaceSelector"]["matchExpressions"]
+    assert [NAMESPACE_NAME, "evenkeel.dev/skip"] == [one["key"] for one in expressions[:2]]
+    return expressions[2:]
+
+
+A = override("a", **of_namespaces(team="a"))
+B = override("b", **of_namespaces(team="b"), defaultingMode="Audit")
+NARROW = [
+    ("one", [A], [build.term("team", "In", "a")]),
+    ("several values of a key", [A, B], [build.term("team", "In", "a", "b")]),
+    ("one that gives none", [A, override("b", SYSTEM, **of_namespaces(team="b"))], [build.term("team", "In", "a")]),
+    ("one that changes no defaults", [A, {"name": "b", "podSelector": {}}], [build.term("team", "In", "a")]),
+    ("one for all namespaces", [A, override("b", podSelector={"matchLabels": {"a": "b"}})], []),
+    ("one for another key", [A, override("b", **of_namespaces(env="b"))], []),
+    ("one that selects Pods, too", [A | {"podSelector": {"matchLabels": {"a": "b"}}}], [build.term("team", "In", "a")]),
+]
+
+
+@pytest.mark.parametrize(("overrides", "expressions"), [case[1:] for case in NARROW], ids=[case[0] for case in NARROW])
+def test_where_only_some_namespaces_get_defaults_only_their_pods_are_sent(overrides, expressions):
+    assert expressions == asked(defaulting=SYSTEM, overrides=overrides)
+    assert expressions == asked(defaulting={"defaultingType": "List"}, overrides=overrides)
+    assert [] == asked(defaulting=LIST, overrides=overrides) == asked(overrides=overrides)
+
+
+def test_the_recommended_start_sends_pods_of_namespaces_with_the_label():
+    policy = yaml.safe_load((ROOT / "docs/examples/defaults/policy.yaml").read_text())
+
+    assert [build.term("spread-defaults", "In", "enabled", "trial")] == asked(**policy)
+
+
+def test_only_what_gives_defaults_is_sent_of_some_namespaces():
+    early = entries("Mutating", earlyAnswer=True, defaulting=SYSTEM, overrides=[A], rules=MISSING)
+    others = [one["namespaceSelector"] for name, one in early.items() if name != "defaults"]
+
+    assert [entries("Validating")["pods"]["namespaceSelector"]] * len(EVERY_ENTRY) == others
 
 
 def test_early_answers_are_for_what_nobody_owns():
@@ -331,6 +386,73 @@ def test_an_entry_without_conditions_sends_all_that_is_needed():
         stored = [{key: value for key, value in one.items() if key != "matchConditions"} for one in found]
 
         assert () == unsent(build.policy(**policy), stored)
+
+
+OPT_IN = {"defaulting": SYSTEM, "overrides": [A]}
+
+
+@pytest.mark.parametrize(
+    ("registered", "in_force", "missing"),
+    [
+        (OPT_IN, OPT_IN, ()),
+        (OPT_IN, OPT_IN | {"overrides": [A, B]}, ("defaults",)),
+        (OPT_IN | {"overrides": [A, B]}, OPT_IN, ()),
+        (OPT_IN, {}, ("defaults",)),
+        ({}, OPT_IN, ()),
+        (OPT_IN, {"defaulting": SYSTEM}, ()),
+        ({"target": WebhookTarget(b"", excluded=("a", "b")), **OPT_IN}, OPT_IN, ()),
+    ],
+    ids=["the same", "more namespaces", "fewer", "all", "no longer all", "no defaults", "others are excluded"],
+)
+def test_namespaces_with_defaults_that_are_not_sent_are_missed(registered, in_force, missing):
+    found = [entry for one in made(**registered).values() for entry in one["webhooks"]]
+
+    assert missing == tuple(name.removesuffix(".evenkeel.dev") for name in unsent(build.policy(**in_force), found))
+
+
+@pytest.mark.parametrize("policy", [{}, OPT_IN], ids=["for all", "for some"])
+def test_what_a_cloud_excludes_from_all_entries_is_not_missed(policy):
+    """As the admissions enforcer of AKS does."""
+    found = [entry for one in made(**policy).values() for entry in one["webhooks"]]
+    for entry in found:
+        entry["namespaceSelector"]["matchExpressions"].append({"key": "control-plane", "operator": "DoesNotExist"})
+
+    assert () == unsent(build.policy(**policy), found)
+
+
+LABELLINGS = [
+    {key: value for key, value in zip("ab", chosen, strict=True) if value}
+    for chosen in product(("", "x", "y"), repeat=2)
+]
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(policies_of_defaults, policies_of_defaults)
+def test_no_pod_that_would_get_defaults_is_lost(policy, other):
+    """Neither by its own configurations, nor by those for another policy unless that is told."""
+    in_force = build.policy(**policy)
+    own, others = ([entry for one in made(**each).values() for entry in one["webhooks"]] for each in (policy, other))
+    assert () == unsent(in_force, own)
+
+    told = unsent(in_force, others)
+    for namespace_labels in ({NAMESPACE_NAME: "shop", **labels} for labels in LABELLINGS):
+        if any(given_defaults(in_force, namespace_labels, labels) for labels in LABELLINGS):
+            assert sends_to_default(own, namespace_labels)
+            assert told or sends_to_default(others, namespace_labels)
+
+
+def given_defaults(policy, namespace_labels, labels):
+    """Whether a Pod with these labels gets any, be the labels of its namespace known to the webhook or not."""
+    raw = build.request(build.pod(labels={"app": "web", **labels}))
+    return any(
+        isinstance(review(raw, MUTATE, policy, build.snapshot(*objects), build.FEATURES).defaulted, Defaults)
+        for objects in ([build.service(), build.namespace(**namespace_labels)], [build.service()])
+    )
+
+
+def sends_to_default(entries, namespace_labels):
+    selectors = [one["namespaceSelector"] for one in entries if one["name"] == "defaults.evenkeel.dev"]
+    return any(as_selector(read_selector(Reader(), one, ())).matches(namespace_labels) for one in selectors)
 
 
 def test_a_large_review_that_gets_no_turn_is_asked_again_in_time():

@@ -19,6 +19,7 @@ from webhook.scheduler.selectors import (
     NOT_IN,
     NOTHING,
     Match,
+    any_of,
     as_label_selector,
     as_selector,
     equals,
@@ -216,6 +217,48 @@ def test_what_is_implied_is_so_for_all_labels(narrow, wide):
 
     assert narrow.implies(narrow)
     assert not narrow.implies(wide) or all(wide.matches(labels) for labels in EVERY_LABEL_SET if narrow.matches(labels))
+
+
+UNIONS = [
+    ("a in (x)", [{"matchLabels": {"a": "x"}}]),
+    ("a in (x),!b", [{"matchLabels": {"a": "x"}, **terms(term("b", DOES_NOT_EXIST))}]),
+    ("a in (x,y)", [{"matchLabels": {"a": "x"}}, {"matchLabels": {"a": "y"}}, {"matchLabels": {"a": "x"}}]),
+    ("a in (x,y),b", [terms(term("b", EXISTS), term("a", IN, value)) for value in "yx"]),
+    ("a in (x)", [{"matchLabels": {"a": "x"}}, {"matchLabels": {"a": "x", "b": "y"}}]),
+    ("a in (x,y),b in (x,y)", [{"matchLabels": {"a": value, "b": value}} for value in "xy"]),
+    ("", [{"matchLabels": {"a": "x"}}, {"matchLabels": {"b": "x"}}]),
+    ("", [{"matchLabels": {"a": "x"}}, {}]),
+    ("", [terms(term("a", NOT_IN, "x")), terms(term("a", NOT_IN, "y"))]),
+    ("a in (x)", [None, {"matchLabels": {"a": "x"}}]),
+]
+
+
+@pytest.mark.parametrize(("text", "raw"), UNIONS, ids=str)
+def test_what_any_of_several_selectors_match_one_matches(text, raw):
+    assert text == str(any_of(map(selector, raw)))
+
+
+def test_any_of_none_matches_nothing():
+    assert NOTHING == any_of([]) == any_of([NOTHING])
+
+
+@given(st.lists(st.lists(label_sets | expressions, max_size=3), max_size=3))
+def test_no_labels_are_lost_that_any_of_several_selectors_match(several):
+    several = [all_of(*parts) for parts in several]
+    one = any_of(several)
+
+    assert all(one.matches(labels) for labels in EVERY_LABEL_SET if any(each.matches(labels) for each in several))
+
+
+@given(label_sets, st.lists(values, min_size=1, max_size=3))
+def test_it_is_their_union_where_they_differ_in_the_values_of_one_key(labels, several):
+    several = [all_of({**labels, "a": "x"}, term("c", IN, *of_one)) for of_one in several]
+    one = any_of(several)
+    labellings = [{**labels, **more} for labels in EVERY_LABEL_SET for more in ({}, *({"c": text} for text in TEXTS))]
+
+    assert [one.matches(labels) for labels in labellings] == [
+        any(each.matches(labels) for each in several) for labels in labellings
+    ]
 
 
 @given(st.lists(label_sets | expressions, max_size=5))

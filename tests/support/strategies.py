@@ -10,10 +10,11 @@ import yaml
 from hypothesis import strategies as st
 
 from tests.support import DATA
-from tests.support.build import pod
+from tests.support.build import pod, term
 from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, using, volume
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.kinds import EACH, KINDS
+from webhook.objects.names import NAMESPACE_NAME
 from webhook.rules import RULES
 
 ZONE, HOSTNAME, HASH = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "pod-template-hash"
@@ -365,4 +366,41 @@ def as_yaml(value):
 yaml_texts = st.one_of(
     st.lists(st.one_of(st.sampled_from(TOKENS), st.text(max_size=5)), max_size=12).map("".join),
     spliced(perhaps_damaged(cluster_objects).map(as_yaml)),
+)
+
+
+# Policies that give defaults in some namespaces and to some Pods; a selector may contradict itself.
+SYSTEM = {"defaultingType": "System"}
+LIST = {
+    "defaultingType": "List",
+    "defaultConstraints": [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}],
+}
+two_labels = st.dictionaries(st.sampled_from("ab"), st.sampled_from("xy"), min_size=1)
+terms = st.builds(
+    lambda key, operator, values: term(key, operator, *(values if operator in ("In", "NotIn") else ())),
+    st.sampled_from("ab"),
+    st.sampled_from(("In", "In", "NotIn", "Exists", "DoesNotExist")),
+    st.lists(st.sampled_from("xy"), min_size=1, max_size=2),
+)
+valid_selectors = st.one_of(
+    st.builds(lambda found: {"matchLabels": found}, two_labels),
+    some_of(matchLabels=two_labels, matchExpressions=st.lists(terms, max_size=2)),
+)
+of_defaults = some_of(
+    defaulting=st.sampled_from((LIST, LIST, SYSTEM, {"defaultingType": "List"})),
+    defaultingMode=st.sampled_from(("Apply", "Audit")),
+)
+of_pods = some_of(podSelector=valid_selectors, schedulerName=st.just("default-scheduler"))
+of_namespaces = st.fixed_dictionaries(
+    {"namespaceSelector": valid_selectors | st.just({"matchLabels": {NAMESPACE_NAME: "shop"}})}
+)
+both = st.builds(lambda pods, namespaces: pods | namespaces, of_pods, of_namespaces)
+selecting = st.one_of(of_namespaces, of_namespaces, both, of_pods.filter(bool))
+overrides_of_defaults = st.lists(
+    st.builds(lambda selectors, given: selectors | given, selecting, of_defaults), min_size=1, max_size=3
+)
+policies_of_defaults = st.builds(
+    lambda base, overrides: base | {"overrides": [{"name": f"o{i}", **each} for i, each in enumerate(overrides)]},
+    st.sampled_from(({"defaulting": SYSTEM},) * 4 + ({}, {"defaulting": LIST})),
+    overrides_of_defaults,
 )

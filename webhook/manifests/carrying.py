@@ -19,7 +19,6 @@ from webhook.policy.parsing import built_in
 from webhook.policy.policy import DENY
 from webhook.rules import RULES
 from webhook.rules.missing_constraints import MISSING
-from webhook.scheduler.default_constraints import LIST
 
 INVALID_CONSTRAINT, MALFORMED_KEY = "invalid-constraint", "malformed-topology-key"
 _TYPES_LEFT = f"{INVALID_CONSTRAINT}: the types and the label selectors of custom resources"
@@ -69,8 +68,7 @@ def _of_fields(export: Export) -> Iterator[str]:
     policy = export.policy
     own = [policy.defaulting, *(override.defaulting for override in policy.overrides)]
     for where, defaulting in zip(_places(export), own, strict=True):
-        gives = defaulting is not None and defaulting.type == LIST and defaulting.constraints
-        if gives and defaulting != built_in().defaulting:
+        if defaulting is not None and defaulting.gives and defaulting != built_in().defaulting:
             yield f"{where}defaulting: only a webhook can give Pods constraints; {_WHY_NO_DEFAULTS}"
     if policy.early_answer:
         yield "earlyAnswer: the API server evaluates its policies only after its own validation"

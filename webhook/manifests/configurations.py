@@ -11,6 +11,7 @@ import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from webhook.admission.request import CREATE, MUTATE, UPDATE, VALIDATE
 from webhook.manifests.conditions import (
@@ -25,8 +26,11 @@ from webhook.manifests.conditions import (
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.kinds import TEMPLATE_PATH, Kind, find_kinds
 from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL, SYSTEM_NAMESPACES
+from webhook.objects.reading import Reader
 from webhook.policy.policy import Policy
 from webhook.rules import RULES
+from webhook.scheduler.constraint import read_selector
+from webhook.scheduler.selectors import EVERYTHING, Requirement, Selector, as_expression, as_selector
 
 # Nor in these, where failurePolicy is Fail: the webhook may need what runs in them before it can start.
 NEEDED_NAMESPACES = (
@@ -43,6 +47,7 @@ NEEDED_NAMESPACES = (
 )
 
 NAME = "evenkeel"
+DEFAULTS = f"defaults.{NAME}.dev"
 ENFORCED = "enforced"  # The first part of the names of the entries for what an enforced rule may deny.
 OWN_LABELS = {"app.kubernetes.io/name": NAME}
 INJECT_CA_FROM = "cert-manager.io/inject-ca-from"
@@ -104,10 +109,10 @@ def configurations(policy: Policy, target: WebhookTarget) -> tuple[Manifest, ...
 def unsent(policy: Policy, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     """
     Return the names of the entries that `policy` needs and `entries` do not have, or have with other rules or
-    conditions.
+    conditions, or for fewer of the namespaces with defaults.
 
-    An entry without some of the conditions is accepted, because the API server then makes all calls that it would make
-    with them.
+    An entry that asks for less is accepted, because the API server then makes all calls that it would make otherwise.
+    What all entries ask of namespaces excludes these on purpose, be it by the target, a user or a cloud.
     """
     own = any(str(entry.get("name")).startswith(f"{ENFORCED}.") for entry in entries)
     return _lacking(_entries(policy, own), entries)
@@ -125,9 +130,9 @@ def _entries(policy: Policy, enforced_fail: bool) -> list[Mapping[str, object]]:
 
 def _lacking(needed: Iterable[Mapping[str, object]], entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     sent = [_sent(entry) for entry in entries]
-    return tuple(
-        str(entry["name"]) for entry in needed if not any(_sends(entry_sent, _sent(entry)) for entry_sent in sent)
-    )
+    of_all = frozenset.intersection(*(entry.of_namespaces for entry in sent)) if sent else frozenset()
+    own = [entry._replace(of_namespaces=entry.of_namespaces - of_all) for entry in sent]
+    return tuple(str(entry["name"]) for entry in needed if not any(_sends(each, _sent(entry)) for each in own))
 
 
 def ignoring(policy: Policy, entries: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
@@ -140,23 +145,36 @@ def _fails(entry: Mapping[str, object]) -> bool:
     return entry.get("failurePolicy", FAIL) == FAIL
 
 
-def _sent(entry: Mapping[str, object]) -> tuple[str, frozenset[str]]:
-    """Return as text the parts of an entry that decide which calls it makes: its name and rules, and each condition."""
+class _Sent(NamedTuple):
+    """What decides which calls an entry makes: its name, its rules and each condition as text, and its namespaces."""
+
+    name: object
+    rules: str
+    conditions: frozenset[str]
+    of_namespaces: frozenset[Requirement]
+
+
+def _sent(entry: Mapping[str, object]) -> _Sent:
     rules = [{key: rule.get(key) for key in _RULE} for rule in map(as_mapping, as_list(entry.get("rules")))]
     conditions = [json.dumps(condition, sort_keys=True) for condition in as_list(entry.get("matchConditions"))]
-    return json.dumps([entry.get("name"), rules], sort_keys=True), frozenset(conditions)
+    namespaces = as_selector(read_selector(Reader(), entry.get("namespaceSelector"), ()))
+    return _Sent(
+        entry.get("name"), json.dumps(rules, sort_keys=True), frozenset(conditions), frozenset(namespaces.requirements)
+    )
 
 
-def _sends(sent: tuple[str, frozenset[str]], needed: tuple[str, frozenset[str]]) -> bool:
-    return sent[0] == needed[0] and sent[1] <= needed[1]
+def _sends(sent: _Sent, needed: _Sent) -> bool:
+    alike = sent[:2] == needed[:2] and sent.conditions <= needed.conditions
+    wanted, asked = Selector(tuple(needed.of_namespaces)), Selector(tuple(sent.of_namespaces))
+    return alike and (sent.name != DEFAULTS or wanted.implies(asked))
 
 
 def _mutating(policy: Policy, target: WebhookTarget) -> Iterator[Manifest]:
     if policy.defaults:
         pods = [kind for kind in policy.kinds if kind.template == ()]
-        yield _webhook("defaults.evenkeel.dev", pods, target, MUTATE, [CREATE], TO_DEFAULT) | {
-            "reinvocationPolicy": "IfNeeded"
-        }
+        # By Pods' labels nothing is left out: the API server would not call again where a later webhook adds them.
+        defaulting = _webhook(DEFAULTS, pods, target, MUTATE, [CREATE], TO_DEFAULT, policy.defaulted_namespaces)
+        yield defaulting | {"reinvocationPolicy": "IfNeeded"}
     if policy.early_answer:
         yield from _judging(policy, target, MUTATE)
 
@@ -231,6 +249,7 @@ def _webhook(
     phase: str,
     operations: Sequence[str],
     conditions: Iterable[Condition],
+    namespaces: Selector = EVERYTHING,
 ) -> Manifest:
     own = () if target.service is None else (target.service[0],)
     never_sent = dict.fromkeys((*SYSTEM_NAMESPACES, *own, *target.excluded))
@@ -243,6 +262,7 @@ def _webhook(
             "matchExpressions": [
                 {"key": NAMESPACE_NAME, "operator": "NotIn", "values": [*never_sent]},
                 {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
+                *map(as_expression, namespaces.requirements),
             ]
         },
         **({"matchConditions": [dict(condition) for condition in conditions]} if target.conditions else {}),

@@ -32,6 +32,11 @@ class Defaulting(NamedTuple):
     constraints: tuple[Mapping[str, object], ...] = ()
     built_in: bool = False
 
+    @property
+    def gives(self) -> bool:
+        """Return whether Pods get any constraints from it."""
+        return self.type == LIST and bool(self.constraints)
+
 
 class SuitedDefaults(NamedTuple):
     """The default constraints that suit a Pod on the nodes of a cluster; `lacking` says why others do not, or is ""."""

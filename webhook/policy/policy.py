@@ -20,8 +20,7 @@ from webhook.objects.names import NAMESPACE_NAME
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import Defaulting, karpenter_notes, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
-from webhook.scheduler.default_constraints import LIST
-from webhook.scheduler.selectors import DOES_NOT_EXIST, EQUALS, EVERYTHING, EXISTS, IN, NOT_IN, Match, Selector
+from webhook.scheduler.selectors import DOES_NOT_EXIST, EQUALS, EVERYTHING, EXISTS, IN, NOT_IN, Match, Selector, any_of
 from webhook.scheduler.snapshot import KARPENTER, Snapshot
 
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
@@ -227,7 +226,15 @@ class Policy:
     @property
     def defaults(self) -> bool:
         """Return whether it has default constraints, in the policy or in any override."""
-        return any(defaulting.type == LIST and defaulting.constraints for _, defaulting in self.defaultings())
+        return any(defaulting.gives for _, defaulting in self.defaultings())
+
+    @property
+    def defaulted_namespaces(self) -> Selector:
+        """Return a selector that matches every namespace in which Pods may get default constraints."""
+        if self.defaulting.gives:
+            return EVERYTHING
+        giving = [each for each in self.overrides if each.defaulting is not None and each.defaulting.gives]
+        return any_of(override.selectors.get("namespaceSelector", EVERYTHING) for override in giving)
 
     def defaultings(self) -> Iterator[tuple[FieldPath, Defaulting]]:
         """Yield each `defaulting`, of the policy and of overrides that have one, with its path."""

@@ -7,7 +7,7 @@ Label selectors as apimachinery evaluates and prints them, and in three values w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -168,6 +168,38 @@ NOTHING = Selector(matches_nothing=True)
 EVERYTHING = Selector()
 
 
+def any_of(selectors: Iterable[Selector]) -> Selector:
+    """
+    Return a selector that matches all that any of `selectors` matches.
+
+    It matches no more if they are equal but for the values of one `In`.  `key=value` becomes an `In`, too.
+    """
+    asked = [[*map(_as_in, selector.requirements)] for selector in selectors if not selector.matches_nothing]
+    if not asked:
+        return NOTHING
+    first, *others = asked
+    common: list[Requirement] = []
+    for requirement in first:
+        alike = [_alike(requirement, other) for other in others]
+        if None not in alike:
+            values = dict.fromkeys(value for each in (requirement, *alike) if each is not None for value in each.values)
+            common.append(requirement._replace(values=tuple(values)))
+    return Selector(tuple(common))
+
+
+def _as_in(requirement: Requirement) -> Requirement:
+    return requirement._replace(operator=IN) if requirement.operator == EQUALS else requirement
+
+
+def _alike(requirement: Requirement, others: Sequence[Requirement]) -> Requirement | None:
+    """Return the one of `others` that is equal, or else the first that is an `In` on the same key as this one."""
+    if requirement in others:
+        return requirement
+    if requirement.operator != IN:
+        return None
+    return next((other for other in others if other.operator == IN and other.key == requirement.key), None)
+
+
 class LabelSelector(NamedTuple):
     """metav1.LabelSelector, as it was written."""
 
@@ -215,12 +247,13 @@ def as_label_selector(selector: Selector) -> dict[str, object]:
         if requirement.operator == EQUALS and requirement.key not in match_labels:
             match_labels[requirement.key] = requirement.values[0]
         else:
-            expressions.append(_expression(requirement))
+            expressions.append(as_expression(requirement))
     raw: dict[str, object] = {"matchLabels": match_labels} if match_labels else {}
     return raw | ({"matchExpressions": expressions} if expressions else {})
 
 
-def _expression(requirement: Requirement) -> dict[str, object]:
+def as_expression(requirement: Requirement) -> dict[str, object]:
+    """Return the item of matchExpressions, as JSON, that asks what `requirement` asks."""
     operator = IN if requirement.operator == EQUALS else requirement.operator
     values = {"values": list(requirement.values)} if requirement.values else {}
     return {"key": requirement.key, "operator": operator, **values}

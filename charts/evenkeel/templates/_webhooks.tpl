@@ -8,14 +8,61 @@ tests/e2e/test_chart.py holds one against the other.
 {{ .Files.Get "files/program.yaml" }}
 {{- end }}
 
-{{- /* "yes" where any Pod is given constraints: absent defaulting is as built in, an absent type means System. */}}
-{{- define "evenkeel.defaults" -}}
-{{- $all := dict "defaulting" (ternary .policy.defaulting .program.builtIn.defaulting (hasKey .policy "defaulting")) }}
-{{- range prepend (.policy.overrides | default list) $all }}
-  {{- with .defaulting }}
-    {{- if and (eq (.defaultingType | default "System") "List") .defaultConstraints }}yes{{ break }}{{ end }}
+{{- /* What a label selector asks, as JSON: its expressions in the order of their keys, those of labels first. */}}
+{{- define "evenkeel.asked" -}}
+{{- $asked := list }}
+{{- range $key, $value := .matchLabels }}
+  {{- $asked = append $asked (dict "key" $key "operator" "In" "values" (list $value)) }}
+{{- end }}
+{{- range .matchExpressions }}
+  {{- $asked = append $asked (pick . "key" "operator" (empty .values | ternary "" "values")) }}
+{{- end }}
+{{- $keys := list }}
+{{- range $asked }}{{ $keys = append $keys .key }}{{ end }}
+{{- $found := list }}
+{{- range $key := $keys | uniq | sortAlpha }}
+  {{- range $asked }}{{ if eq .key $key }}{{ $found = append $found . }}{{ end }}{{ end }}
+{{- end }}
+{{- toJson $found }}
+{{- end }}
+
+{{- /* What all of `selectors` ask, each a list of expressions, as JSON; where they are `In` with values of any. */}}
+{{- define "evenkeel.anyOf" -}}
+{{- $common := list }}
+{{- range $own := first .selectors }}
+  {{- $values := .values | default list }}
+  {{- range $other := rest $.selectors }}
+    {{- $alike := ternary $own dict (has $own $other) }}
+    {{- if and (not $alike) (eq $own.operator "In") }}
+      {{- range $other }}
+        {{- if and (eq .operator "In") (eq .key $own.key) }}{{ $alike = . }}{{ break }}{{ end }}
+      {{- end }}
+    {{- end }}
+    {{- if not $alike }}{{ $own = dict }}{{ break }}{{ end }}
+    {{- $values = concat $values ($alike.values | default list) }}
+  {{- end }}
+  {{- if $own }}
+    {{- if $values }}{{ $_ := set $own "values" (uniq $values) }}{{ end }}
+    {{- $common = append $common $own }}
   {{- end }}
 {{- end }}
+{{- toJson $common }}
+{{- end }}
+
+{{- /*
+For each `defaulting` that gives Pods constraints, what it asks of their namespaces, as JSON: absent defaulting is as
+built in, an absent type means System. That of the policy asks nothing.
+*/}}
+{{- define "evenkeel.defaults" -}}
+{{- $found := list }}
+{{- $all := dict "defaulting" (ternary .policy.defaulting .program.builtIn.defaulting (hasKey .policy "defaulting")) }}
+{{- range prepend (.policy.overrides | default list) $all }}
+  {{- $asked := include "evenkeel.asked" (.namespaceSelector | default dict) | fromJsonArray }}
+  {{- with .defaulting }}
+    {{- if and (eq (.defaultingType | default "System") "List") .defaultConstraints }}{{ $found = append $found $asked }}{{ end }}
+  {{- end }}
+{{- end }}
+{{- toJson $found }}
 {{- end }}
 
 {{- /*
@@ -107,7 +154,7 @@ The settings of one rule, as JSON: one of the policy, and one of each override, 
 {{- concat .program.systemNamespaces (list .root.Release.Namespace) $others | uniq | toJson }}
 {{- end }}
 
-{{- /* One entry: `webhook` says what is its own, `kinds` what is sent by it. */}}
+{{- /* One entry: `kinds` are sent by it, of namespaces that have what `namespaces` ask. */}}
 {{- define "evenkeel.entry" -}}
 {{- $versions := list }}
 {{- range .kinds }}{{ $versions = append $versions .apiVersion }}{{ end }}
@@ -146,6 +193,9 @@ namespaceSelector:
   - key: {{ .program.skipLabel }}
     operator: NotIn
     values: ["true"]
+  {{- with .namespaces }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- /* The optional steps of these conditions are refused before 1.29: there, all is sent, and answered alike. */}}
 {{- if semverCompare ">=1.29.0-0" .root.Capabilities.KubeVersion.Version }}
 matchConditions: {{- toYaml .conditions | nindent 2 }}
