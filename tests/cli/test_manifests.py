@@ -249,8 +249,7 @@ def test_policies_are_printed_with_what_they_do_otherwise(capsys):
     assert cel("evenkeel", "evenkeel-warn") == names
     assert all(note.startswith("note: ") for note in notes)
     assert notes[0].startswith("note: assuming Kubernetes 1.37; set --kubernetes-version if the cluster may be older")
-    assert notes[1].startswith("note: not checked: ")
-    assert "messages differ from the webhook's: of several findings that deny, only the first is shown" in notes[-2]
+    assert notes[1].startswith("note: left out, because only the webhook can check them: ")
     assert notes[-1].startswith("note: not needed: evenkeel-audit; ")
 
 
@@ -280,13 +279,15 @@ def test_a_version_that_is_given_is_not_assumed(capsys):
         ),
         (
             ["--policy", "{}/lost.yaml"],
-            "{}/lost.yaml: rules.unschedulable: the API server cannot check it: CEL knows neither the nodes",
+            "{}/lost.yaml: override a: podSelector: CEL cannot see the label pod-template-hash, ",
         ),
     ],
 )
 def test_what_policies_cannot_do_stops_the_command(folder, capsys, options, reason):
     (folder / "lost.yaml").write_text(
-        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nrules: {unschedulable: warning}\n", "utf-8"
+        "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\n"
+        "overrides: [{name: a, podSelector: {matchLabels: {pod-template-hash: x}}}]\n",
+        "utf-8",
     )
     capsys.readouterr()
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from tests.e2e.large_objects import deployment, many
 from tests.e2e.webhook import containers
 from tests.support.build import HOSTNAME, ZONE, constraint, workload
-from webhook.objects.kinds import KINDS, Kind
+from webhook.objects.kinds import BUILT_IN_KINDS, Kind
 
-CUSTOM = tuple(kind for kind in KINDS if kind.kind in ("Rollout", "CloneSet"))
 REPLICA_SET_CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owner", "uid": "u"}
 KEYS = (
@@ -44,8 +43,6 @@ IGNORED = (
     "",
     " , ",
 )
-FIELDS = ("maxSkew", "topologyKey", "whenUnsatisfiable", "labelSelector", "matchLabelKeys", "minDomains")
-ODD = (None, None, "", "text", 0, -1, True, [], ["a", None, 1], {}, {"matchLabels": None}, {"matchExpressions": [None]})
 
 
 class JudgedCase(NamedTuple):
@@ -62,7 +59,7 @@ def cases(number: int, seed: int) -> Iterator[JudgedCase]:
     """Draw cases; a third of those that can be updated are updates."""
     random = Random(seed)
     for i in range(number):
-        kind = random.choice([*[kind for kind in KINDS if kind.built_in] * 3, *CUSTOM * 2])
+        kind = random.choice(BUILT_IN_KINDS)
         obj = drawn(random, kind, f"drawn-{i}")
         if kind.template != () and random.random() < 0.4:
             yield JudgedCase(f"{i}", kind, changed(random, obj, kind), obj)
@@ -75,7 +72,7 @@ def cases(number: int, seed: int) -> Iterator[JudgedCase]:
 
 def large() -> Iterator[JudgedCase]:
     """Yield Deployments that are too large to judge: new ones, and updates that an enforced rule excuses or not."""
-    kind = next(kind for kind in KINDS if kind.kind == "Deployment")
+    kind = next(kind for kind in BUILT_IN_KINDS if kind.kind == "Deployment")
     owner = {"ownerReferences": [OWNER | {"controller": True}]}
     yield JudgedCase("large", kind, _large())
     yield JudgedCase("large, of an owner", kind, _large(**owner))
@@ -88,7 +85,7 @@ def large() -> Iterator[JudgedCase]:
 
 def excused() -> Iterator[JudgedCase]:
     """Yield updates of which a mistake that was there before excuses one: the milder one, or one in another key."""
-    by_name = {kind.kind: kind for kind in KINDS if kind.built_in}
+    by_name = {kind.kind: kind for kind in BUILT_IN_KINDS}
     soft = {"whenUnsatisfiable": "ScheduleAnyway"}
     old, new = [constraint(maxSkew=5, **soft)], [constraint(maxSkew=9), constraint(maxSkew=5, topologyKey="x", **soft)]
     yield JudgedCase("the worse one is new", by_name["Deployment"], deployment(new), deployment(old))
@@ -118,8 +115,6 @@ def drawn(random: Random, kind: Kind, name: str) -> dict:
     else:
         _place(obj, kind, template)
         _finish(random, obj, kind, labels)
-    if not kind.built_in:
-        _spoil(random, template["spec"].get("topologySpreadConstraints", []))
     if random.random() < 0.15:
         obj["metadata"]["annotations"] = {"evenkeel.dev/ignore": random.choice(IGNORED)}
     if random.random() < 0.25:
@@ -237,17 +232,6 @@ def _constraint(random: Random, labels: dict) -> dict:
     if random.random() < 0.2:
         constraint["nodeTaintsPolicy"] = "Honor"
     return constraint
-
-
-def _spoil(random: Random, constraints: list[dict]) -> None:
-    """Make some constraints of a custom resource such that the API server would refuse them in a built-in kind."""
-    for each in constraints:
-        if random.random() < 0.2:
-            each["labelSelector"] = random.choice((None, {}))
-        if random.random() < 0.3:
-            each[random.choice(FIELDS)] = random.choice(ODD)
-    if constraints and random.random() < 0.1:
-        constraints.append(deepcopy(constraints[0]))
 
 
 def _distinct(constraints: list[dict]) -> list[dict]:

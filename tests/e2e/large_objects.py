@@ -1,10 +1,8 @@
-"""Objects at the limits of size and beyond them, and custom resources with any types: what policies must judge, too."""
+"""Objects at the limits of size and beyond them: what policies must judge, too."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator, Mapping
-from random import Random
+from collections.abc import Mapping
 
 from tests.e2e.webhook import containers
 from tests.support.build import constraint, keys, pod, term, workload
@@ -15,11 +13,6 @@ _LABELS = {"app": "web", **{f"label-{i}": "v" for i in range(60_000)}}
 _OWNERS = [{"apiVersion": "v1", "kind": "ConfigMap", "name": f"c{i}", "uid": f"u{i}"} for i in range(20_000)]
 _NODE = {"key": "metadata.name", "operator": "In", "values": ["n"]}
 _TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
-_DELETED = object()
-_VALUES = (
-    *(_DELETED, None, 0, -1, 1.5, "", "a", "x" * 70_000, True, [], {}, [None], [1], ["a"], [[]], [{}], {"a": None}),
-    *({"a": 1}, {"a": "b"}, {"a": {"b": "c"}}, {"": ""}, [1, "a", None, {}], 1 << 62, "a\nb", "é…" * 100),
-)
 
 
 def topology_key(i: int) -> str:
@@ -91,45 +84,3 @@ def bound_pods() -> Mapping[str, dict]:
 
 def _bound(terms: list[dict]) -> dict:
     return containers(pod(spec={"affinity": {"nodeAffinity": {_TERMS: {"nodeSelectorTerms": terms}}}}))
-
-
-def rollouts(seed: int, count: int) -> Iterator[dict]:
-    """Yield Rollouts of which one to five fields, at any depth, have other values, of any type."""
-    random = Random(seed)
-    for _ in range(count):
-        made = _rollout()
-        for _ in range(random.randint(1, 5)):
-            places = [place for place in _places(made) if place[:1] == ("spec",)] or [("spec",)]
-            _put(made, random.choice(places), random.choice(_VALUES))
-        yield made
-
-
-def _rollout() -> dict:
-    """Return a Rollout that has every field about which a policy asks."""
-    expression = {"key": "a", "operator": "In", "values": ["b"]}
-    fields = {"minDomains": 2, "nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore", "matchLabelKeys": ["x"]}
-    two = many(2, **fields, **selecting(expression, app="other"))
-    affinity = {"nodeAffinity": {_TERMS: {"nodeSelectorTerms": [{"matchFields": [_NODE]}]}}}
-    made = workload("Rollout", *copy.deepcopy(two), name=NAME, template={"annotations": {IGNORE: "x"}})
-    made["spec"]["template"]["spec"] |= {"schedulerName": "other", "nodeName": "", "affinity": affinity}
-    return copy.deepcopy(made | {"apiVersion": "argoproj.io/v1alpha1"})
-
-
-def _places(value: object, path: tuple = ()) -> Iterator[tuple]:
-    yield path
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, item in inside:
-        yield from _places(item, (*path, name))
-
-
-def _put(made: dict, path: tuple, value: object) -> None:
-    *outer, last = path
-    at = made
-    for name in outer:
-        at = at[name]
-    if value is not _DELETED:
-        at[last] = copy.deepcopy(value)
-    elif isinstance(at, list):
-        at.pop(last)
-    else:
-        at.pop(last, None)

@@ -7,7 +7,7 @@ import pytest
 from tests.support.build import FEATURES, constraint, node, pod, snapshot, workload
 from webhook.findings.finding import Severity
 from webhook.findings.neighbours import Neighbours
-from webhook.findings.rule import ALL_CHECKS, CountedPods, InCel, Subject, rule
+from webhook.findings.rule import CountedPods, Subject, rule
 from webhook.objects.workload import parse_workloads
 from webhook.rules import RULES
 from webhook.scheduler.constraint import read_constraints
@@ -32,16 +32,6 @@ def test_a_rule_that_looks_for_what_nothing_provides_is_refused_at_import():
 
     with pytest.raises(TypeError, match="hrad"):
         rule(title="t", severity=Severity.INFO, fix="f", bad="", good="", where=("hrad",))(looks_for_a_typo)
-
-
-@pytest.mark.parametrize("cel", [InCel(), InCel(ALL_CHECKS, "it needs nodes"), InCel("some")])
-def test_a_rule_must_say_why_cel_cannot_express_what_it_cannot_and_nothing_else(cel):
-    def undeclared(subject):
-        """Is not registered."""
-
-    with pytest.raises(TypeError, match="rule undeclared: must say which of its checks CEL can express"):
-        rule(title="t", severity=Severity.INFO, fix="f", cel=cel, bad="", good="")(undeclared)
-    assert "undeclared" not in RULES
 
 
 def test_a_setting_takes_defaults_for_what_is_not_given():

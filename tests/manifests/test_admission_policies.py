@@ -1,4 +1,4 @@
-"""The ValidatingAdmissionPolicies as objects, whatever the policy is."""
+"""The ValidatingAdmissionPolicies as objects; what their CEL says is held on an API server, in tests/e2e."""
 
 from __future__ import annotations
 
@@ -7,22 +7,44 @@ import re
 
 import pytest
 
-from tests.manifests.exports import POLICIES, export
 from tests.support.build import policy
-from webhook.manifests.acting import Export
-from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies
-from webhook.manifests.conditions import NOT_OWNED
+from webhook.manifests.admission_policies import POLICY_NAMES, admission_policies, notes, unknowable
+from webhook.manifests.cel_variables import of_new_object, of_object
 from webhook.objects.names import SYSTEM_NAMESPACES
-from webhook.scheduler.features import LATEST
+from webhook.rules import RULES
+from webhook.scheduler.features import LATEST, features
+
+MOST_SKEW = "excessive-max-skew"
+ALL = {rule.id: {"severity": "error", **rule.example} for rule in RULES.values() if rule.cel}
+PARTS = {
+    "rules": {MOST_SKEW: {"severity": "error", "maxSkew": 5}},
+    "overrides": [
+        {"name": "a", "podSelector": {"matchLabels": {"a": "b"}}, "enforcement": "Warn"},
+        {"name": "b", "schedulerName": "other", "rules": {MOST_SKEW: {"severity": "error", "maxSkew": 7}}},
+        {"name": "c", "namespaceSelector": {"matchLabels": {"a": "b"}}, "enforcement": "Audit", "until": "2999-01-31"},
+    ],
+}
+POLICIES = {
+    "built in": {},
+    "all": {"rules": ALL},
+    "parts": PARTS,
+    "warnings": {"enforcement": "Warn"},
+    "enforced": {"rules": {"soft-constraint": {"severity": "error", "enforced": True}}},
+}
 
 
-def made(name="built in", **fields):
+def made(name, minor=LATEST.minor, excluded=()):
     """The policies by their names, and the bindings."""
-    manifests = admission_policies(export(name, **fields))
     by_kind = {"ValidatingAdmissionPolicy": {}, "ValidatingAdmissionPolicyBinding": {}}
-    for manifest in manifests:
+    for manifest in admission_policies(policy(**POLICIES[name]), features(minor), excluded):
         by_kind[manifest["kind"]][manifest["metadata"]["name"]] = manifest["spec"]
     return tuple(by_kind.values())
+
+
+def expression_of(name, rule, action="Deny", **fields):
+    """The expression of the validation of a rule."""
+    asked = made(name, **fields)[0][POLICY_NAMES[action]]["validations"]
+    return next(each["expression"] for each in asked if each["message"].endswith(f" (evenkeel {rule})"))
 
 
 @pytest.mark.parametrize(
@@ -33,7 +55,7 @@ def made(name="built in", **fields):
         ("warnings", ["evenkeel-warn"]),
     ],
 )
-def test_there_is_a_policy_for_each_action_that_something_comes_of(name, names):
+def test_there_is_a_policy_for_each_action_that_comes_of_a_rule(name, names):
     policies, bindings = made(name)
 
     assert names == [*policies] == [*bindings]
@@ -43,81 +65,118 @@ def test_there_is_a_policy_for_each_action_that_something_comes_of(name, names):
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_match_conditions_never_ask_about_the_namespace_which_is_null_there(name):
+def test_each_variable_comes_after_those_that_it_asks_for_and_nothing_else_is_left_open(name):
     for spec in made(name)[0].values():
-        assert "namespaceObject" not in json.dumps(spec["matchConditions"])
+        known = set()
+        for variable in spec["variables"]:
+            assert {*re.findall(r"variables\.(\w+)", variable["expression"])} <= known
+            known.add(variable["name"])
+        text = json.dumps(spec["validations"])
+        assert {*re.findall(r"variables\.(\w+)", text)} <= known
+        assert "parameters." not in text and "features." not in text
         assert "variables." not in json.dumps(spec["matchConditions"])
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_all_variables_are_used_and_all_that_are_used_are_there(name):
-    for spec in made(name)[0].values():
-        names = [variable["name"] for variable in spec["variables"]]
-        text = json.dumps([spec["variables"], spec["validations"]])
-        assert len(names) == len(set(names))
-        assert set(names) == {*re.findall(r"variables\.(\w+)", text)}
+def test_a_message_is_the_title_of_the_rule_and_its_id():
+    asked = made("all")[0]["evenkeel"]["validations"]
+
+    assert [f"{RULES[rule].title} (evenkeel {rule})" for rule in ALL] == [each["message"] for each in asked]
 
 
-def test_no_part_of_it_reads_a_parameter_of_the_cluster():
-    for spec in made("parts")[0].values():
-        assert "paramKind" not in spec
+def test_a_rule_asks_the_same_of_the_old_object():
+    now, before = expression_of("all", "pinned-pod").split(" || oldObject != null && ")
+
+    assert RULES["pinned-pod"].cel in now
+    assert RULES["pinned-pod"].cel.replace("variables.", "variables.old_") in before
+
+
+def test_each_part_has_its_own_parameters_and_enforcement():
+    denied, before = expression_of("parts", MOST_SKEW).split(" || oldObject != null && ")
+    warned, _ = expression_of("parts", MOST_SKEW, "Warn").split(" || oldObject != null && ")
+
+    assert [("[0]", "5"), ("[2]", "7")] == re.findall(r"variables.part in (.*?)\) .*?c.maxSkew <= (\d)", denied)
+    assert [("[1]", "5")] == re.findall(r"variables.part in (.*?)\) .*?c.maxSkew <= (\d)", warned)
+    assert [("[0, 1, 3]", "5"), ("[2]", "7")] == re.findall(r"old_part in (.*?)\) .*?c.maxSkew <= (\d)", before)
+    (part,) = (each["expression"] for each in made("parts")[0]["evenkeel"]["variables"] if each["name"] == "part")
+    assert part == (
+        '("a" in variables.labels && variables.labels["a"] in ["b"]) ? 1 : '
+        "variables.spec.?schedulerName.orValue('default-scheduler') == \"other\" ? 2 : "
+        '("a" in namespaceObject.metadata.?labels.orValue({}) && '
+        'namespaceObject.metadata.?labels.orValue({})["a"] in ["b"]) ? 3 : 0'
+    )
+
+
+def test_what_looks_like_a_variable_in_a_parameter_stays_as_it_is(monkeypatch):
+    key = "variables.example.com/parameters.maxSkew"
+    setting = {"severity": "error", "topologyKeys": [key]}
+    monkeypatch.setitem(POLICIES, "keys", {"rules": {"forbidden-topology-key": setting}})
+
+    assert 2 == expression_of("keys", "forbidden-topology-key").count(f'["{key}"]')
+
+
+@pytest.mark.parametrize(("minor", "counts"), [(37, "false"), (38, "true")])
+def test_an_expression_knows_the_version(minor, counts):
+    assert f"c.?labelSelector.hasValue() && ({counts} ||" in expression_of("built in", "empty-selector", minor=minor)
 
 
 @pytest.mark.parametrize(
-    ("name", "failure_policies"),
+    ("name", "rule", "spared"),
     [
-        ("built in", {"evenkeel": "Ignore", "evenkeel-warn": "Ignore"}),
-        ("enforced", {"evenkeel": "Fail", "evenkeel-warn": "Ignore"}),
-        ("parts", {"evenkeel": "Fail", "evenkeel-warn": "Ignore", "evenkeel-audit": "Ignore"}),
+        ("enforced", "soft-constraint", "(variables.by_controller || variables.fits && ("),
+        ("built in", "invalid-constraint", "(!variables.fits || 'invalid-constraint' in variables.ignored || "),
     ],
 )
-def test_what_cannot_be_evaluated_is_refused_only_where_a_rule_is_enforced_or_the_policy_says_so(
-    name, failure_policies
-):
-    assert failure_policies == {name: spec["failurePolicy"] for name, spec in made(name)[0].items()}
+def test_what_is_enforced_spares_only_what_a_controller_sends(name, rule, spared):
+    assert expression_of(name, rule).startswith(spared)
+
+
+@pytest.mark.parametrize(("name", "denies"), [("built in", "Ignore"), ("enforced", "Fail")])
+def test_what_cannot_be_evaluated_is_refused_where_a_rule_is_enforced(name, denies):
+    policies = made(name)[0]
+
+    assert (denies, "Ignore") == (policies["evenkeel"]["failurePolicy"], policies["evenkeel-warn"]["failurePolicy"])
 
 
 def test_namespaces_are_chosen_by_the_binding():
-    _, bindings = made(excluded=(*SYSTEM_NAMESPACES, "own", "own"))
-
-    for binding in bindings.values():
+    for binding in made("built in", excluded=("own", "kube-system"))[1].values():
         by_name, by_label = binding["matchResources"]["namespaceSelector"]["matchExpressions"]
         assert [*SYSTEM_NAMESPACES, "own"] == by_name["values"]
         assert ("evenkeel.dev/skip", "NotIn", ["true"]) == (by_label["key"], by_label["operator"], by_label["values"])
 
 
-def test_pods_are_judged_when_they_are_created_and_others_when_they_change():
-    rules = made()[0]["evenkeel"]["matchConstraints"]["resourceRules"]
+def test_only_built_in_kinds_are_judged_and_pods_only_as_they_are_created():
+    rules = made("built in")[0]["evenkeel"]["matchConstraints"]["resourceRules"]
 
-    assert {("pods",): ["CREATE"]} == {
-        tuple(rule["resources"]): rule["operations"] for rule in rules if "pods" in rule["resources"]
-    }
-    assert all(["CREATE", "UPDATE"] == rule["operations"] for rule in rules if "pods" not in rule["resources"])
+    assert {"", "apps", "batch"} == {group for rule in rules for group in rule["apiGroups"]}
+    assert [["pods"]] == [rule["resources"] for rule in rules if rule["operations"] == ["CREATE"]]
 
 
-@pytest.mark.parametrize(
-    ("name", "conditions"),
-    [
-        ("built in", ["has-constraints", "changed", "not-owned"]),
-        ("every rule", ["changed", "not-owned"]),
-        ("enforced", ["changed"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "conditions"), [("built in", ["has-constraints", "changed"]), ("all", ["changed"])])
 def test_what_no_rule_judges_is_left_out_early(name, conditions):
     assert conditions == [each["name"] for each in made(name)[0]["evenkeel"]["matchConditions"]]
 
 
-def test_an_owned_object_is_judged_where_one_that_is_too_large_is_refused():
-    owned_too = {
-        manifest["metadata"]["name"]: NOT_OWNED not in manifest["spec"]["matchConditions"]
-        for manifest in admission_policies(Export(policy(onError="Deny"), LATEST))[::2]
-    }
+def test_a_label_that_a_controller_adds_decides_no_override():
+    (line,) = unknowable(policy(overrides=[{"name": "a", "podSelector": {"matchLabels": {"pod-template-hash": "x"}}}]))
 
-    assert {"evenkeel": True, "evenkeel-warn": False} == owned_too
+    assert "override a: podSelector: CEL cannot see the label pod-template-hash, which a controller adds " in line
 
 
-def test_a_help_may_look_like_a_variable():
-    rules = {"hard-constraint": {"severity": "error", "help": "see variables.wiki"}}
-    manifests = admission_policies(Export(policy(rules=rules), LATEST))
+def test_what_is_left_out_is_noted():
+    fleet = {"apiVersion": "example.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.template"}
+    chosen = policy(**PARTS | {"workloads": [fleet]})
+    rules, custom, defaults, until = notes(chosen, admission_policies(chosen, LATEST))
+    *_, needless = notes(policy(), admission_policies(policy(), LATEST))
 
-    assert "; see variables.wiki" in json.dumps(manifests)
+    assert "unknown-field" in rules and MOST_SKEW not in rules
+    assert custom.endswith(": Fleet") and defaults.endswith(": defaulting")
+    assert until.endswith("print the policies again after 2999-01-31")
+    assert needless.startswith("not needed: evenkeel-audit; ")
+
+
+def test_the_old_object_has_the_same_variables():
+    known = [name for name, _ in of_object("object", "")]
+
+    assert [f"old_{name}" for name in known] == [name for name, _ in of_object("oldObject", "old_")]
+    assert not {*known} & {name for name, _ in of_new_object()}
+    assert not any("object" in text.replace("oldObject", "") for _, text in of_object("oldObject", "old_"))

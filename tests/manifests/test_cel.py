@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.manifests.cel import all_of, any_of, at, by_case, cut, literal, matches, yaml_text
+from webhook.manifests.cel import all_of, at, begin, literal, matches
 from webhook.scheduler.selectors import NOTHING, Requirement, Selector
 
 
@@ -35,11 +35,10 @@ def test_every_step_of_a_path_is_optional(path, text):
 
 def test_conditions():
     assert ("a && b", "true") == (all_of("a", "", "b"), all_of("", ""))
-    assert ("(a || b) || (c)", "false") == (any_of(["a || b", "c"]), any_of([]))
 
 
-def test_cases():
-    assert 'v in ["a","b"] ? (1) : v in ["c"] ? (2) : 3' == by_case("v", {"1": ["a", "b"], "2": ["c"]}, "3")
+def test_the_begin_of_a_text():
+    assert "[t].map(b, b.size() > 60 ? b.substring(0, 60) : b)[0]" == begin("t", 60)
 
 
 @pytest.mark.parametrize(
@@ -58,11 +57,3 @@ def test_a_selector_asks_about_labels_that_may_be_absent(requirement, text):
 
 def test_selectors_of_all_and_of_none():
     assert ("true", "false") == (matches(Selector(), "l"), matches(NOTHING, "l"))
-
-
-def test_a_text_is_cut_where_the_webhook_cuts_it():
-    assert "[t].map(q, q.size() > 60 ? q.substring(0, 59) + '…' : q)[0]" == cut("t", 60)
-
-
-def test_a_text_is_quoted_where_yaml_reads_it_otherwise():
-    assert yaml_text("t").endswith("? t : strings.quote(t))")

@@ -27,10 +27,8 @@ from certs.files import CertificateError, read
 from certs.pem import ca_bundle
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError, print_notes
-from webhook.manifests.acting import Export
-from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies
+from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies, notes, unknowable
 from webhook.manifests.ca_bundle import ca_bundle_policy
-from webhook.manifests.carrying import not_carried, notes, unanswerable
 from webhook.manifests.configurations import (
     CONDITIONS_SINCE,
     FAIL,
@@ -151,28 +149,26 @@ def run(args: argparse.Namespace) -> int:
     if alone and args.engine == WEBHOOK:
         _print(people)
         return 0
-    if args.engine == POLICY:
-        export = _export(args, policy, features)
-        judging = admission_policies(export)
-        print_notes((*_assumed(args), *_ended(policy, export.policy), *notes(export, judging)), args.quiet)
-    else:
-        judging = _of_webhook(args, policy, features.minor)
+    by_policies = args.engine == POLICY
+    judging = _policies(args, policy, features) if by_policies else _of_webhook(args, policy, features.minor)
     _print((*people, *judging, *_skip_label(args, features.minor), *_ca_bundle(args, features.minor)))
     return 0
 
 
-def _export(args: argparse.Namespace, policy: Policy, features: Features) -> Export:
-    """Return what of a policy holds today, to be written in CEL; UsageError names all that CEL cannot do."""
+def _policies(args: argparse.Namespace, policy: Policy, features: Features) -> tuple[Manifest, ...]:
+    """Return the policies of today for API servers; UsageError if they could crash one, or would judge otherwise."""
     if features.minor < VARIABLES_SINCE:
         raise UsageError(
             f"{ENGINE} {POLICY}: found Kubernetes 1.{features.minor}, wanted 1.{VARIABLES_SINCE} or newer: "
             f"{WHY_SINCE}; use {ENGINE} {WEBHOOK}"
         )
-    export = Export(policy.on(inputs.today()), features, (*SYSTEM_NAMESPACES, *_excluded(args)))
-    if lost := (*not_carried(export), *unanswerable(export)):
+    if lost := [*unknowable(policy)]:
         instead = f"remove this setting, or use {ENGINE} {WEBHOOK}"
         raise UsageError("\n".join(f"{args.policy}: {line}; {instead}" for line in lost))
-    return export
+    today = policy.on(inputs.today())
+    policies = admission_policies(today, features, _excluded(args))
+    print_notes((*_assumed(args), *_ended(policy, today), *notes(today, policies)), args.quiet)
+    return policies
 
 
 def _of_webhook(args: argparse.Namespace, policy: Policy, minor: int) -> tuple[Manifest, ...]:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 MOST_LABELS_COPIED = 20
 LARGEST_NUMBER = 2**31 - 1  # of replicas, and of maxSkew
 NO_NODES = Nodes()
-ALL_CHECKS = "all of them"
 ADVICE_ONLY = "it is advice, and never denies"
 TOPOLOGY_KEY = {"type": "string", "minLength": 1}  # each item of a parameter that lists topology keys
 CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
@@ -93,20 +92,6 @@ class Nature(Enum):
 
 
 RunsWhere = Also | Need | Nature | str  # Where a rule runs, and as what; a text is something that it looks for.
-
-
-class InCel(NamedTuple):
-    """
-    Which checks of a rule CEL can express, so that the API server itself can make them, and why it cannot the others.
-
-    `checks` is "" if it can express none of them, and `why_not` is "" if it can express all.
-    """
-
-    checks: str = ""
-    why_not: str = ""
-
-
-NOT_IN_CEL = InCel(why_not="they are not written in CEL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +410,7 @@ class Rule:
     rejected_by_api_server: bool
     kept_by_defaults: bool
     yields_to: tuple[str, ...]
-    cel: InCel
+    cel: str
     check: Callable[[Subject], Iterable[Cause]]
 
     @property
@@ -473,7 +458,7 @@ def rule(
     good: str,
     context: str = "",
     where: tuple[RunsWhere, ...] = (),
-    cel: InCel = NOT_IN_CEL,
+    cel: str = "",
     yields_to: tuple[str, ...] = (),
     parameters: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[[Subject], Iterable[Cause]]], Callable[[Subject], Iterable[Cause]]]:
@@ -482,8 +467,10 @@ def rule(
 
     `bad` and `good` are objects, or the constraints of the Pod `web`; `context` are objects with which both are judged.
     `where` says where the rule runs, and whether it is advice or what the API server rejects; by itself it is neither.
-    `cel` says which of its checks CEL can express.  `parameters` is a JSON schema of an object: its `properties`, which
-    of them are `required` or of which `anyOf` must be given, and of `examples` one under which the bad example is bad.
+    `cel` is true where the rule finds nothing, "" where CEL cannot say that: an expression over the `variables` of
+    manifests.admission_policies, the rule's `parameters`, and `features`.  `parameters` is a JSON schema of an object:
+    its `properties`, which of them are `required` or of which `anyOf` must be given, and of `examples` one under which
+    the bad example is bad.
     """
 
     def register(check: Callable[[Subject], Iterable[Cause]]) -> Callable[[Subject], Iterable[Cause]]:
@@ -493,8 +480,6 @@ def rule(
         looks_for = frozenset([condition for condition in where if isinstance(condition, str)])
         if not looks_for <= LOOKED_FOR:
             raise TypeError(f"rule {rule_id}: looks for {looks_for - LOOKED_FOR}, and nothing provides it")
-        if (cel.checks == ALL_CHECKS) is bool(cel.why_not):
-            raise TypeError(f"rule {rule_id}: must say which of its checks CEL can express, or why it cannot")
         schema: Mapping[str, Any] = parameters or {}
         RULES[rule_id] = Rule(
             id=rule_id,
@@ -517,7 +502,7 @@ def rule(
             rejected_by_api_server=Nature.REJECTED in where,
             kept_by_defaults=severity is Severity.ERROR,  # What is an error by default is never written.
             yields_to=yields_to,
-            cel=cel,
+            cel=" ".join(cel.split()),
             check=check,
         )
         return check

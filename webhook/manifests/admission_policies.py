@@ -1,28 +1,36 @@
 """
 The ValidatingAdmissionPolicies that have the rules of a policy in CEL: the API server evaluates them by itself.
 
-    evenkeel         what denies, in the order of the fields, with the binding [Deny]
+    evenkeel         what denies, with the binding [Deny]
     evenkeel-warn    what warns, with the binding [Warn]
     evenkeel-audit   what only the audit log is told, with the binding [Audit]
 
-Each has a variable for the items of each check, and a validation that there are none.  Variables are evaluated when
-they are asked for, and once.  The first ones bound the size of the object, so that no expression costs too much.
+    rule(cel=…) ──parameters──> by each part of the policy ──> or the old object breaks it, too ──> a validation
+
+The policy itself is part 0, its overrides are those from 1 on.  Only built-in kinds are judged, of whose fields the API
+server has checked the types.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from webhook.admission.request import CREATE, UPDATE
-from webhook.manifests.acting import Acting, Export, acting_checks
-from webhook.manifests.conditions import NOT_OWNED, changed, has_constraints, malformed
-from webhook.manifests.configurations import NAME, Manifest, resource_rules
-from webhook.manifests.policy_objects import policy_and_binding
-from webhook.manifests.rule_variables import refuses_large, validations, variables
-from webhook.objects.names import NAMESPACE_NAME, SKIP_LABEL
-from webhook.policy.policy import AUDIT, DENY, WARN
+from webhook.findings.finding import TOLD, Severity
+from webhook.findings.rule import Rule
+from webhook.findings.wording import mark
+from webhook.manifests.cel import literal, matches
+from webhook.manifests.cel_variables import of_new_object, of_object
+from webhook.manifests.conditions import changed, has_constraints
+from webhook.manifests.configurations import FAIL, IGNORE, NAME, Manifest, resource_rules
+from webhook.manifests.policy_objects import deletion, policy_and_binding
+from webhook.objects.kinds import BUILT_IN_KINDS
+from webhook.objects.names import DEFAULT_SCHEDULER, NAMESPACE_NAME, SKIP_LABEL, SYSTEM_NAMESPACES
+from webhook.objects.references import ObjectRef
+from webhook.policy.policy import AUDIT, DENY, WARN, InForce, Policy
 from webhook.rules import RULES
+from webhook.scheduler.features import Features
 
 POLICY_NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
 
@@ -30,85 +38,140 @@ POLICY_NAMES = {DENY: NAME, WARN: f"{NAME}-warn", AUDIT: f"{NAME}-audit"}
 VARIABLES_SINCE = 36
 WHY_SINCE = "an older kube-apiserver can crash when a ValidatingAdmissionPolicy with variables changes under load"
 
-_VARIABLE = re.compile(r"variables\.(\w+)")
+_PINNED = "pinned-pod"
+_POD, _OTHERS = [BUILT_IN_KINDS[0]], BUILT_IN_KINDS[1:]  # The constraints of a Pod do not change once it is created.
+_GIVEN = re.compile(r"\b(parameters|features)\.(\w+)")
 
 
-def admission_policies(export: Export) -> tuple[Manifest, ...]:
-    """Return the policies, each followed by its binding; none for what no rule does."""
-    checks = {action: acting_checks(export, action) for action in POLICY_NAMES}
-    matching = _judged_namespaces(export)
-    return tuple(
-        manifest
-        for action, acting in checks.items()
-        if acting or (action == DENY and refuses_large(export))
-        for manifest in policy_and_binding(
-            POLICY_NAMES[action], _spec(export, action, acting), action, matchResources=matching
-        )
-    )
+def admission_policies(policy: Policy, features: Features, excluded: tuple[str, ...] = ()) -> tuple[Manifest, ...]:
+    """Return a policy and its binding for each action that comes of a rule; none judges in namespaces `excluded`."""
+    unjudged = [
+        {"key": NAMESPACE_NAME, "operator": "NotIn", "values": [*dict.fromkeys((*SYSTEM_NAMESPACES, *excluded))]},
+        {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
+    ]
+    variables = [*of_object("object", ""), *of_new_object(), *of_object("oldObject", "old_")]
+    variables += [(f"{prefix}part", _part(policy, prefix)) for prefix in ("", "old_") if policy.overrides]
+    manifests: list[Manifest] = []
+    for action, name in POLICY_NAMES.items():
+        acting = [(rule, _acting(policy, rule, action)) for rule in RULES.values() if rule.cel]
+        if rules := [(rule, parts) for rule, parts in acting if parts]:
+            spec: Manifest = {
+                "failurePolicy": FAIL if action == DENY and (policy.enforced or policy.on_error == DENY) else IGNORE,
+                "matchConstraints": {
+                    "resourceRules": [*resource_rules(_POD, [CREATE]), *resource_rules(_OTHERS, [CREATE, UPDATE])]
+                },
+                "matchConditions": [
+                    *([has_constraints(BUILT_IN_KINDS)] if all(rule.needs_constraints for rule, _ in rules) else []),
+                    changed(BUILT_IN_KINDS),
+                ],
+                "variables": [{"name": name, "expression": expression} for name, expression in variables],
+                "validations": [_validation(policy, rule, parts, features) for rule, parts in rules],
+            }
+            matching = {"namespaceSelector": {"matchExpressions": unjudged}}
+            manifests += policy_and_binding(name, spec, action, matchResources=matching)
+    return tuple(manifests)
 
 
-def _spec(export: Export, action: str, acting: Sequence[Acting]) -> Manifest:
-    every = dict(variables(export, action, acting))
-    asked = [*validations(export, action, acting)]
-    used = _used(every, (str(text) for validation in asked for text in validation.values()))
+def _acting(policy: Policy, rule: Rule, action: str) -> dict[int, InForce]:
+    """Return the parts of the policy, by number, in which an action comes of what a rule finds."""
+    return {i: part for i, part in enumerate(policy.in_force_by_part) if _action(part, rule) == action}
+
+
+def _action(part: InForce, rule: Rule) -> str:
+    severity = part.settings[rule.id].severity
+    if severity not in TOLD:
+        return ""
+    return part.enforcement if severity is Severity.ERROR or part.enforcement == AUDIT else WARN
+
+
+def _validation(policy: Policy, rule: Rule, acting: Mapping[int, InForce], features: Features) -> Manifest:
+    """Return the validation that a rule finds nothing, or that it finds something in the old object, too."""
+    kept = {i: _unless_spared(part, rule, _holds(part, rule, features, "")) for i, part in acting.items()}
+    told = {i: part for i, part in enumerate(policy.in_force_by_part) if _action(part, rule)}
+    kept_before = {i: _holds(part, rule, features, "old_") for i, part in told.items()}
+    broken_before = f"oldObject != null && !(variables.old_fits && {_in_each(kept_before, policy, 'old_')})"
     return {
-        "failurePolicy": "Fail" if action == DENY and _refuses(export, acting) else "Ignore",
-        "matchConstraints": {"resourceRules": _resource_rules(export)},
-        "matchConditions": _conditions(export, action, acting),
-        "variables": [{"name": name, "expression": every[name]} for name in every if name in used],
-        "validations": asked,
+        "expression": f"{_in_each(kept, policy, '')} || {broken_before}",
+        "reason": "Forbidden",
+        "message": f"{rule.title}{mark(rule.id)}",
     }
 
 
-def _refuses(export: Export, acting: Sequence[Acting]) -> bool:
-    """Return whether an object is refused that cannot be evaluated: where a rule is enforced, or onError is Deny."""
-    return export.policy.on_error == DENY or _enforces(export, acting)
+def _holds(part: InForce, rule: Rule, features: Features, prefix: str) -> str:
+    """Return the rule's expression with its parameters, about the object or, with "old_", the old one."""
+    setting = part.settings[rule.id]
+
+    def given(match: re.Match[str]) -> str:
+        source, name = match.groups()
+        if source == "features":
+            return literal(getattr(features, name))
+        default = {"array": [], "boolean": False, "integer": 0}[str(rule.parameters[name]["type"])]
+        return literal(setting.parameters.get(name, default))
+
+    return _GIVEN.sub(given, rule.cel.replace("variables.", f"variables.{prefix}"))
 
 
-def _enforces(export: Export, acting: Sequence[Acting]) -> bool:
-    return any(each.parts & export.enforcing(each.rule) for each in acting)
+def _unless_spared(part: InForce, rule: Rule, holds: str) -> str:
+    """Return CEL for: the rule's expression holds, or the rule is not asked of the object; see admission.ownership."""
+    audits, pinned = part.owned_objects != DENY, part.settings[_PINNED]
+    if part.settings[rule.id].enforced:
+        kept = f"variables.fits && ({holds})"
+        return f"variables.by_controller || {kept}" if audits else kept
+    spared = ["!variables.fits", f"'{rule.id}' in variables.ignored", *(["variables.owned"] if audits else [])]
+    if rule.id != _PINNED and not rule.rejected_by_api_server and pinned.severity is not Severity.IGNORE:
+        unless = "" if pinned.enforced else f" && !('{_PINNED}' in variables.ignored)"
+        spared.append(f"request.kind.kind == 'DaemonSet'{unless}")
+    return " || ".join((*spared, f"({holds})"))
 
 
-def _conditions(export: Export, action: str, acting: Sequence[Acting]) -> list[Manifest]:
-    """
-    Return the matchConditions; they cannot ask about the namespace, which they do not know.
-
-    One that fails denies the object, so a custom resource about which they cannot ask is judged.
-    """
-    needs = all(RULES[each.rule].needs_constraints for each in acting)
-    audits = all(part.owned_objects != DENY for part in export.parts)
-    large = action == DENY and refuses_large(export)  # whoever owns it
-    only_audited = audits and not large and not _enforces(export, acting)
-    asked = [*([has_constraints(export.kinds)] if needs else []), changed(export.kinds)]
-    if wrong := malformed(export.kinds):
-        asked = [{**each, "expression": f"{wrong} || {each['expression']}"} for each in asked]
-    return [dict(condition) for condition in (*asked, *([NOT_OWNED] if only_audited else []))]
+def _in_each(expressions: Mapping[int, str], policy: Policy, prefix: str) -> str:
+    """Return CEL for: the expression of the part in force holds; where that has none, all is well."""
+    if not policy.overrides:
+        return f"({expressions[0]})" if expressions else "true"
+    parts: dict[str, list[int]] = {}
+    for number, expression in expressions.items():
+        parts.setdefault(expression, []).append(number)
+    each = (f"(!(variables.{prefix}part in {numbers}) || ({expression}))" for expression, numbers in parts.items())
+    return f"({' && '.join(each)})"
 
 
-def _resource_rules(export: Export) -> list[Mapping[str, object]]:
-    """Return which requests are judged: the constraints of a Pod do not change after it is created."""
-    pods = [kind for kind in export.kinds if kind.template == ()]
-    others = [kind for kind in export.kinds if kind.template != ()]
-    return [*resource_rules(pods, [CREATE]), *resource_rules(others, [CREATE, UPDATE])]
+def _part(policy: Policy, prefix: str) -> str:
+    """Return CEL for the number of the part that is in force: the first override whose conditions are met, or 0."""
+    chosen = ""
+    for number, override in enumerate(policy.overrides, 1):
+        conditions = []
+        if override.namespace_selector is not None:
+            conditions.append(matches(override.namespace_selector, "namespaceObject.metadata.?labels.orValue({})"))
+        if override.pod_selector is not None:
+            conditions.append(matches(override.pod_selector, f"variables.{prefix}labels"))
+        if override.scheduler_name is not None:
+            written = f"variables.{prefix}spec.?schedulerName.orValue('{DEFAULT_SCHEDULER}')"
+            conditions.append(f"{written} == {literal(override.scheduler_name)}")
+        chosen += f"{' && '.join(conditions) or 'true'} ? {number} : "
+    return f"{chosen}0"
 
 
-def _judged_namespaces(export: Export) -> Manifest:
-    judged = [
-        {"key": NAMESPACE_NAME, "operator": "NotIn", "values": [*dict.fromkeys(export.excluded)]},
-        {"key": SKIP_LABEL, "operator": "NotIn", "values": ["true"]},
-    ]
-    return {"namespaceSelector": {"matchExpressions": judged}}
+def unknowable(policy: Policy) -> Iterator[str]:
+    """Yield a line for each override of which CEL cannot say whether it applies."""
+    for override in policy.overrides:
+        keys = override.pod_selector.keys if override.pod_selector else frozenset[str]()
+        if added := sorted(BUILT_IN_KINDS.addable & keys):
+            reason = f"CEL cannot see the label {added[0]}, which a controller adds to Pods later"
+            yield f"override {override.name}: podSelector: {reason}"
 
 
-def _used(every: Mapping[str, str], expressions: Iterable[str]) -> set[str]:
-    """
-    Return the names of the variables that expressions ask for, and those that these ask for in turn.
-
-    Texts of the policy file, such as `help`, may have what looks like a variable.
-    """
-    used: set[str] = set()
-    left = {name for text in expressions for name in _VARIABLE.findall(text)} & {*every}
-    while left:
-        used.add(name := left.pop())
-        left |= ({*_VARIABLE.findall(every[name])} & {*every}) - used
-    return used
+def notes(policy: Policy, manifests: tuple[Manifest, ...]) -> Iterator[str]:
+    """Yield what of a policy is left out, and which policies of an earlier file are to be deleted."""
+    on = [rule for rule in RULES.values() if any(_action(part, rule) for part in policy.in_force_by_part)]
+    if left := [rule.id for rule in on if not rule.cel]:
+        yield f"left out, because only the webhook can check them: {', '.join(left)}"
+    if custom := sorted({kind.kind for kind in policy.kinds if kind.from_policy or kind.operator is not None}):
+        yield f"left out, because only the webhook judges custom resources: {', '.join(custom)}"
+    if policy.defaults:
+        yield "left out, because only the webhook can give Pods constraints: defaulting"
+    for override in policy.overrides:
+        if override.until:
+            yield f"override {override.name}: CEL cannot know the date; print the policies again after {override.until}"
+    printed = {ObjectRef.of(manifest).name for manifest in manifests}
+    if needless := [name for name in POLICY_NAMES.values() if name not in printed]:
+        yield f"not needed: {', '.join(needless)}; to delete what an earlier policy left: {deletion(needless)}"

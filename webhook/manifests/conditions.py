@@ -15,9 +15,9 @@ import json
 from collections.abc import Iterable, Mapping
 
 from webhook.admission.ownership import CONTROLLERS
-from webhook.manifests.cel import at, bound, inside
+from webhook.manifests.cel import at
 from webhook.objects.fields import FieldPath
-from webhook.objects.kinds import EACH, FIELD, Kind
+from webhook.objects.kinds import EACH, Kind
 from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import MOST_TEMPLATES
 
@@ -64,17 +64,6 @@ def has_constraints(kinds: Iterable[Kind]) -> Condition:
     """Return the condition that an object of one of these kinds has any constraints."""
     places = dict.fromkeys((*(kind.anchor), *_INSIDE) if kind.template is not None else kind.anchor for kind in kinds)
     return {"name": "has-constraints", "expression": " || ".join(_some("object", place) for place in places)}
-
-
-def malformed(kinds: Iterable[Kind]) -> str:
-    """Return CEL for: a custom resource has no object, or no list of constraints, where these conditions ask for it."""
-    places = dict.fromkeys(kind.template for kind in kinds if not kind.built_in and kind.template)
-    objects = dict.fromkeys(path[:i] for path in places for i in range(1, len(path) + 1))
-    specs = [(*path, "spec") for path in places]
-    wrong = [f"type({inside(root, path)}) != map" for root in ("object", "oldObject") for path in (*objects, *specs)]
-    listed = [inside("object", (*path, FIELD)) for path in specs]
-    lists = [f"!{bound(value, 'l', 'type(l) == list || type(l) == map')}" for value in listed]
-    return " || ".join((*wrong, *lists))
 
 
 def not_all(conditions: Iterable[Condition]) -> Condition:

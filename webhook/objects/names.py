@@ -7,7 +7,6 @@ IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 DEFAULTED_BY_ANNOTATION = "evenkeel.dev/defaulted-by"
 SKIP_LABEL = "evenkeel.dev/skip"
 OUTPUT_API_VERSION = "evenkeel.dev/v1alpha1"  # of the JSON that commands print
-PROBE_LABEL = "evenkeel.dev/probe"  # The policy that denies refuses a Pod with it, to show that it is in force.
 REVISION_ANNOTATION = "deployment.kubernetes.io/revision"
 DELETION_COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from webhook.findings.finding import Severity
-from webhook.findings.rule import InCel, Rule
+from webhook.findings.rule import Rule
 from webhook.rules import RULES
 
 RULES_INTRODUCTION = """\
@@ -30,9 +30,8 @@ evenkeel reports at most one rule for a field: the gravest. Among equals, a rule
 concerns evenkeel itself. These are at most a `warning`. evenkeel refuses a policy that makes them an `error` or
 enforced. They do not judge what a controller creates.
 
-**CEL.** [`evenkeel manifests --engine policy`](engine.md) writes the rules that CEL can express as
-ValidatingAdmissionPolicies. Each rule says which of its checks these policies make, and why they cannot make the
-others.
+**CEL.** [`evenkeel manifests --engine policy`](engine.md) prints ValidatingAdmissionPolicies for the rules that CEL can
+express. `evenkeel rules` says which rules these are.
 """
 
 
@@ -47,15 +46,9 @@ def table() -> str:
     """Return a line for each rule: its id, its default severity, whether CEL can express it, what it finds."""
     width = max(map(len, RULES))
     return "\n".join(
-        f"{rule.id:<{width}}  {rule.severity:<7}  {_extent_in_cel(rule.cel):<11}  {rule.title}"
+        f"{rule.id:<{width}}  {rule.severity:<7}  {'in CEL' if rule.cel else 'not in CEL':<10}  {rule.title}"
         for rule in RULES.values()
     )
-
-
-def _extent_in_cel(cel: InCel) -> str:
-    if not cel.checks:
-        return "not in CEL"
-    return "part in CEL" if cel.why_not else "in CEL"
 
 
 def section(rule: Rule) -> Iterator[str]:
@@ -85,18 +78,8 @@ def section(rule: Rule) -> Iterator[str]:
     if rule.severity is Severity.IGNORE:
         setting = json.dumps({"severity": "error", **rule.example}).replace('"', "")
         yield from ("### Switch it on", "", "```yaml", "rules:", f"  {rule.id}: {setting}", "```", "")
-    yield from ("### CEL", "", _in_cel(rule.cel), "")
     if rule.yields_to:
         yield from ("### Yields to", "", ", ".join(f"[`{above}`](#{above})" for above in rule.yields_to), "")
-
-
-def _in_cel(cel: InCel) -> str:
-    """Return sentences about which checks a ValidatingAdmissionPolicy can make."""
-    if not cel.why_not:
-        return "A ValidatingAdmissionPolicy makes all of its checks."
-    if not cel.checks:
-        return f"A ValidatingAdmissionPolicy makes none of its checks: {cel.why_not}."
-    return f"A ValidatingAdmissionPolicy checks only {cel.checks}. It leaves out the rest: {cel.why_not}."
 
 
 def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:

@@ -27,6 +27,6 @@ def _rule(rule: Rule) -> dict[str, object]:
         "good": rule.good,
         "parameters": {name: dict(schema) for name, schema in rule.parameters.items()},
         "required": list(rule.required),
-        "inCel": {"checks": rule.cel.checks, "whyNot": rule.cel.why_not},
+        "cel": rule.cel,
         "yieldsTo": list(rule.yields_to),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Need, Subject, rule
+from webhook.findings.rule import MATCH_LABEL_KEYS, Need, Subject, rule
 from webhook.objects.likeness import nearest
 from webhook.objects.reading import brief
 
@@ -17,7 +17,9 @@ from webhook.objects.reading import brief
     fix="remove the key, or correct its name",
     where=(MATCH_LABEL_KEYS, Need.LABELS),
     yields_to=("wrong-revision-key",),
-    cel=InCel(ALL_CHECKS),
+    cel="""
+    variables.constraints.all(c, c.?matchLabelKeys.orValue([]).all(k, k in variables.labels || k in variables.carried))
+    """,
     bad="""
     - maxSkew: 1
       topologyKey: topology.kubernetes.io/zone

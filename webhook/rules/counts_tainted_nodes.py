@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.objects.kinds import BATCH
 from webhook.objects.names import HOSTNAME
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
@@ -25,7 +25,6 @@ _COUNTS = {
     fix="set nodeTaintsPolicy: Honor",
     where=(HARD, Need.LABELS, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("tainted-domain",),
-    cel=InCel(why_not="the object does not say whether the constraint also counts Pods of other workloads"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import InCel, Need, Subject, rule
+from webhook.findings.rule import Need, Subject, rule
 from webhook.scheduler.constraint import Constraint
 
 
@@ -14,10 +14,11 @@ from webhook.scheduler.constraint import Constraint
     severity=Severity.ERROR,
     fix="select the labels of the Pods to spread",
     where=(Need.SELECTORS,),
-    cel=InCel(
-        "built-in kinds, and custom resources whose Pods have the constraints as they are written, such as a Rollout",
-        "for other custom resources, only evenkeel knows what their operators write into a selector",
-    ),
+    cel="""
+    variables.constraints.all(c, c.?labelSelector.hasValue() && (features.empty_selector_counts
+      || c.?labelSelector.?matchLabels.orValue({}).size() + c.?labelSelector.?matchExpressions.orValue([]).size() > 0
+      || c.?matchLabelKeys.orValue([]).exists(k, k in variables.labels || k in variables.carried)))
+    """,
     bad="""
     apiVersion: apps/v1
     kind: Deployment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, TOPOLOGY_KEY, InCel, Subject, rule
+from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Subject, rule
 
 
 @rule(
@@ -30,7 +30,10 @@ from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, TOPOLOGY_KEY, InCe
         "required": ["maxSkew"],
         "examples": [{"maxSkew": 5}],
     },
-    cel=InCel(ALL_CHECKS),
+    cel="""
+    variables.constraints.all(c, c.maxSkew <= parameters.maxSkew
+      || parameters.topologyKeys.size() > 0 && !(c.topologyKey in parameters.topologyKeys))
+    """,
     bad="""
     - maxSkew: 100
       topologyKey: topology.kubernetes.io/zone

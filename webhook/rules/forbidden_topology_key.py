@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import ALL_CHECKS, TOPOLOGY_KEY, InCel, Subject, rule
+from webhook.findings.rule import TOPOLOGY_KEY, Subject, rule
 from webhook.objects.reading import brief
 
 
@@ -33,7 +33,10 @@ from webhook.objects.reading import brief
         "anyOf": [{"required": ["topologyKeys"]}, {"required": ["allowedTopologyKeys"]}],
         "examples": [{"topologyKeys": ["rack"]}],
     },
-    cel=InCel(ALL_CHECKS),
+    cel="""
+    variables.constraints.all(c, !(c.topologyKey in parameters.topologyKeys)
+      && (parameters.allowedTopologyKeys.size() == 0 || c.topologyKey in parameters.allowedTopologyKeys))
+    """,
     bad="""
     - maxSkew: 1
       topologyKey: rack

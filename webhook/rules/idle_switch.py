@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from itertools import islice
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
-from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, InCel, Nature, Subject, rule
+from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Nature, Subject, rule
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.kinds import NAMESPACE
 from webhook.objects.likeness import nearest
@@ -24,7 +24,6 @@ NAMESPACE_LABELS: FieldPath = ("metadata", "labels")
     severity=Severity.WARNING,
     fix="move it to where it counts, or remove it",
     where=(LOOKS_AT_SWITCHES, Nature.ADVICE),
-    cel=InCel(why_not="CEL cannot find similar names, and only evenkeel reads these labels and annotations"),
     bad="""
     apiVersion: v1
     kind: Pod

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import InCel, Nature, Subject, rule
+from webhook.findings.rule import Nature, Subject, rule
 from webhook.objects.fields import (
     DUPLICATE,
     FORBIDDEN,
@@ -34,12 +34,13 @@ MOST_CAUSES = 100
     severity=Severity.ERROR,
     fix="set the field to what the API server accepts",
     where=(Nature.REJECTED,),
-    cel=InCel(
-        "whether a key is in both matchLabelKeys and labelSelector; in custom resources, also the values of the other "
-        "fields",
-        "the API server itself refuses everything else in built-in kinds; for custom resources, the CEL for types and "
-        "for labelSelector would be too long",
-    ),
+    cel="""
+    request.kind.kind == 'Pod' || variables.constraints.all(c, c.?matchLabelKeys.orValue([]).all(k,
+      !(k in variables.labels || k in variables.added || k in variables.given)
+      || !(k in c.?labelSelector.?matchLabels.orValue({}))
+      && !c.?labelSelector.?matchExpressions.orValue([]).exists(e, e.key == k)
+      && c.matchLabelKeys.filter(other, other == k).size() == 1))
+    """,
     bad="""
     apiVersion: apps/v1
     kind: Deployment

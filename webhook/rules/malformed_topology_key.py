@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
-from webhook.objects.labels import label_key_errors, wanted_instead
+from webhook.findings.rule import Subject, rule
+from webhook.objects.labels import QUALIFIED_NAME, SUBDOMAIN, label_key_errors, wanted_instead
 from webhook.objects.reading import brief
 from webhook.rules.misspelt_topology_key import effect
 
@@ -16,7 +16,11 @@ from webhook.rules.misspelt_topology_key import effect
     title="topologyKey is no valid label name",
     severity=Severity.ERROR,
     fix="use a label key that nodes can carry, such as topology.kubernetes.io/zone",
-    cel=InCel(ALL_CHECKS),
+    cel=f"""
+    variables.constraints.all(c, c.topologyKey.indexOf('/') <= 253
+      && c.topologyKey.size() - c.topologyKey.indexOf('/') <= 64
+      && c.topologyKey.matches(r'^({SUBDOMAIN}/)?{QUALIFIED_NAME}$'))
+    """,
     bad="""
     - maxSkew: 1
       topologyKey: topology/kubernetes.io/zone

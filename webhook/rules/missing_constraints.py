@@ -8,7 +8,7 @@ from dataclasses import replace
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import ALL_CHECKS, LARGEST_NUMBER, TOPOLOGY_KEY, Also, InCel, Need, Subject, in_yaml, rule
+from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Also, Need, Subject, in_yaml, rule
 from webhook.objects.fields import as_list
 from webhook.objects.names import ZONE
 
@@ -38,7 +38,14 @@ MISSING = "missing-constraints"
         },
         "examples": [{"minReplicas": 3, "topologyKeys": ["topology.kubernetes.io/zone"]}],
     },
-    cel=InCel(ALL_CHECKS),
+    cel="""
+    request.kind.kind == 'DaemonSet'
+      || parameters.minReplicas > 1 && variables.replicas < parameters.minReplicas
+      || (parameters.topologyKeys.size() == 0
+        ? variables.constraints.size() > 0
+        : parameters.topologyKeys.all(k, variables.constraints.exists(c, c.topologyKey == k)))
+      || request.kind.kind == 'Pod' && variables.runs_on_one_node
+    """,
     bad="""
     apiVersion: apps/v1
     kind: Deployment

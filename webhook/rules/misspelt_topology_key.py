@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import InCel, Subject, rule
+from webhook.findings.rule import Subject, rule
 from webhook.objects.likeness import likely_meant
 from webhook.objects.names import BETA_REGION, BETA_ZONE
 from webhook.objects.reading import brief
@@ -21,7 +21,6 @@ DEPRECATED = (BETA_ZONE, BETA_REGION)
     severity=Severity.WARNING,
     fix="use the well-known key, or label your nodes with the key as it is written",
     yields_to=("malformed-topology-key",),
-    cel=InCel(why_not="CEL cannot find similar words, and does not know which labels nodes have"),
     bad="""
     - maxSkew: 1
       topologyKey: kubernetes.io/zone

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import LOOKS_AT_AFFINITY, InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import LOOKS_AT_AFFINITY, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
@@ -20,7 +20,6 @@ from webhook.scheduler.domains import is_confined
     fix="remove the constraint, or allow more domains in nodeSelector and node affinity",
     where=(LOOKS_AT_AFFINITY, Need.LABELS, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("unknown-topology-key",),
-    cel=InCel(why_not="which domains count depends on the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

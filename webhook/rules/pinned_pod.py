@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import ALL_CHECKS, InCel, Subject, rule
+from webhook.findings.rule import Subject, rule
 from webhook.findings.wording import number_of
 from webhook.objects.reading import brief
 
@@ -15,7 +15,10 @@ from webhook.objects.reading import brief
     title="the Pods are pinned to their nodes, so the constraints cannot spread them",
     severity=Severity.WARNING,
     fix="remove the constraints",
-    cel=InCel(ALL_CHECKS),
+    cel="""
+    variables.constraints.size() == 0
+      || request.kind.kind != 'DaemonSet' && variables.spec.?nodeName.orValue('') == ''
+    """,
     bad="""
     apiVersion: apps/v1
     kind: DaemonSet

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import ALL_CHECKS, InCel, Need, Subject, rule
+from webhook.findings.rule import Need, Subject, rule
 from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
+from webhook.rules.selector_misses_own_pod import COUNTS_OWN_PODS
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.selectors import Match
 
@@ -29,7 +30,21 @@ REVISION_KEYS = frozenset({TEMPLATE_HASH, REVISION_HASH, f"rollouts-{TEMPLATE_HA
             },
         },
     },
-    cel=InCel(ALL_CHECKS),
+    cel=f"""
+    request.kind.kind != 'Deployment' || variables.replicas <= 1
+      || variables.workload.?strategy.?type.orValue('') == 'Recreate'
+      || variables.constraints.all(c, !c.?labelSelector.hasValue()
+        || c.?labelSelector.?matchLabels.orValue({{}}).size() == 0
+          && c.?labelSelector.?matchExpressions.orValue([]).size() == 0
+          && !c.?matchLabelKeys.orValue([]).exists(k, k in variables.labels)
+        || {sorted(REVISION_KEYS)}.exists(r, r in c.?matchLabelKeys.orValue([])
+          || r in c.?labelSelector.?matchLabels.orValue({{}})
+          || c.?labelSelector.?matchExpressions.orValue([]).exists(e, e.key == r))
+        || !({COUNTS_OWN_PODS})
+        || (c.whenUnsatisfiable == 'DoNotSchedule'
+          ? string(variables.workload.?strategy.?rollingUpdate.?maxSurge.orValue('')) in ['0', '0%']
+          : !parameters.soft))
+    """,
     bad="""
     apiVersion: apps/v1
     kind: Deployment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload
 from webhook.scheduler.constraint import Constraint
@@ -18,7 +18,6 @@ from webhook.scheduler.selectors import as_selector
     fix="select labels that only its own Pods have",
     where=(Need.LABELS, Need.OTHERS, Nature.ADVICE),
     yields_to=("selector-misses-own-pod",),
-    cel=InCel(why_not="CEL does not know the other workloads and Pods of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

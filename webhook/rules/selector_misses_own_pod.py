@@ -6,11 +6,24 @@ from collections.abc import Iterator
 from itertools import islice
 
 from webhook.findings.finding import Cause, Edit, Severity
-from webhook.findings.rule import ALL_CHECKS, MOST_LABELS_COPIED, InCel, Need, Subject, in_yaml, rule
+from webhook.findings.rule import MOST_LABELS_COPIED, Need, Subject, in_yaml, rule
 from webhook.objects.kinds import JOB_LABELS
+from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.selectors import Match, Selector
+
+# CEL for: the selector of `c` matches the Pods, or may once a controller has added labels, or binding has.
+_OWN_VALUE = "variables.labels[?{0}].or(variables.given[?{0}])"
+_ADDABLE = f"({{0}} in variables.carried || features.topology_labels && {{0}} in {sorted(TOPOLOGY_LABELS)})"
+COUNTS_OWN_PODS = f"""
+  c.?labelSelector.?matchLabels.orValue({{}}).all(k,
+    {_OWN_VALUE.format("k")}.optMap(v, v == c.labelSelector.matchLabels[k]).orValue({_ADDABLE.format("k")}))
+  && c.?labelSelector.?matchExpressions.orValue([]).all(e, {_OWN_VALUE.format("e.key")}.optMap(v,
+    e.operator == 'Exists' || e.operator != 'DoesNotExist' && (v in e.values) == (e.operator == 'In')
+  ).orValue(e.operator == 'DoesNotExist'
+    ? !(e.key in variables.added)
+    : e.operator == 'NotIn' || {_ADDABLE.format("e.key")}))"""
 
 
 @rule(
@@ -18,7 +31,7 @@ from webhook.scheduler.selectors import Match, Selector
     severity=Severity.WARNING,
     fix="select labels that the Pod itself carries",
     where=(Need.GIVEN_LABELS,),
-    cel=InCel(ALL_CHECKS),
+    cel=f"variables.constraints.all(c, {COUNTS_OWN_PODS})",
     bad="""
     apiVersion: apps/v1
     kind: Deployment

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.findings.wording import number_of
 from webhook.scheduler.constraint import HARD
 
@@ -18,7 +18,6 @@ TOO_FEW_PODS = "with so few Pods the skew cannot exceed maxSkew"
     severity=Severity.INFO,
     fix="lower maxSkew, or remove the constraint",
     where=(HARD, Need.LABELS, Nature.ADVICE),
-    cel=InCel(why_not="the object does not say whether the constraint also counts Pods of other workloads"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import ALL_CHECKS, TOPOLOGY_KEY, InCel, Subject, rule
+from webhook.findings.rule import TOPOLOGY_KEY, Subject, rule
 
 
 @rule(
@@ -23,7 +23,10 @@ from webhook.findings.rule import ALL_CHECKS, TOPOLOGY_KEY, InCel, Subject, rule
             },
         },
     },
-    cel=InCel(ALL_CHECKS),
+    cel="""
+    variables.constraints.all(c, c.whenUnsatisfiable != 'ScheduleAnyway'
+      || parameters.topologyKeys.size() > 0 && !(c.topologyKey in parameters.topologyKeys))
+    """,
     bad="""
     - maxSkew: 1
       topologyKey: topology.kubernetes.io/zone

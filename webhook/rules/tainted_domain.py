@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import CLOSED_NODES, InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import CLOSED_NODES, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.scheduler.constraint import HARD, HONOR, Constraint
@@ -19,7 +19,6 @@ from webhook.scheduler.taints import CORDONED, Taint
     severity=Severity.WARNING,
     fix="set nodeTaintsPolicy: Honor",
     where=(HARD, CLOSED_NODES, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
-    cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

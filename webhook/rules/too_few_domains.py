@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import MIN_DOMAINS, InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import MIN_DOMAINS, Nature, Need, Subject, rule
 from webhook.findings.wording import number_of, some
 from webhook.objects.kinds import BATCH
 from webhook.rules.tainted_domain import closed_domains, to_open
@@ -19,7 +19,6 @@ from webhook.scheduler.nodes import NodeSet
     fix="lower minDomains, or add nodes in other domains",
     where=(HARD, MIN_DOMAINS, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("pinned-domain",),
-    cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

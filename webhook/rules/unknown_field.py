@@ -7,7 +7,7 @@ from itertools import islice
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import UNKNOWN_FIELDS, InCel, Subject, rule
+from webhook.findings.rule import UNKNOWN_FIELDS, Subject, rule
 from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
@@ -24,7 +24,6 @@ OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its i
     severity=Severity.WARNING,
     fix="remove the field, or correct its name",
     where=(UNKNOWN_FIELDS,),
-    cel=InCel(why_not="the API server drops the field before it evaluates CEL, and CEL cannot find similar names"),
     bad="""
     apiVersion: v1
     kind: Pod

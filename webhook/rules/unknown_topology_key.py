@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import UNLABELLED_NODES, InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import UNLABELLED_NODES, Nature, Need, Subject, rule
 from webhook.objects.likeness import WELL_KNOWN
 from webhook.objects.reading import brief
 from webhook.rules.misspelt_topology_key import effect
@@ -17,7 +17,6 @@ from webhook.rules.misspelt_topology_key import effect
     fix="label the nodes, or use a key that they carry",
     where=(UNLABELLED_NODES, Need.NODES, Nature.ADVICE),
     yields_to=("misspelt-topology-key",),
-    cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     - maxSkew: 1
       topologyKey: rack

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import UNLABELLED_NODES, InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import UNLABELLED_NODES, Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.scheduler.constraint import HARD
 
@@ -16,7 +16,6 @@ from webhook.scheduler.constraint import HARD
     fix="label these nodes",
     where=(HARD, UNLABELLED_NODES, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("unknown-topology-key",),
-    cel=InCel(why_not="CEL does not know the nodes of the cluster"),
     bad="""
     - maxSkew: 1
       topologyKey: topology.kubernetes.io/zone

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Severity
-from webhook.findings.rule import InCel, Nature, Need, Subject, rule
+from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.findings.wording import some
 from webhook.objects.kinds import BATCH
 from webhook.objects.reading import Reader, brief
@@ -28,7 +28,6 @@ MOST_REPLICAS_TRIED = 200
     fix="run evenkeel explain, which tries changes",
     where=(HARD, Need.LABELS, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
     yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
-    cel=InCel(why_not="CEL knows neither the nodes of the cluster nor the Pods on them"),
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet

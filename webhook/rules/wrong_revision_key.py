@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
-from webhook.findings.rule import ALL_CHECKS, MATCH_LABEL_KEYS, InCel, Need, Subject, rule
+from webhook.findings.rule import MATCH_LABEL_KEYS, Need, Subject, rule
 from webhook.objects.names import TEMPLATE_HASH
 
 
@@ -15,7 +15,11 @@ from webhook.objects.names import TEMPLATE_HASH
     severity=Severity.WARNING,
     fix="remove the key",
     where=(MATCH_LABEL_KEYS, Need.LABELS),
-    cel=InCel(ALL_CHECKS),
+    cel="""
+    request.kind.kind in ['Pod', 'PodTemplate']
+      || 'pod-template-hash' in variables.labels || 'pod-template-hash' in variables.carried
+      || variables.constraints.all(c, !('pod-template-hash' in c.?matchLabelKeys.orValue([])))
+    """,
     bad="""
     apiVersion: apps/v1
     kind: StatefulSet
