@@ -15,10 +15,10 @@ from tests.support.admission_reviews import review
 from tests.support.build import constraint, owned_by, pod, request, service, workload
 from tests.support.serving import Running, until
 from webhook.admission.ownership import MANAGER
-from webhook.cluster.watched_resources import watched
+from webhook.cluster.watched_resources import WATCHED
 from webhook.serving.health import TEXTS
 
-KINDS = [one.kind for one in watched(False)]
+KINDS = [one.kind for one in WATCHED]
 SECONDS = 20  # for which etcd is gone
 LOOKUPS = 'evenkeel_lookups_total{{kind="{}",result="{}"}}'
 ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/evenkeel"
