@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from random import Random
 
-from tests.conformance.cases import Difference, compared, objects
+from tests.conformance.cases import Difference, compared
 from tests.conformance.defaults import in_force
 from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from webhook.objects.fields import as_list, as_mapping
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework, feasible_nodes
-from webhook.scheduler.preemption import Preemption, Victims, messages, preempt
+from webhook.scheduler.preemption import Preemption, Victims, cheapest, messages, preempt
 from webhook.scheduler.profile import Cycle
 
-RECORDED = "preemption.jsonl.gz"
+RECORDED, ORDERS = "preemption.jsonl.gz", 200
 
 
 def differences(case: Mapping[str, object], features: Features) -> Iterator[Difference]:
     """
     Of several nodes that may be chosen, those that were in many tries.
 
-    The order of Pods that are alike in priority and start time is that of the scheduler's cache.  Where it decides,
-    what was recorded must be among what we say.
+    The order of Pods with the same priority and start time is that of the scheduler's cache.  Where other victims were
+    recorded than ours, which go by name, an attempt with another order must come to these.
     """
-    cycle = Cycle(
-        read_pod(case, features),
-        in_force(case, features)[1],
-        read_snapshot(case, features),
-        features,
-        system_defaults(case),
-    )
-    framework = Framework(cycle)
+    framework, cycle = _framework(case, features)
     feasibility = framework.feasibility()
     if feasible_nodes(cycle) != feasibility.feasible:
         yield Difference("feasible", "feasible_nodes and feasibility differ", None)
@@ -41,42 +35,57 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
     yield from compared(case, "feasible", sorted(cycle.snapshot.nodes.names(feasibility.feasible)))
     if feasibility.feasible:
         return
-    ours = preempt(framework, feasibility, cycle.snapshot.pods_of, cycle.snapshot.budgets)
+    given = framework, feasibility, cycle.snapshot.pods_of, cycle.snapshot.budgets
+    ours = preempt(*given)
     if ours is not None:
-        yield from _of_candidates(case, ours)
+        yield from _of_candidates(case, ours, partial(preempt, *given))
     if ours is None or not ours.candidates:
         yield from compared(case, "message", messages(cycle, feasibility, ours)[0])
     if framework.feasibility() != feasibility:
         yield Difference("framework", "not as it was", None)
 
 
-def _of_candidates(case: Mapping[str, object], ours: Preemption) -> Iterator[Difference]:
+def names_decide(case: Mapping[str, object], features: Features) -> bool:
+    """Whether other victims were recorded than ours, which of equal Pods go by name."""
+    framework, cycle = _framework(case, features)
+    ours = preempt(framework, framework.feasibility(), cycle.snapshot.pods_of, cycle.snapshot.budgets)
+    recorded = as_mapping(as_mapping(case["expected"]).get("candidates"))
+    return ours is not None and any(not _is(victims, recorded[node]) for node, victims in ours.candidates.items())
+
+
+def _framework(case: Mapping[str, object], features: Features) -> tuple[Framework, Cycle]:
+    pod, constraints, snapshot = read_pod(case, features), in_force(case, features)[1], read_snapshot(case, features)
+    cycle = Cycle(pod, constraints, snapshot, features, system_defaults(case))
+    return Framework(cycle), cycle
+
+
+def _of_candidates(
+    case: Mapping[str, object], ours: Preemption, attempt: Callable[[Random], Preemption | None]
+) -> Iterator[Difference]:
     recorded = as_mapping(as_mapping(case["expected"]).get("candidates"))
     if ours.candidates.keys() != recorded.keys():
         yield Difference("candidates", sorted(ours.candidates), sorted(recorded))
         return
-    names = {str(as_mapping(pod.get("metadata")).get("name")) for pod in objects(case.get("pods"), "pods")}
-    for node, taken in recorded.items():
-        victims, violations = as_list(as_mapping(taken).get("victims")), as_mapping(taken).get("violations")
-        outcomes = ours.candidates[node]
-        if not any(violations == one.violations and _is_of(one, victims, names) for one in outcomes):
-            yield Difference(f"victims on {node}", [_names(one) for one in outcomes], [victims, violations])
+    found = dict(ours.candidates)
+    for order in range(ORDERS):
+        differing = [node for node, victims in found.items() if not _is(victims, recorded[node])]
+        if not differing or (attempted := attempt(Random(order))) is None:
+            break
+        found |= {node: attempted.candidates[node] for node in differing if node in attempted.candidates}
+    for node, victims in found.items():
+        if not _is(victims, recorded[node]):
+            yield Difference(f"victims on {node}", [_names(ours.candidates[node]), victims.violations], recorded[node])
     chosen = set(map(str, as_list(as_mapping(case["expected"]).get("chosen"))))
-    certain = all(len(outcomes) == 1 for outcomes in ours.candidates.values())
-    if not chosen <= set(ours.nodes) or (certain and chosen != set(ours.nodes)):
-        yield Difference("chosen", list(ours.nodes), sorted(chosen))
+    nodes = ours.nodes if found == ours.candidates else cheapest(found)
+    if chosen != set(nodes):
+        yield Difference("chosen", list(nodes), sorted(chosen))
 
 
-def _is_of(outcome: Victims, victims: list[object], names: set[str]) -> bool:
-    """Whether these Pods, which are all there, may be those of an outcome: of Pods that are alike, any."""
-    left = Counter(map(str, victims))
-    for alike in outcome.alike:
-        of_sort = [named.name for named in alike.pods if left[named.name]]
-        if len(of_sort) != alike.number:
-            return False
-        left.subtract(of_sort)
-    return left.total() == 0 and set(map(str, victims)) <= names
+def _is(victims: Victims, recorded: object) -> bool:
+    taken = as_mapping(recorded)
+    named = sorted(map(str, as_list(taken.get("victims"))))
+    return named == sorted(_names(victims)) and victims.violations == taken.get("violations")
 
 
-def _names(outcome: Victims) -> list[object]:
-    return [[[named.name for named in alike.pods], alike.number] for alike in outcome.alike] + [outcome.violations]
+def _names(victims: Victims) -> list[str]:
+    return [named.name for named in victims.pods]

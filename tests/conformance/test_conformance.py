@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.conformance import MODES, main, recordings
+from tests.conformance import MODES, main, preemption, recordings
 from tests.support import DATA, ROOT
 from webhook.objects.fields import path_text
-from webhook.scheduler.features import NEWEST, parse_version
+from webhook.scheduler.features import LATEST, NEWEST, parse_version
 from webhook.scheduler.validation import validate
 
 ALONE = """
@@ -38,6 +38,11 @@ def recorded_by(*modes):
             yield pytest.param(mode, path, id=f"{mode}-{path.parent.name}/{path.name}", marks=marks)
 
 
+# Where Pods of the same priority and start time are recorded as victims that come before others by name.
+EQUAL_PODS = """
+p63 p88 p110 p131 p141 p152 p165 p172 p201 p203 p223 p245 p294 p296 p333 p355 p364 p366 p427 p442 p461 p466 p484 p507
+p543 p550 p553 p569 p618 p725 p753 p813 p825 p872 p879 p893 p895 p940 p984
+"""
 NEWEST_DEFAULTS = DATA / f"1.{NEWEST}" / MODES["defaults"].RECORDED
 
 
@@ -59,6 +64,12 @@ def run(tmp_path, capsys):
 def test_every_recorded_case_agrees(mode, path, capsys):
     assert 0 == main([mode, str(path)])
     assert f"{len(recorded(path))} agree, 0 differ\n" == capsys.readouterr().out
+
+
+def test_other_victims_than_by_name_are_recorded_where_pods_are_equal():
+    cases = recorded(DATA / f"1.{NEWEST}" / preemption.RECORDED)
+
+    assert EQUAL_PODS.split() == [case["id"] for case in cases if preemption.names_decide(case, LATEST)]
 
 
 def test_a_mode_with_two_files_of_a_version_compares_both():

@@ -33,7 +33,6 @@ pytestmark = pytest.mark.slow  # The recordings have it, too.
 CLUSTERS, PODS = int(os.environ.get("CLUSTERS") or 5), 32
 PRIORITIES = {"placeholder": -10, "batch": 100, "usual": 1000, "urgent": 5000}
 APPS = ("web", "db", "log")
-MOMENTS = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", "2026-01-02T00:00:00Z")
 HELPED = re.compile(r"preemption: found a potential placement for pod on node (\S+), preempting (\d+) victims$")
 
 
@@ -54,23 +53,15 @@ class Preempted(NamedTuple):
             return self.placed not in passing
         if passing:
             return True
-        nodes = {one["node"]: one["outcomes"] for one in self.said["preemption"]["nodes"]}
+        nodes = {one["node"]: one["victims"] for one in self.said["preemption"]["nodes"]}
         if not self.nominated:
             return bool(nodes) or self.message != self.said["message"]
-        outcomes = nodes.get(self.nominated, [])
         told = HELPED.search(self.message)
         return (
-            not any(self._is(outcome) for outcome in outcomes)
+            sorted(self.victims) != nodes.get(self.nominated)
             or told is None
             or told.groups() != (self.nominated, str(len(self.victims)))
             or not self.message.startswith(self.said["message"].partition(" preemption:")[0])
-        )
-
-    def _is(self, outcome: dict) -> bool:
-        """Return whether these are the victims of an outcome: of Pods that are alike, as many."""
-        taken = [(self.victims & set(entry["pods"]), entry["number"]) for entry in outcome["victims"]]
-        return all(len(pods) == number for pods, number in taken) and self.victims == set().union(
-            *(pods for pods, _ in taken)
         )
 
 
@@ -81,6 +72,7 @@ class Crowd:
         self.plane, self.api, self.folder = plane, plane.api, folder
         self.random, self.namespace = Random(f"crowd {number}"), f"crowd-{number}"
         self.nodes = [f"c{number}-{place}" for place in range(self.random.randint(3, 6))]
+        self.seconds = iter(self.random.sample(range(3600), 3600))
         self.pods = f"/api/v1/namespaces/{self.namespace}/pods"
 
     def begin(self) -> None:
@@ -118,7 +110,12 @@ class Crowd:
         )
         made["spec"]["containers"][0].pop("ports", None)
         self.api.call("POST", self.pods, made)
-        status = {"phase": "Running", "startTime": self.random.choice(MOMENTS)}
+        self.start(name)
+
+    def start(self, name: str) -> None:
+        """Have a Pod start in a second of its own: the order of Pods that start at once is not known."""
+        minute, second = divmod(next(self.seconds), 60)
+        status = {"phase": "Running", "startTime": f"2026-01-01T00:{minute:02}:{second:02}Z"}
         self.api.call("PATCH", f"{self.pods}/{name}/status", {"status": status}, MERGE)
 
     def budget(self, number: int) -> None:
@@ -144,6 +141,9 @@ class Crowd:
             made["spec"]["topologySpreadConstraints"] = [
                 {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
             ]
+        for one in self.api.call("GET", self.pods)["items"]:
+            if node(one) and "startTime" not in one["status"]:
+                self.start(one["metadata"]["name"])
         said, leaving = self.said(made), self.leaving()
         self.api.call("POST", self.pods, made)
         name = made["metadata"]["name"]
@@ -160,8 +160,8 @@ class Crowd:
 
     def counted(self, said: dict, nominated: str, leaving: frozenset[str]) -> frozenset[str]:
         """Return the Pods that are to go, and are ending already: they are victims once more."""
-        outcomes = next((one["outcomes"] for one in said["preemption"]["nodes"] if one["node"] == nominated), [])
-        return leaving & {pod for outcome in outcomes for entry in outcome["victims"] for pod in entry["pods"]}
+        victims = next((one["victims"] for one in said["preemption"]["nodes"] if one["node"] == nominated), [])
+        return leaving & set(victims)
 
     def victims(
         self, nominated: str, count: int, leaving: frozenset[str], already: frozenset[str]

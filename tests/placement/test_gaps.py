@@ -130,6 +130,15 @@ def test_budgets_that_may_not_be_read_matter_where_pods_are_preempted():
         assert () == of_cycle(cycle)
 
 
+def test_the_choice_of_pods_to_preempt_depends_on_the_start_of_a_search_that_ends_early():
+    objects = [part for name in ("n1", "n2") for part in (node(name, cpu="1"), prioritized(name, -10, cpu="1"))]
+    cycle = attempted(*objects)
+    content_with_one = replace(cycle.profile, preemption_candidates=1, preemption_percentage=0)
+
+    assert () == of_cycle(cycle)
+    assert ("the choice of Pods to preempt",) == of_cycle(replace(cycle, profile=content_with_one))
+
+
 def test_a_budget_of_which_nobody_knows_what_it_allows_matters_where_it_is_about_a_victim():
     full, placeholder = node("n1", cpu="1"), prioritized("n1", -10, cpu="1")
 

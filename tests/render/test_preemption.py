@@ -37,7 +37,7 @@ FULL = node("n1", cpu="2")
     [
         ([FULL, low("a", "n1", cpu="2")], "kube-scheduler will preempt a on n1"),
         ([FULL, low("a", "n1", -1), low("b", "n1")], "kube-scheduler will preempt b on n1"),
-        ([FULL, low("a", "n1"), low("b", "n1")], "kube-scheduler will preempt one of a and b on n1"),
+        ([FULL, low("a", "n1"), low("b", "n1")], "kube-scheduler will preempt b on n1"),
         (
             [FULL, low("a", "n1", cpu="2"), node("n2", cpu="1"), low("b", "n2", cpu="1")],
             "kube-scheduler will preempt Pods on one of n1 (a), n2 (b)",
@@ -70,10 +70,11 @@ def test_a_victim_of_another_namespace_and_one_that_is_ending():
     )
 
 
-def test_where_not_all_was_looked_at_it_may_be_others():
-    some = explained(FULL, low("a", "n1", cpu="2")).preemption._replace(exact=False)
+def test_no_node_is_named_where_that_depends_on_the_start_of_the_search():
+    some = explained(FULL, low("a", "n1", cpu="2")).preemption._replace(nodes=())
 
-    assert "kube-scheduler will preempt Pods on one of n1 (a), or others" == told(some)
+    assert "kube-scheduler will preempt Pods on one of at least 1 nodes" == told(some)
+    assert {"preemption": {"helps": True, "nodes": []}} == as_json(some)
 
 
 def test_a_budget_that_is_violated_is_said():
@@ -125,11 +126,7 @@ def test_what_is_known_of_a_nominated_node():
 def test_json():
     made = as_json(explained(FULL, low("a", "n1"), low("b", "n1")).preemption)
 
-    victims = [{"pods": ["shop/a", "shop/b"], "number": 1}]
     assert {
-        "preemption": {
-            "helps": True,
-            "nodes": [{"node": "n1", "outcomes": [{"victims": victims, "violations": 0}]}],
-        }
+        "preemption": {"helps": True, "nodes": [{"node": "n1", "victims": ["shop/b"], "violations": 0}]},
     } == made
     assert {} == as_json(explained(node("n1")).preemption)

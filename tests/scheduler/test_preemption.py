@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from tests.support.build import pod
 from tests.support.claims import EBS, claim, csi_node, using, volume
-from tests.support.placing import HOSTNAME, INFRA, attempted, node, requesting, running
+from tests.support.placing import INFRA, attempted, node, requesting, running
 from webhook.objects.disruption_budget import DisruptionBudget
-from webhook.scheduler.framework import DryRun, Framework
-from webhook.scheduler.preemption import MOST_CLASSIFIED, _Evaluator, messages, preempt
+from webhook.scheduler.framework import Framework
+from webhook.scheduler.preemption import messages, preempt
 from webhook.scheduler.profile import USUAL_PROFILE
 
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
 
@@ -25,20 +25,18 @@ def low(name, on, priority=-10, cpu="1", started=EARLY, labels=None):
     return {**raw, "metadata": named, "spec": spec, "status": {k: v for k, v in status.items() if v}}
 
 
-def of(*objects, budgets=(), profile=USUAL_PROFILE, cpu="1", **spec):
+def of(*objects, budgets=(), profile=USUAL_PROFILE, cpu="1", seed=None, **spec):
+    """What comes of preemption, and what is said of it; of one attempt if a seed is given."""
     cycle = replace(attempted(*objects, cpu=cpu, **spec), profile=profile)
     framework = Framework(cycle)
     feasibility = framework.feasibility()
-    preemption = preempt(framework, feasibility, cycle.snapshot.pods_of, budgets)
+    random = None if seed is None else Random(seed)
+    preemption = preempt(framework, feasibility, cycle.snapshot.pods_of, budgets, random)
     return preemption, messages(cycle, feasibility, preemption)
 
 
 def victims(preemption):
-    """By node, in each way in which it may be: the names of Pods that are alike, and how many of them go."""
-    return {
-        name: [[("".join(n.name for n in alike.pods), alike.number) for alike in taken.alike] for taken in outcomes]
-        for name, outcomes in preemption.candidates.items()
-    }
+    return {node: [named.name for named in taken.pods] for node, taken in preemption.candidates.items()}
 
 
 def budget(app, allowed, disrupted=()):
@@ -51,20 +49,20 @@ def test_the_least_important_pods_go_and_as_few_as_need_be():
     """The Pod fits beside the most important one, which comes back first."""
     preemption, told = of(node("n1", cpu="2"), low("a", "n1", -1), low("b", "n1", -10))
 
-    assert {"n1": [[("b", 1)]]} == victims(preemption)
+    assert {"n1": ["b"]} == victims(preemption)
     assert told[0].endswith("found a potential placement for pod on node n1, preempting 1 victims")
 
 
 def test_of_the_same_priority_the_youngest_goes():
     preemption, _ = of(node("n1", cpu="2"), low("old", "n1"), low("young", "n1", started=LATE))
 
-    assert {"n1": [[("young", 1)]]} == victims(preemption)
+    assert {"n1": ["young"]} == victims(preemption)
 
 
 def test_a_pod_that_has_not_started_is_the_youngest():
     preemption, _ = of(node("n1", cpu="2"), low("new", "n1", started=None), low("old", "n1", started=LATE))
 
-    assert {"n1": [[("new", 1)]]} == victims(preemption)
+    assert {"n1": ["new"]} == victims(preemption)
 
 
 def test_what_comes_of_it_does_not_depend_on_the_order_of_objects():
@@ -75,11 +73,12 @@ def test_what_comes_of_it_does_not_depend_on_the_order_of_objects():
     assert str(of(*objects, topologySpreadConstraints=[])) == str(of(*objects[::-1], topologySpreadConstraints=[]))
 
 
-def test_which_of_pods_that_are_alike_goes_is_not_known():
-    preemption, _ = of(node("n1", cpu="3"), *(low(name, "n1") for name in "abc"))
+def test_of_equal_pods_the_last_by_name_goes_and_any_in_an_attempt():
+    objects = [node("n1", cpu="3"), *(low(name, "n1") for name in "cab")]
 
-    assert {"n1": [[("abc", 1)]]} == victims(preemption)
-    assert preemption.exact
+    assert {"n1": ["c"]} == victims(of(*objects)[0])
+    assert {"a", "b", "c"} == {victims(of(*objects, seed=seed)[0])["n1"][0] for seed in range(20)}
+    assert of(*objects, seed=7) == of(*objects, seed=7)
 
 
 def test_beside_a_pod_with_its_volume_it_may_fit_where_it_does_not_without():
@@ -97,17 +96,17 @@ def test_beside_a_pod_with_its_volume_it_may_fit_where_it_does_not_without():
     ]
     preemption, _ = of(node("n1", cpu="4"), csi_node("n1", 1), *bound, *pods, cpu="2", **using("same"))
 
-    assert {"n1": [[("other", 1), ("d", 1)]]} == victims(preemption)
+    assert {"n1": ["other", "d"]} == victims(preemption)
 
 
-def test_of_pods_that_started_at_once_and_differ_every_order_is_looked_at():
+def test_an_attempt_draws_the_order_of_pods_that_started_at_once_and_differ():
     """Beside the large one nothing fits; either of the small ones may stay, if it comes first."""
     pods = [low("x", "n1", cpu="1500m"), low("y", "n1", cpu="1"), low("z", "n1", cpu="500m")]
-    preemption, _ = of(node("n1", cpu="3"), *pods, cpu="1500m")
+    objects = [node("n1", cpu="3"), *pods]
 
-    assert {"n1": [[("x", 1)], [("y", 1), ("z", 1)]]} == {
-        name: sorted(sorted(way) for way in ways) for name, ways in victims(preemption).items()
-    }
+    assert {"n1": ["y", "z"]} == victims(of(*objects, cpu="1500m")[0])
+    drawn = {tuple(sorted(victims(of(*objects, cpu="1500m", seed=seed)[0])["n1"])) for seed in range(20)}
+    assert {("x",), ("y", "z")} == drawn
 
 
 def test_nodes_are_compared_by_budgets_then_the_highest_victim_their_sum_their_number_and_their_age():
@@ -134,100 +133,47 @@ def test_of_equal_nodes_any_may_be_chosen_and_each_message_is_told():
     assert 2 == len(told)
 
 
-def test_of_many_candidates_kube_scheduler_compares_only_some():
-    """The cheapest is always taken where it is among them; beside it, it may be content with others."""
-    few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
+FEW = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
+
+
+def test_a_node_is_named_only_if_every_start_of_the_search_gives_it():
+    """kube-scheduler compares only some of many candidates, from any on."""
     objects = [node(name, cpu="1") for name in "abc"] + [low(name, name, -i) for i, name in enumerate("abc", 1)]
+    known, unknown = of(*objects), of(*objects, profile=FEW)
 
-    assert ("c",) == of(*objects)[0].nodes
-    assert ("a", "b", "c") == of(*objects, profile=few)[0].nodes
-
-
-def test_of_very_many_candidates_not_all_are_looked_at(monkeypatch):
-    """Unless kube-scheduler looks at all itself, or they are alike."""
-    monkeypatch.setattr("webhook.scheduler.preemption.MOST_DRY_RUNS", 2)
-    few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
-    unlike = [low(name, name, cpu=f"{500 + i}m") for i, name in enumerate("abc")]
-    objects = [node(name, cpu="1") for name in "abc"] + unlike
-    alike = [node(name, cpu="1") for name in "abc"] + [low(name, name) for name in "abc"]
-
-    assert (3, True) == (len((some := of(*alike, profile=few)[0]).candidates), some.exact)
-    assert (2, False) == (len((some := of(*objects, profile=few)[0]).candidates), some.exact)
-    assert (3, True) == (len((every := of(*objects)[0]).candidates), every.exact)
+    assert (("c",), 1) == (known[0].nodes, len(known[1]))
+    assert (True, (), ()) == (unknown[0].helps, unknown[0].nodes, unknown[1])
+    assert {("a",), ("b",), ("c",)} == {of(*objects, profile=FEW, seed=seed)[0].nodes for seed in range(20)}
 
 
-def test_those_that_are_looked_at_are_a_sample_and_not_the_first(monkeypatch):
-    """In the order of the nodes, whatever that in which they were looked at."""
-    monkeypatch.setattr("webhook.scheduler.preemption.MOST_DRY_RUNS", 10)
-    few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
-    names = [f"n{number:02}" for number in range(40)]
-    pods = [low(name, name, cpu=f"{500 + i}m") for i, name in enumerate(names)]
-    looked_at = of(*(node(name, cpu="1") for name in names), *pods, profile=few)[0].nodes
-
-    assert 10 == len(looked_at)
-    assert any(name in looked_at for name in names[30:])
-    assert sorted(looked_at) == list(looked_at)
-
-
-def test_of_many_candidates_one_without_a_violation_is_always_compared():
-    few = replace(USUAL_PROFILE, preemption_candidates=1, preemption_percentage=0)
+def test_a_search_goes_on_to_a_candidate_without_a_violation():
     guarded = [low(name, name, labels={"app": "db"}) for name in "abc"]
     objects = [node(name, cpu="1") for name in "abcd"] + [*guarded, low("free", "d")]
 
-    assert ("d",) == of(*objects, profile=few, budgets=[budget("db", 0)])[0].nodes
-    assert ("a", "b", "c") == of(*objects[:3], *guarded, profile=few, budgets=[budget("db", 0)])[0].nodes
+    assert ("d",) == of(*objects, profile=FEW, budgets=[budget("db", 0)])[0].nodes
+    assert {("d",)} == {of(*objects, profile=FEW, budgets=[budget("db", 0)], seed=seed)[0].nodes for seed in range(10)}
+    assert ("a", "b", "c") == of(*objects[:3], *guarded, profile=FEW, budgets=[budget("db", 0)])[0].nodes
 
 
-def test_very_many_orders_are_not_all_looked_at():
-    pods = [low(f"p{i}", "n1", cpu=f"{100 + i}m", labels={"app": f"p{i}"}) for i in range(60)]
-    preemption, _ = of(node("n1", cpu="8"), *pods, cpu="5", budgets=[budget("p1", 0)])
+def test_a_search_ends_once_it_has_candidates_enough():
+    names = [f"n{number:02}" for number in range(40)]
+    objects = [*(node(name, cpu="1") for name in names), *(low(name, name) for name in names)]
 
-    assert not preemption.exact
-    assert preemption.candidates["n1"]
-
-
-@pytest.fixture
-def dry_runs(monkeypatch):
-    """The nodes on which Pods are tried."""
-    made, begin = [], DryRun.__init__
-    monkeypatch.setattr(DryRun, "__init__", lambda self, framework, on: made.append(on) or begin(self, framework, on))
-    return made
+    assert 1 == len(of(*objects, profile=FEW, seed=1)[0].candidates)
+    assert 2 == len(of(*objects, profile=FEW)[0].candidates)
 
 
-def test_of_nodes_that_are_alike_one_is_tried(dry_runs):
-    """Other names, labels and times make no difference, as long as only room matters."""
-    nodes = [node(name, cpu="2") for name in "abcd"]
-    pods = [low(f"{on}{i}", on, labels={"app": f"{on}{i}"}) for on in "abcd" for i in range(2)]
-    preemption, _ = of(*nodes, *pods, cpu="2")
+def test_budgets_are_held_in_any_order_in_an_attempt():
+    """Up to the first that it violates a Pod counts for budgets, and then the other has one left."""
+    pods = [
+        low("both", "n1", -1, labels={"app": "x", "tier": "y"}),
+        low("one", "n1", -2, labels={"tier": "y"}),
+    ]
+    tier = budget("tier", 1)._replace(selector={"matchLabels": {"tier": "y"}})
+    given = {"cpu": "2", "budgets": [budget("x", 0), tier]}
 
-    assert ["a"] == dry_runs
-    assert {on: [[(f"{on}0{on}1", 2)]] for on in "abcd"} == victims(preemption)
-    off = {"affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": HOSTNAME, "labelSelector": {}}]}}}
-    of(*nodes, *pods, cpu="2", **off)
-    assert ["a", *"abcd"] == dry_runs
-
-
-def test_nodes_on_which_room_is_kept_are_not_like_others(dry_runs):
-    nodes, pods = [node(name, cpu="2") for name in "ab"], [low("x", "a", cpu="2"), low("y", "b", cpu="2")]
-    preemption, _ = of(*nodes, *pods, waiting("b", priority=5000), cpu="2")
-
-    assert ("a",) == preemption.nodes
-    assert {"a", "b"} == set(dry_runs)
-
-
-def test_what_violates_budgets_is_not_classified_in_every_order_of_very_many(monkeypatch):
-    """Once enough Pods are held against budgets, the others are in one order."""
-    held, counted = [], _Evaluator._counted
-    monkeypatch.setattr(_Evaluator, "_counted", lambda *them: held.append(them) or counted(*them))
-    apps = [f"p{i}" for i in range(110)]
-    pods = [low(app, "n1", cpu=f"{100 + i}m", labels={"app": app, "all": "yes"}) for i, app in enumerate(apps)]
-    over = [budget(app, i % 2) for i, app in enumerate(apps[:9])]
-    every = DisruptionBudget("shop", "all", {"matchLabels": {"all": "yes"}}, None, None, False, 50, frozenset())
-    preemption, _ = of(node("n1", cpu="18"), *pods, cpu="8", budgets=[*over, every])
-
-    assert len(held) <= MOST_CLASSIFIED + len(pods)
-    assert not preemption.exact
-    assert preemption.candidates["n1"]
+    drawn = {of(node("n1", cpu="2"), *pods, **given, seed=seed)[0].candidates["n1"].violations for seed in range(20)}
+    assert {1, 2} == drawn
 
 
 def test_pods_that_violate_a_budget_come_back_first():
@@ -235,9 +181,9 @@ def test_pods_that_violate_a_budget_come_back_first():
 
     for allowed, gone in ((0, "other"), (1, "kept")):
         preemption, _ = of(node("n1", cpu="2"), *pods, budgets=[budget("db", allowed)])
-        assert {"n1": [[(gone, 1)]]} == victims(preemption)
+        assert {"n1": [gone]} == victims(preemption)
     preemption, _ = of(node("n1", cpu="2"), *pods, budgets=[budget("db", 0, disrupted=["kept"])])
-    assert {"n1": [[("kept", 1)]]} == victims(preemption)
+    assert {"n1": ["kept"]} == victims(preemption)
 
 
 @pytest.mark.parametrize("selector", [None, {}, {"matchLabels": {"app": "-"}}])
@@ -245,7 +191,7 @@ def test_a_budget_without_a_selector_or_with_an_empty_or_invalid_one_is_about_no
     any_of_them = budget("low", 0)._replace(selector=selector)
     preemption, _ = of(node("n1", cpu="1"), low("x", "n1"), budgets=[any_of_them])
 
-    assert [0] == [taken.violations for taken in preemption.candidates["n1"]]
+    assert [0] == [taken.violations for taken in preemption.candidates.values()]
 
 
 def test_what_a_budget_allows_is_not_known_and_matters_if_it_is_about_a_victim():

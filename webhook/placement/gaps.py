@@ -62,7 +62,7 @@ def _of_attempt(cycle: Cycle, feasibility: Feasibility, preemption: Preemption |
     if preemption is not None and preemption.helps:
         if preemption.budgets_unknown:
             yield DISRUPTION_BUDGETS
-        if not preemption.exact:
+        if not preemption.nodes:
             yield CHOICE
 
 

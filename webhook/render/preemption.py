@@ -43,7 +43,7 @@ def in_words(preemption: Preemption | None, namespace: str, *, certain: bool = T
     if preemption is None:
         return ""
     if preemption.helps:
-        violating = any(victims.violations for _, victims in preemption.outcomes)
+        violating = any(preemption.candidates[node].violations for node in preemption.nodes)
         perhaps = "perhaps " if preemption.budgets_unknown else ""
         budget = f", {perhaps}in violation of a PodDisruptionBudget" if violating else ""
         return f"kube-scheduler {'will' if certain else 'would'} preempt {_where(preemption, namespace, each)}{budget}"
@@ -66,28 +66,20 @@ def sentences(preemption: Preemption | None, namespace: str, *, certain: bool, e
 
 def _where(preemption: Preemption, namespace: str, each: bool) -> str:
     """Return whom it takes, and on which node; of several nodes, each with those that it takes there."""
-    others = "" if preemption.exact else ", or others"
-    if len(preemption.nodes) == 1 and not others:
-        return f"{_victims(preemption.candidates[preemption.nodes[0]], namespace)} on {preemption.nodes[0]}"
-    named = [f"{node} ({_victims(preemption.candidates[node], namespace)})" for node in preemption.nodes[:MOST_SHOWN]]
-    more = len(preemption.nodes) - MOST_SHOWN
+    victims = {node: _victims(preemption.candidates[node], namespace) for node in preemption.nodes[:MOST_SHOWN]}
+    if len(preemption.nodes) == 1:
+        return " on ".join((victims[preemption.nodes[0]], preemption.nodes[0]))
     which = "each" if each else "one"
-    return f"Pods on {which} of {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}{others}"
+    if not victims:
+        return f"Pods on {which} of at least {len(preemption.candidates):,} nodes"
+    named = ", ".join(f"{node} ({pods})" for node, pods in victims.items())
+    more = len(preemption.nodes) - MOST_SHOWN
+    return f"Pods on {which} of {named}{f' and {more:,} more' if more > 0 else ''}"
 
 
-def _victims(outcomes: Sequence[Victims], namespace: str) -> str:
-    """Return the Pods that one node loses; of those that are alike, how many."""
-    shown = " or ".join(_of_one(victims, namespace) for victims in outcomes[:MOST_SHOWN])
-    return f"{shown} or others" if len(outcomes) > MOST_SHOWN else shown
-
-
-def _of_one(victims: Victims, namespace: str) -> str:
-    parts = []
-    for alike in victims.alike:
-        names = sorted(_victim(named, namespace) for named in alike.pods)
-        whole = alike.number == len(names)
-        parts.append(_some(names) if whole else f"{'one' if alike.number == 1 else alike.number} of {_some(names)}")
-    return _some(parts)
+def _victims(victims: Victims, namespace: str) -> str:
+    """Return the Pods that one node loses."""
+    return _some(sorted(_victim(named, namespace) for named in victims.pods))
 
 
 def _name(named: NamedPod, namespace: str) -> str:
@@ -113,10 +105,7 @@ def as_json(preemption: Preemption | None) -> dict[str, object]:
     """Return the member that says what comes of preemption; none where kube-scheduler does not get as far."""
     if preemption is None:
         return {}
-    nodes = [
-        {"node": node, "outcomes": [_victims_json(victims) for victims in preemption.candidates[node]]}
-        for node in preemption.nodes
-    ]
+    nodes = [{"node": node, **_victims_json(preemption.candidates[node])} for node in preemption.nodes]
     waits = {"waitsFor": sorted(map(_full_name, preemption.ending))} if preemption.ending else {}
     return {"preemption": {"helps": preemption.helps, "nodes": nodes, **waits}}
 
@@ -126,6 +115,4 @@ def _full_name(named: NamedPod) -> str:
 
 
 def _victims_json(victims: Victims) -> dict[str, object]:
-    """Return what one node may lose: of each entry, so many of the Pods that are named."""
-    entries = [{"pods": sorted(map(_full_name, alike.pods)), "number": alike.number} for alike in victims.alike]
-    return {"victims": entries, "violations": victims.violations}
+    return {"victims": sorted(map(_full_name, victims.pods)), "violations": victims.violations}

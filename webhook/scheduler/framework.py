@@ -35,7 +35,7 @@ from webhook.scheduler.plugins.taint_toleration import TaintToleration
 from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from webhook.scheduler.plugins.volume_zone import VolumeZone
-from webhook.scheduler.profile import NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
+from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
 from webhook.scheduler.snapshot import NominatedPod
 from webhook.scheduler.storage import Storage
 from webhook.scheduler.volumes import Mounts
@@ -167,10 +167,6 @@ class Framework:
         """Return the plugins for which Pods like this one matter where they are, or may matter."""
         return [plugin for plugin in self._counting_pods() if plugin.heeds(info)]
 
-    def nominated_on(self, name: str) -> Sequence[TriedPod]:
-        """Return the Pods for which room is kept on the node with this name."""
-        return self.nominated.get(name, ())
-
     def _counting_pods(self) -> list[Plugin]:
         """Return the plugins that follow Pods: those that the profile runs, and those that were asked before."""
         if not self._following:
@@ -197,12 +193,6 @@ class Framework:
     def not_skipped(self) -> list[str]:
         """The filters that PreFilter does not skip."""
         return [name for name in self.cycle.profile.filters if not self.plugin(name).skipped]
-
-    @property
-    def heeds_room_alone(self) -> bool:
-        """Whether other Pods of a node that it could use matter only by the room that they take."""
-        counting = [name for name in self.not_skipped if _PLUGINS_BY_NAME[name].counts_pods]
-        return not self.cycle.mounts and counting in ([], [NODE_RESOURCES_FIT])
 
     def kept_off(self) -> NodeSet:
         """Return the nodes that Pods that are there close to it, for as long as they stay."""
@@ -433,7 +423,7 @@ class DryRun:
 
         upstream: framework.go:frameworkImpl.RunFilterPluginsWithNominatedPods (v1.37)
         """
-        nominated = self._framework.nominated_on(self._node)
+        nominated = self._framework.nominated.get(self._node, ())
         refusal = self._refusal_with(nominated) if nominated else None
         return self._refusal() if refusal is None else refusal
 

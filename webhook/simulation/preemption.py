@@ -1,7 +1,7 @@
 """
 Preemption in a run: a Pod that no node takes has Pods of lower priority evicted, and waits for their node.
 
-    Pod, framework ──DefaultPreemption──> nodes and victims ──of several, chance──> the Pods that go
+    Pod, framework ──one attempt of DefaultPreemption──> nodes and victims ──of several, chance──> the Pods that go
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from webhook.scheduler.framework import Framework
-from webhook.scheduler.preemption import Victims, preempt
+from webhook.scheduler.preemption import preempt
 from webhook.scheduler.snapshot import NamedPod
 from webhook.simulation.disruption import Budget
 from webhook.simulation.pod import Pod
@@ -52,11 +52,10 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
         return RoomMade()
     # Of nodes that are tied kube-scheduler takes any, each time anew: here the Pod keeps its own, so that a run ends.
     node = pod.nominated if pod.nominated in preemption.nodes else state.random.choice(preemption.nodes)
-    victims = state.random.choice(preemption.candidates[node])
     for other in [other for other in state.waiting_for(node) if other.priority < pod.priority]:
         state.nominate(other, "")
     state.nominate(pod, node)
-    taken = _taken(victims, lower[node], state)
+    taken = [lower[node][named.name] for named in preemption.candidates[node].pods]
     for victim in taken:
         victim.preempted |= victim.active or not state.features.spares_ending_victims
     going = [victim for victim in taken if victim.active]
@@ -66,8 +65,3 @@ def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replica
         if sum(victim.ready and budget.selects(victim) for victim in going) > number
     ]
     return RoomMade(going, tuple(violated))
-
-
-def _taken(victims: Victims, by_name: dict[str, Pod], state: State) -> list[Pod]:
-    """Return the Pods that are taken: of those that are alike, any."""
-    return [by_name[named.name] for alike in victims.alike for named in state.random.sample(alike.pods, alike.number)]
