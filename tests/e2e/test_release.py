@@ -28,7 +28,7 @@ from tests.support.serving import certificate, ready, until
 from webhook.manifests.configurations import MUTATING_NAME, NAME, NEEDED_NAMESPACES
 from webhook.objects.names import SYSTEM_NAMESPACES
 
-NO_HOOKS = {"uninstallHook": {"enabled": False}, "probe": {"enabled": False}}
+NO_HOOKS = {"uninstallHook": {"enabled": False}}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -117,7 +117,6 @@ def test_a_release_with_a_certificate_of_ones_own(plane, tmp_path):
     pair = {name: b64encode((tmp_path / name).read_bytes()).decode() for name in ("tls.crt", "tls.key")}
     plane.api.call("POST", f"/api/v1/namespaces/{NAMESPACE}/secrets", {"metadata": {"name": "own-tls"}, "data": pair})
     values = OWN_FILES | {"certificate": {**OWN_FILES["certificate"], "caBundle": ca}}
-    values |= {"probe": {"enabled": False}}
     release(plane, "install", "--wait", **values)
 
     with played(plane, tmp_path) as running:
