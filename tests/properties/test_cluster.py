@@ -77,11 +77,11 @@ def test_a_dump_is_read_or_refused_in_words(objects, request, minor, resources):
 
 
 def outcome(raw, gvk):
-    """What is read of an object, or why nothing is, and what there is of it all the same."""
+    """What is read of an object, or why nothing is."""
     try:
         return read_object(raw, *gvk)
     except SnapshotError as error:
-        return str(error), error.kept
+        return str(error)
     except (AttributeError, RecursionError) as error:  # no JSON object, or too deep
         return type(error)
 

@@ -52,16 +52,17 @@ class Repairs:
             return pairs != [pair], pair.topology_key not in [key for key, _ in pairs], -index
 
         pairs: list[Pair | None] = [None] * len(written)
+        taken: set[Pair] = set()
         for index in sorted(range(len(written)), key=changes):
-            pairs[index] = next((pair for pair in candidates[index] if pair not in self._index_of), None)
+            pairs[index] = next((pair for pair in candidates[index] if pair not in taken), None)
             if (pair := pairs[index]) is not None:
-                self._index_of[pair] = index
+                taken.add(pair)
         return pairs
 
     @cached_property
-    def _index_of(self) -> dict[Pair, int]:
+    def _index_of(self) -> Mapping[Pair, int]:
         """The constraint that is to have a pair."""
-        return {}
+        return {pair: index for index, pair in enumerate(self.pairs) if pair is not None}
 
     def _candidates(self, written: WrittenConstraint) -> list[Pair]:
         return [Pair(key, mode) for key in self._keys(written.topology_key) for mode in self._modes(key, written)]
@@ -89,8 +90,7 @@ class Repairs:
     def _is_free(self, constraint: Constraint, pair: Pair) -> bool:
         """Return whether no other constraint has this pair, or is to have it."""
         own = pair == Pair(constraint.topology_key, constraint.when_unsatisfiable)
-        others = [self._index_of.get(pair, constraint.index) != constraint.index, self._there[pair] > own]
-        return bool(self.pairs) and not any(others)
+        return self._index_of.get(pair, constraint.index) == constraint.index and self._there[pair] <= own
 
     @cached_property
     def _there(self) -> Counter[Pair]:

@@ -231,15 +231,7 @@ class Snapshot:
 
 
 class SnapshotError(ValueError):
-    """
-    An object with a field of a wrong type; the message names the object, the field and what it must be.
-
-    `kept` is what there is of it all the same, if only quantities cannot be read: those count as 0.
-    """
-
-    def __init__(self, message: str, kept: SnapshotObject | None = None) -> None:
-        super().__init__(message)
-        self.kept = kept
+    """An object with a field of a wrong type; the message names the object, the field and what it must be."""
 
 
 def from_objects(
@@ -379,7 +371,8 @@ def read_object(
     """
     reader = _Object(raw, api_version, kind, features)
     kept = reader.kept()
-    reader.check(kept)
+    if errors := reader.reader.errors:
+        raise SnapshotError(in_words(ObjectRef(api_version, kind, reader.namespace, reader.name), errors[0]))
     return reader.namespace, reader.name, kept
 
 
@@ -387,7 +380,7 @@ class _Object:
     """One raw object while it is read."""
 
     def __init__(self, raw: Mapping[str, object], api_version: str, kind: str, features: Features | None) -> None:
-        self.reader, self.quantities, self.features = Reader(), Reader(), features
+        self.reader, self.features = Reader(), features
         self.gvk = (api_version, kind)
         metadata = self.reader.mapping(raw.get("metadata"), ("metadata",))
         self.name = self._string(metadata, "metadata", "name")
@@ -434,12 +427,12 @@ class _Object:
             return NO_ROOM
         from webhook.scheduler.resources import read_allocatable
 
-        return read_allocatable(self.quantities, self.status.get("allocatable"), ("status", "allocatable"))
+        return read_allocatable(self.reader, self.status.get("allocatable"), ("status", "allocatable"))
 
     def _requests(self, features: Features) -> Requests:
         from webhook.scheduler.resources import read_requests
 
-        requests = read_requests(self.quantities, self.raw, features, bound=True)
+        requests = read_requests(self.reader, self.raw, features, bound=True)
         large = sum(len(name) + 2 * PART for name, _ in requests.scalars) > LARGEST
         return requests._replace(scalars=()) if large else requests
 
@@ -536,11 +529,6 @@ class _Object:
         of_map = as_selector(selector)
         valid = selector is not None and not _is_large(of_map) and not any(selector_errors(selector, ()))
         return of_map if valid else None
-
-    def check(self, kept: SnapshotObject | None) -> None:
-        if errors := self.reader.errors or self.quantities.errors:
-            message = in_words(ObjectRef(*self.gvk, self.namespace, self.name), errors[0])
-            raise SnapshotError(message, None if self.reader.errors else kept)
 
 
 def in_words(ref: ObjectRef, error: FieldError) -> str:
