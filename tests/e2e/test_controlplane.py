@@ -16,12 +16,13 @@ from tests.support import ROOT
 from tests.support.build import constraint, workload
 from tests.support.serving import until
 
+pytestmark = pytest.mark.slow  # It is of what these tests stand on.
+
 UP_AND_WAITING = """
 import signal, sys
 from pathlib import Path
 from tests.e2e.plane import ControlPlane
 
-pytestmark = pytest.mark.slow  # It is of what these tests stand on.
 with ControlPlane(Path(sys.argv[1])):
     print("up", flush=True)
     signal.pause()

@@ -50,17 +50,13 @@ def watching(plane, monkeypatch):
 def test_the_view_follows_what_happens(plane, namespace, watching):
     deployment = containers(workload("Deployment", namespace=namespace, spec={"replicas": 6}))
     assert 0 == plane.apply(headless(namespace), deployment).code
-    until(
-        lambda: sum(sum(group.nodes.values()) for group in watching.live.view().pods.get(namespace, {}).values()) == 6,
-        "six Pods on nodes",
-    )
+    until(lambda: watching.live.view().services_of(namespace, {"app": "web"}), "the Service")
     watching.catches_up()
     plane.kubectl("-n", namespace, "delete", "deployment/web", "service/web", "--wait")
-    until(lambda: namespace not in watching.live.view().pods, "no Pods")
+    until(lambda: not watching.live.view().services_of(namespace, {"app": "web"}), "no Service")
     watching.catches_up()
 
     assert len(WATCHED) == watching.lists()
-    assert () == watching.live.view().services_of(namespace, {"app": "web"})
 
 
 def test_an_api_server_that_restarts_is_followed_from_where_it_was(plane, namespace, watching):
