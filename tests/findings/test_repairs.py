@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.test_rules import findings
+from tests.rules.judged import findings
 from tests.support.build import HOSTNAME, ZONE, constraint, honoring, keys, selecting, workload
 from webhook.findings.finding import Severity
 from webhook.rules import RULES

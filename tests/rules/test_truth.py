@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.rules.judged import stateful
 from tests.support.build import (
     FEATURES,
     HOSTNAME,
@@ -26,12 +27,6 @@ def found(obj, *objects, rule):
     (parsed,) = parse_workloads(obj)
     findings = evaluate(parsed, DEFAULT_SETTINGS, snapshot(*objects, features=FEATURES), FEATURES).findings
     return [finding for finding in findings if finding.rule == rule]
-
-
-def stateful(*constraints, replicas=6, pod_spec=None, **fields):
-    made = workload("StatefulSet", *constraints, spec={"replicas": replicas}, **fields)
-    made["spec"]["template"]["spec"] |= pod_spec or {}
-    return made
 
 
 def misspelt(**fields):

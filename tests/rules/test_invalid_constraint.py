@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tests.rules.test_rules import findings
+from tests.rules.judged import IN_BOTH, deployment, findings
 from tests.scheduler.test_validation import FULL, NEW_PODS, STANDING, WRONG
 from tests.support.build import constraint, keys, pod, selecting, term
 from webhook.objects.fields import with_value
@@ -93,3 +93,22 @@ def test_a_label_with_blanks_among_others_is_changed_by_hand():
     (found,) = invalid([constraint(**selecting(**{"app ": "x"}))])
 
     assert ("write app, without the spaces around it", None) == (found.fix, found.edit)
+
+
+def test_a_min_domains_of_0_is_to_be_1_or_more():
+    (found,) = findings(pod(constraint(minDomains=0)))
+
+    assert ("1 or more", "remove minDomains, or set it to 1 or more") == (found.wanted, found.fix)
+
+
+@pytest.mark.parametrize(
+    ("minor", "wanted"),
+    [
+        (33, "each key once: the API server rejects the Pod"),
+        (34, "each key once: the API server merges the two, then rejects the Pod"),
+    ],
+)
+def test_a_key_in_both_is_refused_for_the_reason_of_the_version(minor, wanted):
+    (found,) = findings(deployment({**IN_BOTH, "nodeTaintsPolicy": "Honor"}), minor)
+
+    assert wanted == found.wanted

@@ -1,0 +1,132 @@
+"""The rule selector-misses-own-pod."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rules.judged import SERVER_WRITES, findings, shown
+from tests.support.build import constraint, workload
+from webhook.rules import RULES
+
+ADDED = {
+    "Deployment": "pod-template-hash",
+    "StatefulSet": "statefulset.kubernetes.io/pod-name",
+}
+
+
+@pytest.mark.parametrize(("kind", "key"), ADDED.items())
+def test_a_label_that_every_pod_gets_cannot_be_asked_not_to_exist(kind, key):
+    """Its value is not known, so that nothing else that is asked of it is judged."""
+    asked = {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}
+    found = {
+        operator: [
+            f.rule for f in findings(workload(kind, constraint(labelSelector=asked | {"matchExpressions": [one]})))
+        ]
+        for operator, one in (
+            ("DoesNotExist", {"key": key, "operator": "DoesNotExist"}),
+            ("Exists", {"key": key, "operator": "Exists"}),
+            ("In", {"key": key, "operator": "In", "values": ["nope"]}),
+        )
+    }
+
+    assert "selector-misses-own-pod" in found["DoesNotExist"]
+    assert "selector-misses-own-pod" not in found["Exists"] + found["In"]
+
+
+@pytest.mark.parametrize("key", ["job-name", "controller-uid"])
+def test_a_job_with_a_selector_of_its_own_does_not_get_its_labels(key):
+    asked = constraint(labelSelector={"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]})
+
+    assert [] == misses_own_pod(workload("Job", asked, spec={"manualSelector": True}))
+    assert misses_own_pod(workload("Job", asked))
+
+
+def misses_own_pod(obj, **given):
+    """The fields at which a selector misses the Pod's own labels."""
+    return [one for one in shown(obj, **given) if one.startswith("selector-misses-own-pod")]
+
+
+@pytest.mark.parametrize("key", ["job-name", "batch.kubernetes.io/job-name"])
+@pytest.mark.parametrize(("name", "misses"), [("web", False), ("other", True)])
+def test_a_job_is_judged_as_after_the_api_server_has_written_its_name(key, name, misses):
+    asked = constraint(labelSelector={"matchLabels": {key: name}})
+    before, after = workload("Job", asked, labels={}), workload("Job", asked, labels=SERVER_WRITES)
+
+    assert misses == bool(misses_own_pod(before))
+    assert shown(after) == shown(before)
+
+
+@pytest.mark.parametrize("kind", ["Job", "CronJob"])
+@pytest.mark.parametrize("name", ["web", "web-1"])
+def test_no_author_knows_a_name_that_is_generated(kind, name):
+    """The API server has generated it before /validate, where a selector that names another is found."""
+    asked = constraint(labelSelector={"matchLabels": {"job-name": name}})
+
+    assert misses_own_pod(workload(kind, asked, name=None, generateName="web-"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"spec": {"manualSelector": True}, "labels": {"job-name": "other"}},
+        {"labels": {"job-name": "other"}},
+        {"name": "{{ .Release.Name }}"},
+    ],
+    ids=["a selector of its own", "a label that is written", "a name that is rendered"],
+)
+def test_the_name_of_a_job_is_not_known(given):
+    asked = constraint(labelSelector={"matchLabels": {"job-name": "other"}})
+
+    assert [] == misses_own_pod(workload("Job", asked, **given))
+
+
+@pytest.mark.parametrize("kind", ["Job", "CronJob"])
+@pytest.mark.parametrize("key", ["controller-uid", "batch.kubernetes.io/controller-uid"])
+def test_nobody_knows_the_uid_of_a_job_before(key, kind):
+    assert misses_own_pod(workload(kind, constraint(labelSelector={"matchLabels": {key: "8a3f"}})))
+    assert [] == misses_own_pod(workload(kind, constraint(labelSelector={}, matchLabelKeys=[key])))
+
+
+@pytest.mark.parametrize("name", ["web", "web-1", "other"])
+def test_a_cron_job_never_has_a_job_of_a_name_that_stands_in_it(name):
+    """Its Jobs are named after the time at which each is due."""
+    asked = {
+        operator: {"matchExpressions": [{"key": "job-name", **one}]}
+        for operator, one in (
+            ("In", {"operator": "In", "values": [name]}),
+            ("NotIn", {"operator": "NotIn", "values": [name]}),
+            ("Exists", {"operator": "Exists"}),
+        )
+    }
+    found = {name: misses_own_pod(workload("CronJob", constraint(labelSelector=one))) for name, one in asked.items()}
+
+    assert {"In": ["selector-misses-own-pod [0].labelSelector"], "NotIn": [], "Exists": []} == found
+    assert [] == shown(workload("CronJob", constraint(labelSelector={}, matchLabelKeys=["job-name"])))
+
+
+def test_a_selector_of_expressions_that_misses_its_own_pod_has_no_single_repair():
+    expression = {"key": "app", "operator": "In", "values": ["db", "api"]}
+    selectors = [
+        {"matchExpressions": [expression]},
+        {"matchLabels": {"app": "web"}, "matchExpressions": [expression]},
+        {"matchLabels": {"app": "db"}, "matchExpressions": []},
+    ]
+    found = [one for obj in selectors for one in findings(workload("StatefulSet", constraint(labelSelector=obj)))]
+
+    assert ["selector-misses-own-pod"] * 3 == [one.rule for one in found]
+    assert [True, True, False] == [one.edit is None for one in found]
+    assert [True, True, False] == [one.fix == RULES["selector-misses-own-pod"].fix for one in found]
+
+
+@pytest.mark.parametrize(
+    ("minor", "key", "found"),
+    [
+        (26, "batch.kubernetes.io/job-name", ["selector-misses-own-pod"]),
+        (27, "batch.kubernetes.io/job-name", []),
+        (26, "job-name", []),
+    ],
+)
+def test_the_prefixed_labels_of_a_job_are_there_since_1_27(minor, key, found):
+    job = workload("Job", constraint(labelSelector={"matchLabels": {key: "web"}}))
+
+    assert found == [f.rule for f in findings(job, minor=minor)]
