@@ -48,7 +48,10 @@ def test_a_file_that_the_api_server_refuses(simulate):
     assert 'Deployment shop/web: spec.selector: found {"matchLabels": {"app": "api"}}, wanted ' in err
 
 
-@pytest.mark.parametrize("words", ["deploy web scale=4 -n shop", "-n shop deploy/web scale=4", "deploy/web -n shop"])
+@pytest.mark.parametrize(
+    "words",
+    ["deploy web scale=4 -n shop", "-n shop deploy/web scale=4", "deploy/web -n shop", "rollout deploy web -n shop"],
+)
 def test_options_stand_anywhere_and_kubectls_names_do(simulate, words):
     assert simulate(f"{words} rollout").code == 0
 
@@ -188,6 +191,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
     failing = [word for word in words if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
 
     assert sorted(fails.split()) == sorted(failing)
+    assert bool(failing) == bool(simulate(f"{steps} --fail-on {','.join(words)}", cluster=cluster).code)
 
 
 @pytest.mark.parametrize(
@@ -195,10 +199,10 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
     [
         (
             "",
-            "found no workload and no step; wanted TYPE/NAME and steps, such as deployment/web rollout, or -f FILE, ",
+            "found no workload and no step; wanted a step and TYPE/NAME, such as rollout deployment/web, or -f FILE, ",
         ),
-        ("scal=3", 'step: found "scal=3", wanted scale=REPLICAS\n'),
-        ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale=REPLICAS'),
+        ("scal=3", 'step: found "scal=3", wanted scale --replicas N\n'),
+        ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale --replicas N'),
         ("scale=3 -A", "scale=3: needs one workload; write TYPE/NAME, such as deployment/web, before it"),
         ("drain=a1 -n bank", "found no workload with Pods in bank; these namespaces have some: shop\n"),
         (
@@ -206,16 +210,19 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
             "found no workload with Pods, and with the labels app on the workload itself; these",
         ),
         ("drain=x -A", 'drain=x: no node is called "x"; the nodes are a1, b1, c1'),
-        ("drain=pool=* -A", 'step: found "drain=pool=*", wanted drain=NODE or drain=KEY=VALUE'),
+        ("drain=pool=* -A", 'step: found "drain=pool=*", wanted drain NODE or drain KEY=VALUE'),
         (
             "deployment/web scale=4 -A",
             "-A: for a whole cluster only; leave it out, or leave deployment/web out",
         ),
         ("-f web.yaml -l app=web", "-l: for a whole cluster only; leave it out, or leave -f out"),
         ("-f web.yaml -A -l app", "-A and -l: for a whole cluster only; leave them out, or leave -f out"),
-        ("deployment/web", "found no step, wanted rollout, scale=REPLICAS"),
-        ("deployment/web scal=3", 'step: found "scal=3", wanted scale=REPLICAS\n'),
-        ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale=REPLICAS'),
+        (
+            "deployment/web -n shop --fail-on stuck,lost,x",
+            'found "x", wanted any of pending,stuck,skew,lost,not-judged',
+        ),
+        ("deployment/web scal=3", 'step: found "scal=3", wanted scale --replicas N\n'),
+        ("deployment web restart rollout", 'step: found "restart", wanted one of rollout, scale --replicas N'),
         ("deployment/web scale=x", 'step: found "scale=x"'),
         ("deployment/web cordon=x -n shop", 'cordon=x: no node is called "x"; the nodes are a1, b1, c1'),
         ("deployment/api scale=2 -n shop", "Deployment shop/api: not found in the cluster; the names there are web"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.build import ZONE
+from webhook.scheduler.nodes import Node, Nodes
 from webhook.scheduler.taints import Taint
 from webhook.simulation.step import (
     ADD,
@@ -19,6 +22,8 @@ from webhook.simulation.step import (
     StepError,
     Which,
     parse_step,
+    parse_words,
+    with_zones,
 )
 
 READ = {
@@ -49,25 +54,25 @@ def test_a_step_is_read(text):
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("restart", "one of rollout, scale=REPLICAS"),
-        ("", "one of rollout, scale=REPLICAS"),
+        ("restart", "one of rollout, scale --replicas N"),
+        ("", "one of rollout, scale --replicas N"),
         ("rollout=1", "wanted rollout"),
         ("scale", "a number from 0 to 20,000"),
         ("scale=-1", "a number from 0 to 20,000"),
         ("scale=20001", "a number from 0 to 20,000"),
         ("scale=" + "9" * 5_000, "a number from 0 to 20,000"),
         ("scale=١", "a number from 0 to 20,000"),
-        ("drain", "drain=NODE or drain=KEY=VALUE"),
-        ("drain=", "drain=NODE or drain=KEY=VALUE"),
-        ("drain=a b", "drain=NODE or drain=KEY=VALUE"),
-        ("lose=-bad-=a", "lose=NODE or lose=KEY=VALUE"),
-        ("lose=pool=not valid", "lose=NODE or lose=KEY=VALUE"),
+        ("drain", "drain NODE or drain KEY=VALUE"),
+        ("drain=", "drain NODE or drain KEY=VALUE"),
+        ("drain=a b", "drain NODE or drain KEY=VALUE"),
+        ("lose=-bad-=a", "lose ZONE, lose NODE or lose KEY=VALUE"),
+        ("lose=pool=not valid", "lose ZONE, lose NODE or lose KEY=VALUE"),
         ("taint=n1", "where EFFECT is NoSchedule, NoExecute, PreferNoSchedule"),
         ("taint=n1,a=b:Never", "where EFFECT is NoSchedule, NoExecute, PreferNoSchedule"),
-        ("taint=,a=b:NoExecute", "taint=NODE,KEY=VALUE:EFFECT"),
+        ("taint=,a=b:NoExecute", "taint NODE KEY=VALUE:EFFECT"),
         ("add=0", "a number from 1 to 5,000"),
-        ("add=1,zone", "add=NUMBER or add=NUMBER,KEY=VALUE"),
-        ("add=1,-bad-=a", "add=NUMBER or add=NUMBER,KEY=VALUE"),
+        ("add=1,zone", "add NUMBER or add NUMBER,KEY=VALUE"),
+        ("add=1,-bad-=a", "add NUMBER or add NUMBER,KEY=VALUE"),
     ],
 )
 def test_what_is_no_step_says_what_was_wanted(text, wanted):
@@ -76,3 +81,40 @@ def test_what_is_no_step_says_what_was_wanted(text, wanted):
 
     assert f'step: found "{text}", wanted' in str(error.value)
     assert wanted in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "names", "steps"),
+    [
+        ("rollout deployment/web", ["deployment/web"], ["rollout"]),
+        ("deployment/web rollout", ["deployment/web"], ["rollout"]),
+        ("deployment web scale=3", ["deployment", "web"], ["scale=3"]),
+        ("rollout restart deploy web", ["deploy", "web"], ["rollout"]),
+        ("drain n1 deployment/web cordon pool=old", ["deployment/web"], ["drain=n1", "cordon=pool=old"]),
+        ("taint nodes n1 a=b:NoExecute lose a", [], ["taint=n1,a=b:NoExecute", "lose=a"]),
+        ("add 3,pool=new scale 4 a/b c/d", ["a/b", "c/d"], ["add=3,pool=new", "scale=4"]),
+    ],
+)
+def test_words_are_in_kubectls_order_or_in_ours(words, names, steps):
+    found, taken = parse_words(words.split())
+
+    assert (names, [replace(parse_step(step), text="") for step in steps]) == (
+        found,
+        [replace(step, text="") for step in taken],
+    )
+
+
+def test_replicas_are_those_of_the_step_scale():
+    assert (["deployment/web"], [Step("scale 9", SCALE, 9)]) == parse_words(["scale", "deployment/web"], 9)
+    with pytest.raises(StepError, match="--replicas 9: found no scale"):
+        parse_words(["rollout", "deployment/web"], 9)
+
+
+def test_a_zone_is_named_by_its_value_or_as_zone():
+    among = Nodes([Node("a1", {ZONE: "a"}), Node("b", {ZONE: "b"})])
+    whiches = [with_zones(parse_step(text), among).which for text in ("lose=a", "lose=zone=a", "lose=a1", "lose=b")]
+
+    assert [Which(key=ZONE, value="a")] * 2 + [Which("a1"), Which("b")] == whiches
+    assert {ZONE: "c"} == with_zones(parse_step("add=1,zone=c"), among).labels
+    own = Nodes([Node("a1", {"zone": "a"})])
+    assert Which(key="zone", value="a") == with_zones(parse_step("lose=zone=a"), own).which

@@ -2,14 +2,16 @@
 Simulate steps, and print where the Pods of a workload are after each step, and how many wait for a node. Without a
 workload, print which workloads of the whole cluster lose Pods:
 
-    evenkeel simulate deployment/web scale=12
-    evenkeel simulate deployment/web lose=topology.kubernetes.io/zone=a delete=topology.kubernetes.io/zone=a
-    evenkeel simulate statefulset/db add=3,pool=new drain=pool=old delete=pool=old --cluster cluster.jsonl.gz
+    evenkeel simulate rollout deployment/web
+    evenkeel simulate scale deployment/web --replicas 12
+    evenkeel simulate lose eu-west-1a delete zone=eu-west-1a deployment/web
+    evenkeel simulate add 3,pool=new drain pool=old delete pool=old statefulset/db --cluster cluster.jsonl.gz
     evenkeel simulate -f deployment.yaml rollout     apply the file, then roll it out once more
-    evenkeel simulate lose=topology.kubernetes.io/zone=a -A
+    evenkeel simulate lose eu-west-1a -A
 
-Steps: rollout, scale=REPLICAS, drain=NODES, cordon=NODES, lose=NODES (they become unreachable), delete=NODES,
-taint=NODES,KEY=VALUE:EFFECT, add=NUMBER[,KEY=VALUE…]. NODES is the name of a node, or a label KEY=VALUE of nodes.
+Steps: rollout, scale, drain NODES, cordon NODES, lose NODES (they become unreachable), delete NODES,
+taint NODES KEY=VALUE:EFFECT, add NUMBER[,KEY=VALUE…]. NODES is the name of a node, a zone, or a label KEY=VALUE of
+nodes; zone=VALUE is short for topology.kubernetes.io/zone=VALUE. Without a step, rollout.
 Each run does what kube-scheduler and the controllers do. Chance decides ties, and which of equal Pods is deleted.
 A Pod is ready as soon as it has a node, and available after minReadySeconds. Nothing in the cluster changes.
 Without a workload, all workloads are simulated together; -n, -A and -l choose which of them are printed.
@@ -49,7 +51,7 @@ from webhook.simulation.remedies import helping
 from webhook.simulation.results import results
 from webhook.simulation.run import Plan
 from webhook.simulation.run import run as run_steps
-from webhook.simulation.step import STEP_FORMS, Step, StepError, parse_step
+from webhook.simulation.step import ROLLOUT, STEP_FORMS, Step, StepError, parse_step, parse_words
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
 MOST_CHOICES = 10  # namespaces
@@ -61,10 +63,11 @@ RUNS_IN_WORDS = f"fewer without a workload, if steps touch more than {PODS_IN_AL
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "words",
-        metavar="TYPE/NAME STEP",
+        metavar="STEP TYPE/NAME",
         nargs="*",
-        help="a workload, as in kubectl, and steps in order; without a workload, the whole cluster",
+        help="steps in order, and a workload, as in kubectl; without a workload: the whole cluster; without steps: rollout",
     )
+    parser.add_argument("--replicas", metavar="N", type=int, help="the number of replicas of the step scale")
     parser.add_argument(
         "-f",
         "--filename",
@@ -93,8 +96,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        choices=COMES_ABOUT_IN_CLUSTER,
-        help="exit with 1 if this is true in any run; pending: in the end, a Pod of the workload waits or is missing; "
+        metavar="WHAT[,WHAT…]",
+        type=_fail_on,
+        default=(),
+        help="exit with 1 if any of these is true in any run; pending: in the end, a Pod waits or is missing; "
         "stuck: in any step, a rollout or drain never finishes, or a drain fails; skew: in the end, the skew is larger "
         "than maxSkew; lost: a deleted Pod is not replaced; not-judged: something was not simulated",
     )
@@ -106,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     if args.runs is not None and not 1 <= args.runs <= MOST_RUNS:
         raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
     source, profiles = inputs.source(args), inputs.profiles(args.scheduler_config)
-    names, steps = _words(args.words, bool(args.filename))
+    names, steps = _words(args)
     kinds = inputs.policy(None).kinds
     if not (names or args.filename):
         return _run_cluster(args, source, steps, kinds, profiles)
@@ -137,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
     )
     as_json = args.output == selection.JSON
     print(render.as_json(shown) if as_json else render.text(shown, style_of(args.color)))
-    return int(bool(args.fail_on and COMES_ABOUT[args.fail_on](shown)))
+    return int(any(COMES_ABOUT[word](shown) for word in args.fail_on))
 
 
 def _check_of_workload(args: argparse.Namespace, workload: str) -> None:
@@ -199,7 +204,7 @@ def _run_cluster(
         print(cluster_simulation.as_json(of_cluster))
     else:
         print(cluster_simulation.text(of_cluster, style_of(args.color)))
-    return int(bool(args.fail_on and COMES_ABOUT_IN_CLUSTER[args.fail_on](of_cluster)))
+    return int(any(COMES_ABOUT_IN_CLUSTER[word](of_cluster) for word in args.fail_on))
 
 
 def _outcomes(
@@ -308,23 +313,27 @@ def _unlisted_of_all(known: Known, kinds: Kinds) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _words(words: Sequence[str], from_file: bool) -> tuple[list[str], list[Step]]:
-    """Return the words that name a workload, and the steps."""
-    most = len(words) if from_file else 1 if "/" in "".join(words[:1]) else 2
-    first = next((i for i, word in enumerate(words[:most]) if "=" in word or word in STEP_FORMS), most)
-    names, written = list(words[:first]), words[first:]
-    if from_file and names:
-        raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(STEP_FORMS.values())}')
-    if not words and not from_file:
-        of_all = "or steps of the nodes of a whole cluster, such as drain=NODE"
-        of_one = "TYPE/NAME and steps, such as deployment/web rollout, or -f FILE"
-        raise UsageError(f"found no workload and no step; wanted {of_one}, {of_all}")
-    if not from_file and not written:
-        raise UsageError(f"found no step, wanted {', '.join(STEP_FORMS.values())}")
+def _words(args: argparse.Namespace) -> tuple[list[str], list[Step]]:
+    """Return the words that name a workload, and the steps: a rollout if none is written."""
     try:
-        return names, [parse_step(word) for word in written]
+        names, steps = parse_words(args.words, args.replicas)
     except StepError as error:
         raise UsageError(str(error)) from error
+    if args.filename and names:
+        raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(STEP_FORMS.values())}')
+    if not (names or steps or args.filename):
+        of_all = "or steps of the nodes of a whole cluster, such as drain NODE"
+        of_one = "a step and TYPE/NAME, such as rollout deployment/web, or -f FILE"
+        raise UsageError(f"found no workload and no step; wanted {of_one}, {of_all}")
+    return names, steps if steps or args.filename else [parse_step(ROLLOUT)]
+
+
+def _fail_on(text: str) -> tuple[str, ...]:
+    """Return what --fail-on names."""
+    words = tuple(text.split(","))
+    if unknown := [word for word in words if word not in COMES_ABOUT]:
+        raise argparse.ArgumentTypeError(f'found "{unknown[0]}", wanted any of {",".join(COMES_ABOUT)}')
+    return words
 
 
 def _in_file(args: argparse.Namespace, namespace: str) -> list[Raw]:

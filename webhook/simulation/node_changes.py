@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from webhook.objects.names import ZONE
 from webhook.scheduler.nodes import Node, Nodes, NodeSet, another
 from webhook.scheduler.taints import CORDONED, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE_KEY, Taint
 from webhook.simulation.frameworks_at_start import FrameworksAtStart
@@ -89,7 +90,8 @@ def _chosen(ground: Ground, step: Step) -> NodeSet:
         return chosen
     there = which.there(nodes)
     if which.name:
-        raise StepError(f'{step.text}: no node is called "{which.name}"; the nodes are {_listed(there)}')
+        zones = f", and the zones {_listed(sorted(nodes.domains(ZONE)))}" if nodes.domains(ZONE) else ""
+        raise StepError(f'{step.text}: no node is called "{which.name}"; the nodes are {_listed(there)}{zones}')
     if not there:
         keys = sorted(nodes.label_keys)
         raise StepError(f"{step.text}: no node has the label {which.key}; the labels are {_listed(keys)}")

@@ -39,7 +39,18 @@ from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.run import NO_WORKLOAD, FoundWorkload, Named, Plan, SetFound
 from webhook.simulation.state import Start
-from webhook.simulation.step import ADD, APPLY, DRAIN, MOST_REPLICAS, OF_NODES, ROLLOUT, SCALE, Step, StepError
+from webhook.simulation.step import (
+    ADD,
+    APPLY,
+    DRAIN,
+    MOST_REPLICAS,
+    OF_NODES,
+    ROLLOUT,
+    SCALE,
+    Step,
+    StepError,
+    with_zones,
+)
 
 # Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
 LOSING_CLAIMS = frozenset({"CloneSet", "Job"})
@@ -157,7 +168,7 @@ def planned_cluster(makers: Makers, steps: Sequence[Step]) -> Planned:
         if step.action in (ROLLOUT, SCALE):
             write = "write TYPE/NAME, such as deployment/web, before it, or add -f FILE"
             raise StepError(f"{step.text}: needs one workload; {write}. Without a workload, only steps of nodes work")
-        grounds.append(after(grounds[-1], step))
+        grounds.append(after(grounds[-1], with_zones(step, grounds[-1].nodes)))
     situation = _situation(makers, (), (), grounds, steps)
     plan = Plan(
         situation.start,
@@ -318,7 +329,7 @@ def _changes(
     """Return the nodes after each step, and what makes the Pods of each rollout."""
     grounds, rollouts = list[Ground](), dict[int, Maker]()
     for i, step in enumerate(steps):
-        ground = after(ground, step)
+        ground = after(ground, with_zones(step, ground.nodes))
         grounds.append(ground)
         if step.action == ROLLOUT:
             if unable := _unable_to_roll_out(controllers.ref, named):
