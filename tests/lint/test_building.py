@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,32 @@ def test_what_runs_ends_with_the_command(programs, tmp_path):
         signal.signal(signal.SIGUSR1, before)
 
     assert (tmp_path / "ended").exists()
+
+
+def test_what_is_just_being_started_ends_with_the_command(programs, monkeypatch):
+    """The interrupt comes after the program has started, and before `Popen` has returned."""
+    monkeypatch.setattr(building, "BUILD_SECONDS", 10)
+    programs(kustomize="exec /bin/sleep 60")
+    started = []
+
+    class Slow(subprocess.Popen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            started.append(self)
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(0.5)
+
+    monkeypatch.setattr(subprocess, "Popen", Slow)
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            build_one("kustomization.yaml")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert [-signal.SIGTERM] == [process.returncode for process in started]
+    assert time.monotonic() - began < building.BUILD_SECONDS
 
 
 def test_without_a_program_nothing_is_built(programs):

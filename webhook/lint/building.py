@@ -14,8 +14,11 @@ import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from tempfile import TemporaryFile
+from threading import Lock
+from typing import IO
 
 from webhook.documents.reading import read_documents
 from webhook.documents.scalars import DocumentError
@@ -76,18 +79,54 @@ def build_all(roots: Mapping[str, tuple[str, ...]], at_once: int, of_helm: Seque
 
     `of_helm` are further arguments for helm.
     """
-    running = set[Process]()
+    running = _Running()
     with ThreadPoolExecutor(at_once) as pool:
         try:
             yield from pool.map(lambda file: _build(file, roots[file], of_helm, running), roots)
         except BaseException:  # such as Ctrl-C, of which a program in another session is not told
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in [*running]:
-                _end(process)
+            running.end()
             raise
 
 
-def _build(file: str, sources: Sequence[str], of_helm: Sequence[str], running: set[Process]) -> Build:
+class _Running:
+    """The processes of the builds that run; none starts once they are ended."""
+
+    def __init__(self) -> None:
+        self._processes = set[Process]()
+        self._ended = False
+        self._lock = Lock()  # or one that is being started would be missed by `end`
+
+    def start(self, command: Sequence[str], output: IO[bytes], errors: IO[bytes]) -> Process:
+        """Start a command in a session of its own; OSError if that fails, or if all are ended."""
+        with self._lock:
+            if self._ended:
+                raise InterruptedError("interrupted")
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                env=git_environment(),
+                start_new_session=True,
+            )
+            self._processes.add(process)
+        return process
+
+    def discard(self, process: Process) -> None:
+        """Leave out a process that has ended."""
+        self._processes.discard(process)
+
+    def end(self) -> None:
+        """End all that run, and all that they have started."""
+        self._ended = True
+        with self._lock:
+            processes = [*self._processes]
+        for process in processes:
+            _end(process)
+
+
+def _build(file: str, sources: Sequence[str], of_helm: Sequence[str], running: _Running) -> Build:
     """Build one; a failure, and a build that takes more than BUILD_SECONDS, has a reason."""
     unbuilt = Build(file, tuple(sources))
     programs = _HELM_PROGRAMS if unbuilt.is_chart else _KUSTOMIZE_PROGRAMS
@@ -103,7 +142,7 @@ def _build(file: str, sources: Sequence[str], of_helm: Sequence[str], running: s
     return replace(unbuilt, command=command, text=text, reason=reason)
 
 
-def _output(command: Sequence[str], running: set[Process]) -> tuple[str, str]:
+def _output(command: Sequence[str], running: _Running) -> tuple[str, str]:
     """
     Return what a command prints, or "" and why it failed.
 
@@ -111,15 +150,7 @@ def _output(command: Sequence[str], running: set[Process]) -> tuple[str, str]:
     nothing can ask on the terminal.
     """
     with TemporaryFile() as output, TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            env=git_environment(),
-            start_new_session=True,
-        )
-        running.add(process)
+        process = running.start(command, output, errors)
         try:
             status = process.wait(BUILD_SECONDS)
         except subprocess.TimeoutExpired:
@@ -135,7 +166,8 @@ def _output(command: Sequence[str], running: set[Process]) -> tuple[str, str]:
 
 def _end(process: Process) -> None:
     """End a process and all that it has started; first they may remove their temporary folders."""
-    os.killpg(process.pid, signal.SIGTERM)
+    with suppress(ProcessLookupError):  # it has just ended by itself
+        os.killpg(process.pid, signal.SIGTERM)
     try:
         process.wait(SECONDS_TO_END)
     except subprocess.TimeoutExpired:
