@@ -11,8 +11,6 @@ QUICK := $(addprefix tests/,rules findings policy admission objects documents sc
 	$(patsubst %,simulation/test_%.py,controllers deployment stateful replicas revisions step state planning disruption) \
 	$(patsubst %,lint/test_%.py,judgement files repair suppressions) $(patsubst %,serving/test_%.py,wire reviewer app) \
 	conformance/test_first_cases.py)
-# Folders and files whose tests measure time or memory: one of these tests runs at a time, with nothing beside it.
-ALONE := $(addprefix tests/,properties serving transport)
 MANY := --hypothesis-profile many
 
 tag = evenkeel:$(shell sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py)
@@ -28,17 +26,17 @@ run: .venv/test ## start the webhook without a cluster and show it answering; PO
 	@$(PYTHON) -m tests.example --port $(or $(PORT),8443) $(if $(filter-out 0,$(ONCE)),--once)
 
 quick: .venv/test ## run the tests that changes break most often, in less than a minute
-	@$(PYTHON) -m pytest -q -m "not slow" $(QUICK)
+	@$(PYTHON) -m pytest -q -m "not slow and not alone" $(QUICK)
 
 test: .venv/test ## run the tests that need no cluster and no browser, JOBS=2 at once, in minutes
-	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile -m "not slow"
+	@$(PYTHON) -m pytest -q -n $(or $(JOBS),2) --dist loadfile -m "not slow and not alone"
 
 # In full: a process that has gone elsewhere before it forks would leave its share there.
 test-all: export COVERAGE_FILE := $(CURDIR)/.coverage
 test-all: .venv/test ## the same with all minor versions, many examples, time and memory; and say what is covered
 	@$(PYTHON) -m coverage erase
-	@$(PYTHON) -m coverage run -m pytest -q $(MANY) -n $(or $(JOBS),2) --dist loadfile $(addprefix --ignore=,$(ALONE))
-	@$(PYTHON) -m coverage run -m pytest -q $(MANY) $(ALONE)
+	@$(PYTHON) -m coverage run -m pytest -q $(MANY) -n $(or $(JOBS),2) --dist loadfile -m "not alone"
+	@$(PYTHON) -m coverage run -m pytest -q $(MANY) -m alone
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m tests.house.coverage
 

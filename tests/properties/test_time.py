@@ -20,7 +20,7 @@ from webhook.policy.parsing import parse_policy
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.snapshot import from_objects
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.alone
 
 
 def spreads(count, **fields):

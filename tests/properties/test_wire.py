@@ -182,7 +182,7 @@ KIND = {
 
 
 @pytest.mark.parametrize("kind", KIND)
-@pytest.mark.slow
+@pytest.mark.alone
 def test_no_review_takes_more_memory_than_is_allowed(kind, monkeypatch):
     """The largest that is read, of what takes most."""
     monkeypatch.setattr(wire, "MOST_BYTES", wire.MOST_BYTES >> 4)

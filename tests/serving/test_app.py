@@ -131,7 +131,7 @@ def test_too_large_by_chunks_is_refused_on_the_way(server):
     assert 200 == server.probe("/healthz")[0]
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_what_many_values_take_is_bounded(server):
     """Of two bytes each, they would take thirty times as much once they are read."""
     for values in (
@@ -194,7 +194,7 @@ def test_an_answer_to_head_has_no_body(client):
     assert int(response.headers["Content-Length"]) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_a_review_that_would_wait_steps_aside():
     """Neither Flask nor the reviewer answers for it; the worker asks again, in a thread."""
 

@@ -51,7 +51,7 @@ JSON = {"Content_Type": "application/json"}
 numbers = count()
 uids = map("uid-{}".format, count())
 
-pytestmark = pytest.mark.slow  # They measure how long others wait.
+pytestmark = pytest.mark.alone  # They measure how long others wait.
 
 
 class At(NamedTuple):

@@ -97,7 +97,7 @@ def test_a_review_whose_parsing_would_stop_all_threads_for_long_is_answered_unde
     assert AdmissionRequest(UID, VALIDATE, unread=f"more than {what}") == found
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_numbers_close_to_zero_are_parsed_as_fast_as_others():
     """1e-310 would take as long as sixty of them."""
     usual, small = (cpu_seconds(b"[" + number * 50_000 + b"0]") for number in (b"1.2345678901234567e-10,", b"1e-310,"))
@@ -125,7 +125,7 @@ def test_an_object_as_large_as_etcd_stores_is_read_old_and_new():
     assert "" == found.unread
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_a_review_that_would_take_too_much_memory_is_answered_under_its_uid():
     """Two bytes of an escape, and four of an emoji, are read; forty million that become 160 are not."""
     unread = AdmissionRequest(UID, VALIDATE, unread="more than 128 MiB in memory")

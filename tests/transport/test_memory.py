@@ -382,7 +382,7 @@ def test_that_a_peer_has_stalled_is_forgotten(turns, monkeypatch):
     assert not memory.is_blamed(next(iter(memory.blamed)))
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_clients_that_stall_and_come_again_keep_nobody_from_being_served(tmp_path):
     """Four addresses announce a large body, send half of it and stop, again and again."""
     stop = threading.Event()

@@ -183,7 +183,7 @@ def test_whoever_takes_too_long_is_dropped(driven, sent):
     assert (0, {}) == (driven.loop.memory.held, dict(driven.loop.open))
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_nobody_has_a_place_for_longer_than_five_seconds():
     """Beside the time that a large answer is allowed for its size."""
     assert OPEN.greeting + OPEN.head + OPEN.body + OPEN.linger <= 5

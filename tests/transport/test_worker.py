@@ -34,7 +34,7 @@ def test_an_application_that_fails_is_answered_for(tmp_path, path):
     assert "Error handling request" in server.log.read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_a_crowd_of_slow_clients_keeps_nobody_waiting(tmp_path):
     """200 silent, 20 with half a body, 20 that drip; then they are gone, and all they took is back."""
     limits = {"greeting": 4.0, "head": 4.0, "body": 4.0}
@@ -316,7 +316,7 @@ def test_a_worker_that_is_lost_is_replaced_and_who_comes_meanwhile_waits(tmp_pat
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another libc gives memory back by itself, or cannot")
-@pytest.mark.slow
+@pytest.mark.alone
 def test_the_memory_of_large_requests_goes_back(tmp_path):
     """Whatever the environment says to glibc, which by default keeps it."""
     with Server(tmp_path) as server:
