@@ -16,6 +16,7 @@ import pytest
 from tests.support.build import constraint, honoring, hpa, namespace, workload
 from tests.support.lint import terms
 from webhook.lint import files as lint_files
+from webhook.lint import sources
 from webhook.lint.builds import Build
 from webhook.lint.declarations import NOTHING_STATED, unpacked
 from webhook.lint.files import (
@@ -341,7 +342,7 @@ def test_no_more_is_told_to_be_done_than_there_is(tree):
 
 def test_a_build_that_cannot_be_judged_is_a_problem_of_its_kustomization(tree, monkeypatch):
     tree(f"prod/{BUILT}")
-    monkeypatch.setattr(lint_files, "in_sources", fails)
+    monkeypatch.setattr(sources, "in_sources", fails)
     (judged,) = judge_files([f"prod/{BUILT}"], builds(prod=WRONG), FileReader(), OtherFiles())
 
     assert (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from types import ModuleType
 from typing import NoReturn
 
 from webhook import __version__
@@ -159,11 +161,21 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         help_line, raw = COMMANDS[command], argparse.RawDescriptionHelpFormatter
         subparser = commands.add_parser(command, help=help_line, formatter_class=raw)
         if named:
-            module = import_module(f"webhook.cli.{command}")
+            module = _imported(command)
             subparser.description = module.__doc__
             module.add_arguments(subparser)
             subparser.set_defaults(run=module.run, top=top)
     return top
+
+
+def _imported(command: str) -> ModuleType:
+    """Import the module of a command; what that makes stays, and collecting garbage would look through it in vain."""
+    gc.disable()
+    try:
+        return import_module(f"webhook.cli.{command}")
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

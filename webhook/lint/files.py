@@ -26,7 +26,6 @@ from webhook.lint.notes import NOT_BUILT, UNRENDERED_TEMPLATE, VALUES, Note
 from webhook.lint.other_files import OtherFiles
 from webhook.lint.overlays import Overlays, folders_with_kustomizations
 from webhook.lint.results import NO_PLACES, JudgedFile, Located, Problem
-from webhook.lint.sources import by_source, in_sources
 from webhook.lint.templates import should_parse
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, root_of
@@ -158,6 +157,8 @@ def judge_file(file: str, terms: LintTerms, reader: FileReader, around: FileNeig
 
 def _judge_build(build: Build, terms: LintTerms, reader: FileReader, around: FileNeighbours | None) -> JudgedFile:
     """Judge what is built in the place of its kustomization or chart; findings stand where they come from."""
+    from webhook.lint.sources import in_sources
+
     try:
         built = judge(build.file, build.text, terms.for_builds, around)
         built.notes += _not_rendered(build, reader)
@@ -212,6 +213,8 @@ def judge_files(
     """
     if not terms.builds:
         return _judge_each(files, terms, reader, surroundings, done, cpus)
+    from webhook.lint.sources import by_source
+
     every = [*dict.fromkeys((*files, *terms.builds))]
     results = _judge_each(every, terms, reader, surroundings, lambda number: done(min(number, len(files))), cpus)
     return by_source([*results], terms.builds.values())

@@ -7,7 +7,7 @@ Constraints outside an object: in JSON patches, Helm values, and texts within a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.admission.review import WorkloadJudge, review
@@ -29,8 +29,7 @@ _FRAGMENT_API_VERSION, _KIND = "evenkeel.dev/v1alpha1", "Fragment"
 FRAGMENTS = Kinds((Kind(_FRAGMENT_API_VERSION, _KIND, "", template=None, constraints=_CONSTRAINT[:2], built_in=False),))
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(NamedTuple):
     """
     A list of constraints, or what a JSON patch puts into one.
 
@@ -84,8 +83,7 @@ class Fragment:
         return (*self.path, *path[2 + len(self.inside) :])
 
 
-@dataclass(frozen=True, slots=True)
-class TextWithin:
+class TextWithin(NamedTuple):
     """A text in a document that may hold constraints."""
 
     path: FieldPath

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -54,8 +53,7 @@ class Kustomized(NamedTuple):
 NOT_KUSTOMIZED = Kustomized()
 
 
-@dataclass(frozen=True, slots=True)
-class Kustomization:
+class Kustomization(NamedTuple):
     """A kustomization in the file `name`; its paths are relative to its folder."""
 
     resources: tuple[str, ...] = ()  # files or folders

@@ -13,9 +13,6 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from webhook.cluster import dump
-from webhook.cluster.cluster import Contents
-from webhook.cluster.dump import DumpError, load, read_text
 from webhook.documents.reading import decoded, read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.findings.wording import LINE_LIMIT, one_line
@@ -30,6 +27,7 @@ from webhook.scheduler.snapshot import Snapshot, from_objects
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client, ClusterError
+    from webhook.cluster.cluster import Contents
     from webhook.scheduler.profile import Profiles
 
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
@@ -198,8 +196,12 @@ def cluster(source: Source, features: Features | None = None) -> Snapshot | None
     """
     if source.live:
         return _live(source, features)
+    if not source.cluster:
+        return None
+    from webhook.cluster.dump import DumpError, load
+
     try:
-        return load(Path(source.cluster), features) if source.cluster else None
+        return load(Path(source.cluster), features)
     except DumpError as error:
         raise UsageError(str(error)) from error
 
@@ -211,6 +213,8 @@ def contents(source: Source, namespace: str = "", kinds: Kinds = NO_KINDS) -> Co
     Of a live cluster, custom resources of these `kinds` are among them.  UsageError if they cannot be read, also while
     they are gone through.
     """
+    from webhook.cluster import dump
+
     with usage_errors():
         if not source.live:
             read = dump.contents(Path(source.cluster))
@@ -234,6 +238,7 @@ def _checked(objects: Iterator[Mapping[str, object]]) -> Iterator[Mapping[str, o
 def usage_errors(option: str = LIVE_OPTION) -> Iterator[None]:
     """Raise errors of a dump, a recording or an API server, for which `option` asks, as UsageError."""
     from webhook.cluster.client import ClusterError
+    from webhook.cluster.dump import DumpError
 
     try:
         yield
@@ -307,8 +312,12 @@ def given_features(version: str, option: str = VERSION_OPTION) -> Features:
 
 
 def _dumped_version(source: Source) -> str:
+    if not source.cluster:
+        return ""
+    from webhook.cluster.dump import DumpError, version_of
+
     try:
-        return dump.version_of(Path(source.cluster)) if source.cluster else ""
+        return version_of(Path(source.cluster))
     except DumpError as error:
         raise UsageError(str(error)) from error
 
@@ -354,6 +363,8 @@ def objects_of(names: Sequence[str]) -> list[Mapping[str, object]]:
 
 def text(path: Path) -> str:
     """Return the text of a file."""
+    from webhook.cluster.dump import DumpError, read_text
+
     try:
         return read_text(path)
     except DumpError as error:
