@@ -74,24 +74,32 @@ def read_incoming_pod(reader: Reader, raw: Mapping[str, object], features: Featu
         labels=reader.string_map(metadata.get("labels"), ("metadata", "labels")),
         affinity=read_required(reader, spec),
         preferred=read_preferred(reader, spec),
-        tolerations=tuple(
-            [
-                Toleration(*[reader.string(item.get(name), at, name) or "" for name in Toleration._fields])
-                for item, at in reader.mappings(spec.get("tolerations"), ("spec", "tolerations"))
-            ]
-        ),
+        tolerations=_tolerations(reader, spec),
         node_name=reader.string(spec.get("nodeName"), ("spec", "nodeName")) or "",
     )
     return pod if features is None else _with_resources(pod, reader, raw, features)
 
 
 def pod_of(workload: Workload) -> IncomingPod:
-    """Return a Pod of the workload without its requests; what has the wrong type reads as if it were absent."""
-    spec = {name: value for name, value in (workload.pod_spec or {}).items() if name in PLACING}
-    if not spec:
+    """
+    Return a Pod of the workload with what decides which nodes it can use, and nothing else; what has the wrong type
+    reads as if it were absent.
+    """
+    spec = workload.pod_spec or {}
+    if PLACING.isdisjoint(spec):
         return IncomingPod(workload.namespace, workload.labels)
-    pod = read_incoming_pod(Reader(), {"metadata": {"namespace": workload.namespace}, "spec": spec})
-    return replace(pod, labels=workload.labels)  # which may be many, and are read already
+    reader = Reader()
+    affinity, tolerations = read_required(reader, spec), _tolerations(reader, spec)
+    return IncomingPod(workload.namespace, workload.labels, affinity, tolerations=tolerations)
+
+
+def _tolerations(reader: Reader, spec: Mapping[str, object]) -> tuple[Toleration, ...]:
+    return tuple(
+        [
+            Toleration(*[reader.string(item.get(name), at, name) or "" for name in Toleration._fields])
+            for item, at in reader.mappings(spec.get("tolerations"), ("spec", "tolerations"))
+        ]
+    )
 
 
 def places_quickly(pod_spec: Mapping[str, object]) -> bool:
