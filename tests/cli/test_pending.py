@@ -68,6 +68,7 @@ def test_namespaces_and_labels(pending):
 def test_exit_codes(pending):
     assert 1 == pending("-A --fail-on pending").code
     assert 0 == pending("-A --fail-on pending", [node("n1")]).code
+    assert 0 == pending("-n shop -l app=nobody --fail-on pending").code
     assert 2 == pending("-l ===").code
 
 

@@ -19,6 +19,7 @@ SCALARS = [
     Case("words that are text", "[nO, yep, 'no', Nil]", [["nO", "yep", "no", "Nil"]]),
     Case("words for nothing", "[~, null, Null, ]", [[None, None, None]]),
     Case("numbers to another base", "[017, 0o17, 0x1F, 0b11, 1_000, -0x1]", [[15, 15, 31, 3, 1000, -1]]),
+    Case("the ends of 64 bits", f"[{-(2**63)}, {2**64 - 1}]", [[-(2**63), 2**64 - 1]]),
     Case("a number beyond 64 bits", "a: 18446744073709551616", [{"a": 18446744073709551616.0}]),
     Case("tags that make text", "[!!str 1, !!timestamp 2024-01-01]", [["1", "2024-01-01"]]),
     Case("an exponent without a point", "a: 1e3", [{"a": 1000.0}]),

@@ -6,7 +6,16 @@ from typing import NamedTuple
 
 import pytest
 
-from webhook.objects.fields import int_or_percent, mappings_at, path_text, scaled, texts_at, value_at, with_value
+from webhook.objects.fields import (
+    int_or_percent,
+    mappings_at,
+    path_text,
+    pointer_parts,
+    scaled,
+    texts_at,
+    value_at,
+    with_value,
+)
 
 PATHS = [
     (("spec", "topologySpreadConstraints", 0, "maxSkew"), "spec.topologySpreadConstraints[0].maxSkew"),
@@ -39,6 +48,10 @@ PLACES = [
 @pytest.mark.parametrize(("path", "value"), PLACES, ids=[str(path) for path, _ in PLACES])
 def test_a_path_leads_to_a_value_or_to_none(path, value):
     assert value == value_at(TREE, path)
+
+
+def test_a_pointer_has_escaped_names():
+    assert ["a/b", "~1", "0"] == pointer_parts("/a~1b/~01/0")
 
 
 class Put(NamedTuple):

@@ -144,6 +144,8 @@ def test_other_workloads_closed_domains_and_few_domains():
     assert "      topology.kubernetes.io/zone: also counts Pod/canary (1)" in found
     assert "      topology.kubernetes.io/zone: b counts as a domain, but no node there takes these Pods" in found
     assert "      topology.kubernetes.io/zone: 2 domains, fewer than minDomains 3" in found
+    enough = lines(*nodes, *deployment(constraint(minDomains=2)), *pods("a1"), titles=Titles())
+    assert not any("fewer than" in line for line in enough)
 
 
 def test_the_numbers_by_namespace():

@@ -105,6 +105,10 @@ def test_what_the_loss_of_a_zone_takes():
     assert ["0,150 0,0 150,0 150,37.5 300,37.5 300,150"] == found.all("polygon", "points")
 
 
+def test_half_of_a_workload_is_half_or_more():
+    assert "a 1 0 1 0 0" in shown(*ZONES, *deployment(), *pods("a1", "b1")).text
+
+
 def test_of_many_zones_those_that_take_the_most():
     zones = [node(f"n{i}", f"z{i:02}") for i in range(MOST_ZONES + 2)]
     found = shown(*zones, *deployment(), *pods(*(f"n{i}" for i in range(MOST_ZONES + 2))))

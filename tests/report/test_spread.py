@@ -223,6 +223,15 @@ def test_a_domain_is_closed_only_by_what_the_profile_runs():
     ]
 
 
+def test_the_same_domain_is_closed_to_one_workload_and_open_to_another():
+    tainted = [one for one in ZONES if "c" not in one["metadata"]["name"]] + [node("c1", "c", taints=[INFRA])]
+    web, infra = deployment(constraint()), deployment(constraint(), name="infra")
+    infra[0]["spec"]["template"]["spec"]["tolerations"] = [{"operator": "Exists"}]
+    found = report(*tainted, *web, *pods("a1"), *infra, *pods("a1", name="infra")).workloads
+
+    assert {"web": ("c",), "infra": ()} == {one.live.ref.name: one.spreads[0].closed for one in found}
+
+
 def test_a_hard_default_holds_for_a_daemon_set_too():
     """A soft one scores nothing where one node takes the Pod."""
     agent = workload("DaemonSet", name="agent", labels={"app": "agent"})

@@ -89,6 +89,9 @@ def test_arguments():
     assert ({"a.b/c"}, {"d.e"}) == (found.ignored, found.ignored_groups)
     assert ScoringStrategy(strategy["type"], (("cpu", 3), ("a.b/c", 1)), ((0, 0), (100, 100))) == found.strategy
     assert USUAL_SCORING == only(configuration(profile(**args("NodeResourcesFit", scoringStrategy={})))).strategy
+    candidates = args("DefaultPreemption", minCandidateNodesPercentage=20, minCandidateNodesAbsolute=5)
+    preempting = only(configuration(profile(**candidates)))
+    assert (20, 5) == (preempting.preemption_percentage, preempting.preemption_candidates)
     balanced = args("NodeResourcesBalancedAllocation", resources=[{"name": "memory"}, {"name": "a.b/c"}])
     assert ("memory", "a.b/c") == only(configuration(profile(**balanced))).balanced
 

@@ -85,6 +85,7 @@ CASES = [
     Case("a label that is there already is known", {"matchLabels": {"app": "web"}}, YES, addable="app"),
     Case("and so is that it differs", {"matchLabels": {"app": "api"}}, NO, addable="app"),
     Case("no decides over unknown", {"matchLabels": {"app": "api", HASH: "55fb"}}, NO, addable=HASH),
+    Case("also where it comes later", {"matchLabels": {HASH: "55fb", "tier": "web"}}, NO, addable=HASH),
     Case("unknown decides over yes", {"matchLabels": {"app": "web", HASH: "55fb"}}, UNKNOWN, addable=HASH),
     Case("a label that cannot come", {"matchLabels": {HASH: "55fb"}}, NO, addable="tier"),
 ]

@@ -171,6 +171,13 @@ def test_a_worker_does_not_wait_for_ever(monkeypatch):
     assert renewal.PATIENCE_SECONDS == sum(waited)
 
 
+def test_a_ca_that_lasts_twice_as_long_as_its_certificates_is_long_enough():
+    values = {setting.name: setting.default for setting in SETTINGS}
+    values |= {"self-signed": "true", "ca-lifetime": "60d", "certificate-lifetime": "30d"}
+
+    assert choose(values, "", None, registered).renewal is None
+
+
 def test_a_self_signed_certificate_for_no_name_is_refused():
     values = {setting.name: setting.default for setting in SETTINGS} | {"self-signed": "true"}
 

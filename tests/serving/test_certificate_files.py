@@ -110,6 +110,7 @@ def test_a_client_ca_is_out_of_force_once_the_log_says_so(tmp_path, monkeypatch)
         assert ("client CA reloaded" in told) == current == (not old)
 
     assert "client CA reloaded" in told
+    assert 1 == sum(message.startswith("cannot use") for message in told)
     assert ["; refused: " in check.detail for check in files.checks()] == [True, False]
 
 

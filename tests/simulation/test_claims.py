@@ -64,9 +64,9 @@ def test_each_pod_has_ephemeral_volumes_of_its_own():
     )
 
 
-def bound(on, *objects, name="data"):
-    """What there is of volumes once a Pod with a claim is on a node."""
-    cycle = attempted(*two_zones(), storage_class(), *objects, **using(name))
+def bound(on, *objects, names=("data",)):
+    """What there is of volumes once a Pod with these claims is on a node."""
+    cycle = attempted(*two_zones(), storage_class(), *objects, **using(*names))
     plugin = Framework(cycle).plugin(VOLUME_BINDING)
     (chosen,) = plugin.bindings(cycle.snapshot.nodes.named_one(on))
     return bound_on(cycle.storage, chosen, cycle.snapshot.nodes.get(on))
@@ -104,6 +104,14 @@ def test_a_new_volume_takes_free_storage():
     assert [("6Gi", "6Gi"), ("9Gi", None)] == [
         (size_text(each.capacity), each.largest and size_text(each.largest)) for each in storage.capacities
     ]
+
+
+def test_all_new_volumes_of_a_pod_take_free_storage():
+    reported = csi_driver(storageCapacity=True), capacity("a", "9Gi", "a")
+    claims = claim("data", size="3Gi"), claim("logs", size="2Gi")
+    storage = bound("a1", *claims, *reported, names=("data", "logs"))
+
+    assert ["4Gi"] == [size_text(each.capacity) for each in storage.capacities]
 
 
 def test_a_free_volume_is_bound_and_no_longer_free():

@@ -52,11 +52,12 @@ def test_a_pod_that_terminates_takes_room_and_does_not_count():
 
 
 def test_a_pod_without_a_node_is_gone_at_once():
-    run = state()
+    run = state(*nodes("a=1"))
     pod = run.make(maker())
+    run.nominate(pod, "a1")
     run.delete(pod)
 
-    assert ([], []) == ([*run.waiting], [*run.terminating])
+    assert ([], [], ()) == ([*run.waiting], [*run.terminating], run.nominated)
 
 
 def test_on_a_lost_node_nothing_ends():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.build import pod
 from tests.support.claims import claim, storage_class, using, volume
 from tests.support.placing import HOSTNAME, INFRA, attempted, node, running, spread
 from webhook.simulation.waiting import placed
@@ -74,6 +75,14 @@ def test_room_is_kept_for_a_pod_that_is_nominated_and_not_attempted():
 
     assert [False] == run([cycle])
     assert [True] == run([named(cycle, other["metadata"]["name"], nominated_node="n1")])
+
+
+def test_a_host_port_is_kept_for_a_pod_that_is_nominated():
+    serving = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    other = pod(name="other", spec={"containers": serving}) | {"status": {"nominatedNodeName": "n1"}}
+
+    assert [False] == run([attempted(node("n1"), other, containers=serving)])
+    assert [True] == run([attempted(node("n1"), other)])
 
 
 def test_the_work_is_bounded():
