@@ -50,7 +50,11 @@ POD = f"""
 affinity.* {below("containers[]", CONTAINER)} {below("initContainers[]", CONTAINER)} {below("volumes[]", VOLUME)}
 hostNetwork hostUsers nodeName nodeSelector overhead preemptionPolicy priority priorityClassName resourceClaims[]
 resources.limits resources.requests runtimeClassName schedulerName schedulingGates[].name schedulingGroup
-tolerations[].* topologySpreadConstraints[].*
+terminationGracePeriodSeconds tolerations[].* topologySpreadConstraints[].*
+"""
+OF_JOB = f"""
+backoffLimit backoffLimitPerIndex completionMode completions manualSelector parallelism podFailurePolicy.*
+podReplacementPolicy selector.*
 """
 CONTAINER_STATUS = "name allocatedResources resources.requests"
 RESTARTS = "containerStatuses[].restartCount"  # by which Pods are ranked that may be deleted
@@ -62,7 +66,7 @@ STATUS = {
     f" {below('initContainerStatuses[]', CONTAINER_STATUS)}",
     "Node": "phase allocatable declaredFeatures[] nodeInfo.kubeletVersion images[].names[] images[].sizeBytes",
     "Namespace": "phase",
-    "Job": "startTime",
+    "Job": "failed startTime",
     "PodDisruptionBudget": "disruptedPods disruptionsAllowed",
     "Deployment": f"{REPLICAS} updatedReplicas",
     "StatefulSet": f"{REPLICAS} currentRevision updateRevision updatedReplicas",
@@ -87,9 +91,8 @@ SPEC = {
     "StatefulSet": "minReadySeconds ordinals.* podManagementPolicy replicas selector.* updateStrategy.*"
     f" persistentVolumeClaimRetentionPolicy.whenScaled {below('volumeClaimTemplates[]', CLAIM_TEMPLATE)} {TEMPLATE}",
     "DaemonSet": f"minReadySeconds selector.* updateStrategy.* {TEMPLATE}",
-    "Job": f"completionMode completions manualSelector parallelism selector.* {TEMPLATE}",
-    "CronJob": f"{below('jobTemplate.metadata', METADATA)} "
-    + below("jobTemplate.spec", f"completionMode completions manualSelector parallelism selector.* {TEMPLATE}"),
+    "Job": f"{OF_JOB} {TEMPLATE}",
+    "CronJob": f"{below('jobTemplate.metadata', METADATA)} " + below("jobTemplate.spec", f"{OF_JOB} {TEMPLATE}"),
     "HorizontalPodAutoscaler": "minReplicas maxReplicas scaleTargetRef.*",
     "PodDisruptionBudget": "selector.* minAvailable maxUnavailable unhealthyPodEvictionPolicy",
     "DeviceClass": "extendedResourceName",
@@ -340,3 +343,22 @@ def test_a_page_of_custom_resources_in_another_form(body):
     found = reduction.custom_page(body, [kind])
 
     assert not found or [{"metadata": {}}][: len(found["items"])] == found["items"]
+
+
+def test_a_dump_keeps_what_decides_whether_a_deleted_pod_is_made_again():
+    policy = {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "batch"},
+        "spec": {
+            "backoffLimit": 3,
+            "podFailurePolicy": policy,
+            "podReplacementPolicy": "Failed",
+            "template": {"spec": {"terminationGracePeriodSeconds": 0}},
+        },
+        "status": {"failed": 2},
+    }
+    body = json.dumps({"metadata": {}, "items": [job]}).encode()
+
+    assert job == json.loads(reduction.as_line(reduction.page(body)["items"][0]))

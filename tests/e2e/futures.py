@@ -219,6 +219,27 @@ def keeping(number: int) -> Situation:
     return Situation(number, tuple(nodes), (), (), of, others, False, tuple(steps.split()), storage=(local, *volumes))
 
 
+def graceless(number: int) -> Situation:
+    """
+    One of three whose Pods are gone as they are deleted, also on nodes that nobody reaches.
+
+    0: a StatefulSet that makes them again.  1: a Deployment under a constraint that the lost zone bars.  2: a drain,
+    and a rollout of a StatefulSet.
+    """
+    made = _Made(9000 + number)
+    nodes = [made.node(f"graceless{number}-{zone}{i}", zone, "8") for i, zone in enumerate("aabbcc")]
+    kind, skew, fields, steps = (
+        ("StatefulSet", 3, {"replicas": 5}, f"lose={ZONE}=a scale=7"),
+        ("Deployment", 1, {"replicas": 6}, f"lose={ZONE}=b rollout"),
+        ("StatefulSet", 1, {"replicas": 6, **PARALLEL}, f"drain={ZONE}=c rollout lose={ZONE}=a"),
+    )[number]
+    of = workload(kind, constraint(maxSkew=skew), namespace=None, labels={"app": NAME}, spec=fields)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m"), "terminationGracePeriodSeconds": 0}
+    if kind == "StatefulSet":
+        of["spec"] |= {"serviceName": NAME}
+    return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()))
+
+
 def storing(number: int) -> Situation:
     """
     One of four whose Pods have volumes of another kind.

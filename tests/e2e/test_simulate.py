@@ -24,6 +24,7 @@ from tests.e2e.futures import (
     NAME,
     Situation,
     amid,
+    graceless,
     keeping,
     preempting,
     scaled,
@@ -168,6 +169,11 @@ def test_a_stateful_set_amid_a_rollout(beside, number):
 @pytest.mark.parametrize("number", range(EACH))
 def test_a_budget_over_pods_that_are_not_ready(beside, number):
     agrees(beside, sick(number), beside.compared(sick(number)))
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_pods_without_a_grace_period(beside, number):
+    agrees(beside, graceless(number), beside.compared(graceless(number)))
 
 
 @pytest.mark.parametrize("number", range(EACH))

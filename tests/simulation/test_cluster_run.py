@@ -202,6 +202,18 @@ def test_a_job_that_replaces_failed_pods_only_waits_for_a_node_that_nobody_reach
     assert (2, 1, 1, 0, 0) == numbers(outcome([*ZONES, *job(["a1", "b1"])], f"lose={ZONE}=a", "Job shop/batch"))
 
 
+@pytest.mark.parametrize(
+    ("policy", "at_once", "back"),
+    [("Failed", 0, 0), ("TerminatingOrFailed", 0, 1), ("Failed", 30, 0), ("TerminatingOrFailed", 30, 1)],
+)
+def test_a_finalizer_keeps_pods_of_a_job_that_replaces_failed_pods_only(policy, at_once, back):
+    objects = job(["a1", "b1"], podReplacementPolicy=policy)
+    for of in objects[1:]:
+        of["spec"]["terminationGracePeriodSeconds"] = at_once
+
+    assert back == outcome([*ZONES, *objects], f"lose={ZONE}=a", "Job shop/batch").back
+
+
 def test_pods_that_waited_before_are_no_harm_of_the_step_and_one_that_finds_room_is_back():
     """Two wait since the zones are full; a node with room for ten lets them in."""
     waiting = [*ZONES, *application("api", ["a1"] * 10 + ["b1"] * 10 + ["c1"] * 10, waiting=2)]

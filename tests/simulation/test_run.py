@@ -330,6 +330,24 @@ def test_a_stateful_set_waits_for_a_lost_pod_until_its_node_is_deleted():
     assert (1.0, {"b": (1, 2), "c": (1, 2)}) == (lost.unfinished, ends(deleted))
 
 
+@pytest.mark.parametrize(("seconds", "unfinished"), [(0, 0.0), (30, 1.0), (None, 1.0)])
+def test_a_pod_without_a_grace_period_is_gone_at_once_and_made_again(seconds, unfinished):
+    objects = [*nodes("a=1 b=1"), *stateful(constraint(maxSkew=2), replicas=2, on=["a1", "b1"])]
+    for of in objects[3:]:
+        of["spec"]["terminationGracePeriodSeconds"] = seconds
+    (lost,) = simulated(objects, "lose=a1")
+
+    assert (unfinished, 0 if seconds == 0 else 1) == (lost.unfinished, lost.missing.most)
+
+
+def test_pods_that_are_made_are_gone_at_once_if_their_template_says_so():
+    made, *_ = stateful(constraint(maxSkew=2), replicas=0)
+    made["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 0
+    _, lost = simulated([*nodes("a=1 b=1"), made], "scale=2 lose=a1")
+
+    assert (0.0, 2) == (lost.unfinished, ends(lost)["b"][1])
+
+
 def test_ordered_one_that_waits_keeps_the_rest_from_existing():
     objects = [*nodes("a=1 b=1"), node("c1", "c", pods="0"), *stateful(replicas=2, on=["a1", "b1"])]
     (ordered,) = simulated(objects, "scale=6")

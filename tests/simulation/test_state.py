@@ -60,6 +60,16 @@ def test_a_pod_without_a_node_is_gone_at_once():
     assert ([], [], ()) == ([*run.waiting], [*run.terminating], run.nominated)
 
 
+def test_a_pod_without_a_grace_period_is_gone_as_it_is_deleted():
+    run = state(*nodes("a=1 b=1"))
+    pod = placed(run)
+    pod.gone_at_once = True
+    run.move_to(after(run.ground, parse_step(f"lose={pod.node}")))
+    run.delete(pod)
+
+    assert (0, [], [pod]) == (run.usage[pod.node].pods, [*run.terminating], run.finish())
+
+
 def test_on_a_lost_node_nothing_ends():
     run = state(*nodes("a=1 b=1"))
     pod = placed(run)

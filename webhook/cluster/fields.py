@@ -158,7 +158,8 @@ _POD_SPEC: Table = {
     "priority": Field(BY_COMMANDS),
     "schedulingGroup": Field(BY_COMMANDS, USED),
     **_fields(BY_COMMANDS, "hostNetwork hostUsers nodeSelector preemptionPolicy priorityClassName"),
-    **_fields(BY_COMMANDS, "runtimeClassName schedulerName schedulingGates tolerations topologySpreadConstraints"),
+    **_fields(BY_COMMANDS, "runtimeClassName schedulerName schedulingGates terminationGracePeriodSeconds tolerations"),
+    "topologySpreadConstraints": Field(BY_COMMANDS),
 }
 _WORKLOAD_SPEC: Table = {
     "selector": Field(BY_EVERYBODY),
@@ -166,6 +167,7 @@ _WORKLOAD_SPEC: Table = {
     "persistentVolumeClaimRetentionPolicy": Field(BY_COMMANDS, _fields(BY_COMMANDS, "whenScaled")),
     **_fields(BY_COMMANDS, "completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
     **_fields(BY_COMMANDS, "podManagementPolicy replicas strategy updateStrategy"),
+    **_fields(BY_COMMANDS, "backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy"),  # of a Job
 }
 TEMPLATE_FIELDS: Table = {
     "metadata": Field(BY_COMMANDS, _KEPT_METADATA),
@@ -207,6 +209,7 @@ _STATUS_FIELDS: Table = {
     "allocatedResources": Field(BY_COMMANDS),
     **_fields(BY_COMMANDS, "nominatedNodeName startTime"),
     **_fields(BY_COMMANDS, "disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
+    "failed": Field(BY_COMMANDS),  # of a Job
     **_fields(BY_COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
 }
 OBJECT_FIELDS: Table = {

@@ -114,6 +114,15 @@ class PodObject:
         return tuple([texts_at(as_mapping(gate), "name")[0] for gate in gates])
 
     @property
+    def gone_at_once(self) -> bool:
+        """
+        Whether its object is gone as soon as it is deleted, since it has no grace period.
+
+        upstream: registry/core/pod/strategy.go:podStrategy.CheckGracefulDelete (v1.37)
+        """
+        return integer(self.spec.get("terminationGracePeriodSeconds")) == 0
+
+    @property
     def priority(self) -> int:
         return priority_of(self.raw)
 

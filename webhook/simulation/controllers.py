@@ -102,6 +102,7 @@ class Makers:
             read_limited_tolerations(subject.pod.spec),
             subject.unmodelled,
             tried.source,
+            subject.pod.gone_at_once,
         )
         return of_class, tried.errors
 
@@ -122,7 +123,14 @@ class Makers:
             stateful = owner.kind == STATEFUL
             ordered = stateful and (workload is None or workload.stateful_set_update.ordered)
             replaces = stateful or job.waits
-            self._makers[key] = Maker(of_class, replaces, volumes=volumes, retries=job.retries, ordered=ordered)
+            self._makers[key] = Maker(
+                of_class,
+                replaces,
+                volumes=volumes,
+                retries=job.retries,
+                ordered=ordered,
+                waits_for_kubelet=job.waits,
+            )
         if owner.kind != STATEFUL and raw is not None and read_workload_object(raw).volume_claim_templates:
             return self._makers[key]._replace(volumes=self.volumes_of(pod))  # The Pod after it keeps its claims.
         return self._makers[key]

@@ -82,6 +82,7 @@ def initial_pod(pod: PodObject, controllers: Makers, makers: Sequence[Maker], pr
         bound is not None and pod.phase == "Pending",
         str(maker_of(pod, controllers.cluster.others) or ObjectRef.of(pod.raw)),
         pod.name,
+        pod.gone_at_once and (maker is None or not maker.waits_for_kubelet),
     )
 
 

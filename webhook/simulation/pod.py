@@ -27,7 +27,7 @@ class PodClass:
 
     `waits` says why kube-scheduler does not look at them, "" if it does.  `tolerations` are those of the Pod with the
     time for which they hold.  `unmodelled` is what they use that is not computed, `source` where the constraints come
-    from.
+    from.  Those that are `gone_at_once` when they are deleted wait for no kubelet.
     """
 
     pod: IncomingPod
@@ -38,6 +38,7 @@ class PodClass:
     tolerations: LimitedTolerations = ()
     unmodelled: tuple[str, ...] = ()
     source: str = FROM_POD
+    gone_at_once: bool = False
 
     def cycle(self, snapshot: Snapshot, features: Features) -> Cycle:
         """Return an attempt to place such a Pod."""
@@ -66,7 +67,7 @@ class Maker(NamedTuple):
     claims.  A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
     `source` is the simulated workload as it is written, "" for the maker of other Pods.  A Job makes another Pod for so
     many that are deleted, its `retries`; None is any number.  A StatefulSet may make Pods `ordered`: each once those
-    before it are ready.
+    before it are ready.  Where a finalizer keeps its Pods until they have ended, it `waits_for_kubelet`.
     """
 
     of_class: PodClass
@@ -76,6 +77,7 @@ class Maker(NamedTuple):
     source: str = ""
     retries: int | None = None
     ordered: bool = False
+    waits_for_kubelet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class InitialPod:
     It `started` so many seconds after 1970, at infinity if it has not yet.  `nominated` is the node that it waits for.
     One that is `pending` has a node, whose kubelet has not started it.
     `source` names what has made it, or the Pod itself if nothing did.  `name` is "" for a Pod that a run has made.
+    One that is `gone_at_once` when it is deleted waits for no kubelet.
     """
 
     namespace: str
@@ -115,6 +118,7 @@ class InitialPod:
     pending: bool = False
     source: str = ""
     name: str = ""
+    gone_at_once: bool = False
 
 
 class Pod:
@@ -130,6 +134,7 @@ class Pod:
         *("affinity", "cost", "created", "fresh", "labels", "luck", "maker", "mounts", "namespace", "node"),
         *("ordinal", "ports", "ready", "ready_at", "requests", "restarts", "revision", "serial", "terminating"),
         *("home", "name", "nominated", "pending", "preempted", "priority", "source", "started", "tolerations"),
+        "gone_at_once",
     )
 
     def __init__(self, initial: InitialPod, serial: int, luck: float, revision: int) -> None:
@@ -147,7 +152,7 @@ class Pod:
         self.affinity, self.ports, self.mounts = initial.affinity, initial.ports, initial.mounts
         self.priority, self.started, self.preempted = initial.priority, initial.started, initial.preempted
         self.nominated, self.home, self.pending = initial.nominated, initial.home, initial.pending
-        self.source, self.name = initial.source, initial.name
+        self.source, self.name, self.gone_at_once = initial.source, initial.name, initial.gone_at_once
 
     @property
     def of_class(self) -> PodClass:

@@ -448,7 +448,7 @@ class SimulatedRun:
     def _react(self) -> bool:
         """Let one thing happen; False if there is none. Which comes first is chance, as in a cluster."""
         state = self.state
-        if state.terminating and state.random.random() < self._ending and self._finish():
+        if (state.gone or (state.terminating and state.random.random() < self._ending)) and self._finish():
             return True
         if state.fresh and state.random.random() < self._early and self._become_available():
             return True

@@ -70,7 +70,8 @@ class State:
     not ready, less than 0 for fewer.  `make_room` is called for each Pod that no node takes.
 
     `unready_in_order` are the Pods after which a StatefulSet that makes them in order makes no other; `readier` are the
-    names of those that have fewer of them since somebody has looked.
+    names of those that have fewer of them since somebody has looked.  `gone` are Pods that were gone as they were
+    deleted, of which no controller knows yet.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class State:
         self.waiting = SchedulingQueue()
         self.terminating: dict[Pod, None] = {}  # a set that keeps its order, as is that of those that will be gone
         self._ending: dict[Pod, None] = {}
+        self.gone: list[Pod] = []
         self.fresh: deque[Pod] = deque()
         self.unready: Counter[tuple[str, LabelSet]] = Counter()
         self.unready_in_order: dict[str, dict[Pod, None]] = {}  # By StatefulSet, a set that keeps its order.
@@ -155,6 +157,7 @@ class State:
             priority=of_class.pod.priority,
             home=like.home if like is not None else "",
             source=like.source if like is not None else "",
+            gone_at_once=of_class.gone_at_once and not maker.waits_for_kubelet,
         )
         pod = self.pod(initial, revision)
         self.wait(pod)
@@ -213,7 +216,7 @@ class State:
 
     def delete(self, pod: Pod) -> None:
         """
-        Delete a Pod: one without a node is gone at once, another terminates.
+        Delete a Pod: one without a node is gone at once, as is one without a grace period; another terminates.
 
         upstream: registry/core/pod/strategy.go:podStrategy.CheckGracefulDelete (v1.37)
         """
@@ -224,6 +227,10 @@ class State:
             self.waiting.remove(pod)
             self._hold_back_no_longer(pod)
             self.nominate(pod, "")
+            return
+        if pod.gone_at_once:
+            self.remove(pod)
+            self.gone.append(pod)
             return
         self._leave(pod)
         self._end(pod)
@@ -270,7 +277,10 @@ class State:
         self._beside(pod, pod.node).remove(pod)
 
     def finish(self) -> list[Pod]:
-        """Remove the Pods that terminate, those on nodes that are reached, and return them."""
+        """Return the Pods that are gone already; without any, remove those that end on nodes that are reached."""
+        if self.gone:
+            done, self.gone = self.gone, []
+            return done
         done = list(self._ending)
         for pod in done:
             self._go(pod)
