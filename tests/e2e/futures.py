@@ -15,6 +15,7 @@ INFRA = {"key": "dedicated", "value": "infra", "effect": "NoSchedule"}
 OLD = {"key": "example.com/old", "value": "yes", "effect": "PreferNoSchedule"}
 FOR_EVER = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}
 NAME = "web"
+SCALER = "HorizontalPodAutoscaler"
 HIGH, LOW = "high", "placeholder"  # PriorityClasses, of which the latter is the name of a workload, too.
 OTHERS = {"matchLabels": {"app": "neighbour"}}
 HARD, SOFT, BOTH = "hard", "soft", "both"
@@ -238,6 +239,19 @@ def graceless(number: int) -> Situation:
     if kind == "StatefulSet":
         of["spec"] |= {"serviceName": NAME}
     return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()))
+
+
+def autoscaled(number: int) -> Situation:
+    """One of two with an autoscaler, which brings it within its bounds: 0 from above, 1 from below, and then off."""
+    made = _Made(9500 + number)
+    nodes = [made.node(f"autoscaled{number}-{zone}{i}", zone, "8") for i, zone in enumerate("abc")]
+    of = workload("Deployment", constraint(), namespace=None, labels={"app": NAME}, spec={"replicas": 4})
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m")}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": of["metadata"]["name"]}
+    spec = {"minReplicas": 3, "maxReplicas": 5, "scaleTargetRef": target}
+    scaler = {"apiVersion": "autoscaling/v2", "kind": SCALER, "metadata": {"name": NAME}, "spec": spec}
+    steps = ("scale=11",) if number == 0 else ("scale=1", "scale=0")
+    return Situation(number, tuple(nodes), (), (), of, (scaler,), False, steps)
 
 
 def storing(number: int) -> Situation:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tests.e2e.api import MERGE, STRATEGIC, ApiError
 from tests.e2e.configuration import SWITCHED_OFF
-from tests.e2e.futures import FOR_EVER, NAME, Situation
+from tests.e2e.futures import FOR_EVER, NAME, SCALER, Situation
 from tests.e2e.placement import node, pods, refusal
 from tests.e2e.plane import ControlPlane
 from tests.e2e.stored import create_all, remove_all
@@ -41,6 +41,7 @@ RESOURCES = {
     **{"Deployment": "deployments", "StatefulSet": "statefulsets", "ReplicaSet": "replicasets"},
     "PodDisruptionBudget": "poddisruptionbudgets",
     "PersistentVolumeClaim": "persistentvolumeclaims",
+    SCALER: "horizontalpodautoscalers",
 }
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 REVISION = "deployment.kubernetes.io/revision"
@@ -288,6 +289,7 @@ class Site:
             all(one["status"].get("observedGeneration") == one["metadata"]["generation"] for one in (found, *sets))
             and all(one["status"]["replicas"] == one["spec"]["replicas"] for one in sets)
             and all(number(one, "availableReplicas") == number(one, "readyReplicas") for one in (found, *sets))
+            and all(within(found["spec"]["replicas"], one["spec"]) for one in self.situation.others if is_scaler(one))
             and all(node(one) in lost if deleted(one) else self.is_settled(one) for one in there)
         )
 
@@ -303,6 +305,15 @@ class Site:
         self.api.call("DELETE", "/api/v1/nodes", NOW)
         if self.situation.storage:
             remove_all(self.api, [self.namespace])
+
+
+def is_scaler(one: dict) -> bool:
+    return one["kind"] == SCALER
+
+
+def within(replicas: int, scaler: dict) -> bool:
+    """Whether an autoscaler has nothing to do: without replicas it is off."""
+    return not replicas or scaler["minReplicas"] <= replicas <= scaler["maxReplicas"]
 
 
 def number(workload: dict, name: str) -> int:

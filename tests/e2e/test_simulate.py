@@ -24,6 +24,7 @@ from tests.e2e.futures import (
     NAME,
     Situation,
     amid,
+    autoscaled,
     graceless,
     keeping,
     preempting,
@@ -169,6 +170,11 @@ def test_a_stateful_set_amid_a_rollout(beside, number):
 @pytest.mark.parametrize("number", range(EACH))
 def test_a_budget_over_pods_that_are_not_ready(beside, number):
     agrees(beside, sick(number), beside.compared(sick(number)))
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_an_autoscaler_brings_a_workload_within_its_bounds(beside, number):
+    agrees(beside, autoscaled(number), beside.compared(autoscaled(number)))
 
 
 @pytest.mark.parametrize("number", range(3))

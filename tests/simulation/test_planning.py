@@ -115,7 +115,9 @@ def test_an_autoscaler_is_named():
     objects = [*nodes(), *deployment(hostNetwork=True, resourceClaims=[{"name": "gpu"}]), autoscaler()]
     found = planned(workload(objects), cluster(*objects), [parse_step("rollout")], KINDS)
 
-    assert ("HorizontalPodAutoscaler hpa also scales it; that is not simulated.",) == found.notes
+    assert (
+        "HorizontalPodAutoscaler hpa also scales it: its bounds are simulated, its metrics are not.",
+    ) == found.notes
     assert ("dynamic resources",) == found.not_judged
 
 
@@ -125,17 +127,17 @@ def test_an_autoscaler_is_named():
         (
             {"minReplicas": 2, "maxReplicas": 6},
             "scale=12",
-            "scale=12: HorizontalPodAutoscaler hpa keeps it between 2 and 6: it will scale it back to 6.",
+            "scale=12: HorizontalPodAutoscaler hpa keeps it between 2 and 6, and scales it to 6.",
         ),
         (
             {"minReplicas": 4, "maxReplicas": 6},
             "rollout scale=2",
-            "scale=2: HorizontalPodAutoscaler hpa keeps it between 4 and 6: it will scale it back to 4.",
+            "scale=2: HorizontalPodAutoscaler hpa keeps it between 4 and 6, and scales it to 4.",
         ),
         (
             {"maxReplicas": 6},
             "scale=9",
-            "scale=9: HorizontalPodAutoscaler hpa keeps it between 1 and 6: it will scale it back to 6.",
+            "scale=9: HorizontalPodAutoscaler hpa keeps it between 1 and 6, and scales it to 6.",
         ),
         ({"minReplicas": 2, "maxReplicas": 6}, "scale=6 scale=2", ""),
         ({"minReplicas": 2, "maxReplicas": 6}, "scale=0", ""),  # Then it is off.
@@ -154,7 +156,7 @@ def test_a_file_with_replicas_beyond_the_bounds_of_an_autoscaler():
     objects = [*nodes(), *deployment(replicas=9), autoscaler(maxReplicas=6)]
     *_, note = planned(workload(objects), cluster(*objects), [], KINDS, applied=True).notes
 
-    assert note.startswith("apply: HorizontalPodAutoscaler hpa keeps it between 1 and 6: it will scale it back to 6.")
+    assert note.startswith("apply: HorizontalPodAutoscaler hpa keeps it between 1 and 6, and scales it to 6.")
 
 
 def test_each_workload_is_not_compared_with_each_autoscaler(monkeypatch):

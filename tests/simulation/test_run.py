@@ -469,6 +469,16 @@ def test_pods_that_run_and_that_a_constraint_does_not_count(fields, minor, uncou
     assert ((uncounted,), (2,)) == (run(made, 1, 0)[0].uncounted, run(made, 1, 0)[0].eligible)
 
 
+@pytest.mark.parametrize(("replicas", "then"), [(12, 6), (1, 3), (5, 5), (0, 0)])
+def test_an_autoscaler_brings_a_workload_within_its_bounds(replicas, then):
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    bounds = {"minReplicas": 3, "maxReplicas": 6, "scaleTargetRef": target}
+    hpa = {**owned("HorizontalPodAutoscaler", "hpa", bounds), "apiVersion": "autoscaling/v2"}
+    made = plan([*even(replicas=6), hpa], f"scale={replicas}")
+
+    assert [(then, True)] * 9 == [(end.there, end.complete) for i in range(9) for end in run(made, 1, i)[1:]]
+
+
 def test_a_scale_to_the_number_that_there_is_shows_what_happens_now():
     """One that waits is tried, and one that is missing is made."""
     objects = [*nodes("a=2 b=2"), *deployment(replicas=4, on=["a1", "b1", None])]

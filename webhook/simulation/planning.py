@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import reduce
 from typing import NamedTuple
 
 from webhook.objects.autoscalers import read_autoscaler
@@ -20,7 +21,7 @@ from webhook.objects.labels import labels_in
 from webhook.objects.pod_object import PodObject, priority_of
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectRef
+from webhook.objects.references import ObjectRef, Scaling
 from webhook.objects.workload_object import WorkloadObject
 from webhook.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
@@ -129,7 +130,9 @@ def planned(
         raw = with_new_template(raw)
     controllers = Controllers(raw, cluster, kinds, defaults, profiles)
     of_sets = list(controllers.of_sets())
-    named = replace(_named(controllers, of_sets), name=str(controllers.ref))
+    scalings = dict(_autoscalers(controllers))
+    widest = reduce(Scaling.widened, scalings.values()) if scalings else None
+    named = replace(_named(controllers, of_sets), name=str(controllers.ref), scaling=widest)
     taken = [Step(APPLY, APPLY, named.replicas), *steps] if applied else list(steps)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
@@ -138,7 +141,7 @@ def planned(
     makers = (*of_sets, *rollouts.values())
     situation = _situation(controllers, of_sets, makers, (first, *grounds), taken)
     start, budgets, changed = situation.start, situation.budgets, situation.changed
-    notes = [*_notes(controllers, named, taken), *_notes_on_claims(controllers, makers, changed)]
+    notes = [*_notes(scalings, named, taken), *_notes_on_claims(controllers, makers, changed)]
     if controllers.updating.lost:
         what = f"No Pod has the revision {controllers.updating.current}"
         notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
@@ -372,20 +375,26 @@ def _unable_to_roll_out(ref: ObjectRef, named: Named) -> str | None:
     return None
 
 
-def _notes(controllers: Controllers, named: Named, steps: Iterable[Step]) -> Iterator[str]:
-    """Yield notes on what stops a rollout, and on autoscalers, which the simulation leaves out."""
+def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step]) -> Iterator[str]:
+    """Yield notes on what stops a rollout, and on autoscalers, of which only the bounds are simulated."""
     scaled = [step for step in steps if step.action in (SCALE, APPLY)]
-    ref = controllers.ref
     if named.paused:
         yield "The workload is paused: no change of its template is rolled out."
+    for name, scaling in scalings.items():
+        who = f"HorizontalPodAutoscaler {name}"
+        yield f"{who} also scales it: its bounds are simulated, its metrics are not."
+        for step in scaled:
+            if (back := scaling.bounded(step.number)) != step.number:
+                bounds = f"{scaling.least} and {scaling.most}"
+                yield f"{step.text}: {who} keeps it between {bounds}, and scales it to {back}."
+
+
+def _autoscalers(controllers: Controllers) -> Iterator[tuple[str, Scaling]]:
+    """Yield the name and the bounds of each autoscaler of the workload."""
     for key, raw in sorted(controllers.cluster.others.items()):
         autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
-        if autoscaler is not None and autoscaler.scales(ref):
-            who, (least, most) = f"HorizontalPodAutoscaler {key.name}", autoscaler.scaling
-            yield f"{who} also scales it; that is not simulated."
-            for step in scaled:
-                if (back := autoscaler.scaling.bounded(step.number)) != step.number:
-                    yield f"{step.text}: {who} keeps it between {least} and {most}: it will scale it back to {back}."
+        if autoscaler is not None and autoscaler.scales(controllers.ref):
+            yield key.name, autoscaler.scaling
 
 
 def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from random import Random
 from typing import NamedTuple
 
 from webhook.objects.labels import Labels
-from webhook.objects.references import ObjectRef
+from webhook.objects.references import ObjectRef, Scaling
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.domain_counts import DomainCounts
@@ -53,7 +53,7 @@ class Named:
     The workload that is simulated; `sets` are its ReplicaSets, the oldest first, or the revisions of a StatefulSet.
 
     `update` is None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A Deployment
-    that is `paused` does not roll out.
+    that is `paused` does not roll out.  An autoscaler keeps its replicas within the bounds of `scaling`.
     """
 
     replicas: int
@@ -63,6 +63,7 @@ class Named:
     controlled: bool = True
     paused: bool = False
     name: str = ""
+    scaling: Scaling | None = None
 
     @property
     def min_ready_seconds(self) -> int:
@@ -287,7 +288,20 @@ class SimulatedRun:
         elif action == TAINT and step.taint is not None and step.taint.effect == NO_EXECUTE:
             self._evict_from(ground.touched, (step.taint,), kept=True)
         self.settle(True)
+        if action in (SCALE, APPLY):
+            self._autoscale()
         return drained
+
+    def _autoscale(self) -> None:
+        """
+        Have the autoscaler bring the workload within its bounds: what was done before is then in the cluster already.
+
+        upstream: horizontal.go:HorizontalController.reconcileAutoscaler (v1.37)
+        """
+        workload, scaling = self.workload, self.plan.named.scaling
+        if scaling is not None and (replicas := scaling.bounded(workload.replicas)) != workload.replicas:
+            workload.scale(replicas)
+            self.settle(True)
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
         """
