@@ -24,7 +24,8 @@ EVEN = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 def shown(objects, steps, runs=20, not_judged=(), notes=(), **fields):
     made = plan(objects, steps, **fields)
     found = results(made, [run(made, 1, i) for i in range(runs)])
-    return Simulated(REF, made, 1, runs, found, not_judged, notes)
+    ref = REF._replace(kind=made.named[0].name.partition(" ")[0])
+    return Simulated(ref, made, 1, runs, found, not_judged, notes)
 
 
 def lines(*args, **fields):

@@ -28,14 +28,14 @@ def test_a_deployment_has_its_replica_sets_the_current_one_last():
     empty = {**old, "metadata": {**old["metadata"], "name": "web-9"}, "spec": {**old["spec"], "replicas": 0}}
     made = plan([*nodes(), current, latest, empty, old, *pods, pod("ReplicaSet/web-0", 0, "b1")], "scale=9")
 
-    assert ([2, 4], 4) == ([one.desired for one in made.named.sets], made.named.replicas)
+    assert ([2, 4], 4) == ([one.desired for one in made.named[0].sets], made.named[0].replicas)
     revisions = {name: [one.revision for one in pods] for name, pods in made.start.by_node.items()}
     assert {"a1": [1], "b1": [0]} == revisions
 
 
 def test_without_one_that_has_its_template_there_is_a_new_one():
     made = plan([*nodes(), deployment()[0]], "scale=9")
-    (one,) = made.named.sets
+    (one,) = made.named[0].sets
 
     assert (0, {"app": "web", "pod-template-hash": "new"}) == (one.desired, one.maker.of_class.pod.labels)
 
@@ -44,7 +44,7 @@ def test_a_rollout_has_a_revision_of_its_own_also_for_the_default_selector():
     raw = deployment()[0]
     raw["spec"]["template"]["spec"]["topologySpreadConstraints"] = []
     made = plan([*nodes(), service(), raw], "rollout rollout")
-    first, second = (made.makers[i].of_class for i in (0, 1))
+    first, second = (made.named[0].makers[i].of_class for i in (0, 1))
 
     assert ["rollout-1", "rollout-2"] == [one.pod.labels["pod-template-hash"] for one in (first, second)]
     assert first.system_defaults
@@ -85,7 +85,7 @@ def test_a_stateful_set_amid_a_rollout_has_two_revisions():
     made, old, *rest = updating(on=[("a1", "old"), ("b1", "older"), ("c1", "new")], **PARTITION)
     old["spec"]["priority"] = 7
     found = plan([*nodes(), made, old, *rest], "scale=9")
-    before, now = (one.maker for one in found.named.sets)
+    before, now = (one.maker for one in found.named[0].sets)
 
     assert [0, 0, 1] == [found.start.by_node[name][0].revision for name in ("a1", "b1", "c1")]
     assert (7, 0) == (before.of_class.pod.priority, now.of_class.pod.priority)
@@ -95,7 +95,7 @@ def test_a_stateful_set_amid_a_rollout_has_two_revisions():
 
 def test_one_that_is_rolled_back_is_made_of_its_template():
     found = plan([*nodes(), *updating(on=[("a1", "bad"), ("b1", "old")], current="old", updated="old")], "scale=9")
-    before, now = (one.maker for one in found.named.sets)
+    before, now = (one.maker for one in found.named[0].sets)
 
     assert before is now
     assert [0, 1] == [found.start.by_node[name][0].revision for name in ("a1", "b1")]
@@ -106,6 +106,6 @@ def test_pods_that_are_made_have_what_kube_apiserver_adds():
     for one in (made, rest[0]):
         one["spec"]["template"]["spec"] |= {"priorityClassName": "high", "runtimeClassName": "sandboxed"}
     classes = (priority_class("high", 1000), runtime_class("sandboxed", None, {"sandbox": "yes"}))
-    of_class = plan([*nodes(), made, *rest, *classes], "scale=9").named.sets[0].maker.of_class
+    of_class = plan([*nodes(), made, *rest, *classes], "scale=9").named[0].sets[0].maker.of_class
 
     assert (1000, {"yes"}) == (of_class.pod.priority, of_class.pod.affinity.values("sandbox"))

@@ -35,18 +35,18 @@ def over(name, app, least=1):
     ("fields", "replicas", "desired"),
     [
         ({"least": 2}, 4, 2),
-        ({"least": "50%", "with_workload": True}, 5, 3),
-        ({"most": 1, "with_workload": True}, 5, 4),
-        ({"most": "30%", "with_workload": True}, 5, 3),
-        ({"most": 9, "with_workload": True}, 5, 0),
+        ({"least": "50%", "workloads": ("web",)}, 5, 3),
+        ({"most": 1, "workloads": ("web",)}, 5, 4),
+        ({"most": "30%", "workloads": ("web",)}, 5, 3),
+        ({"most": 9, "workloads": ("web",)}, 5, 0),
         ({"most": 1, "expected": 3}, 5, 2),
         ({}, 5, 0),
-        ({"most": 1, "with_workload": True, "untold": True}, 5, 0),
-        ({"least": 2, "with_workload": True, "untold": True}, 5, 2),
+        ({"most": 1, "workloads": ("web",), "untold": True}, 5, 0),
+        ({"least": 2, "workloads": ("web",), "untold": True}, 5, 2),
     ],
 )
 def test_how_many_pods_must_stay_healthy(fields, replicas, desired):
-    assert desired == budget(**fields).desired(replicas)
+    assert desired == budget(**fields).desired({"web": replicas})
 
 
 def begun(**fields):
@@ -67,7 +67,7 @@ def drained(run, budgets, makes):
             for pod in run.finish():
                 run.start(InitialPod("shop", WEB, "b1" if pod.node == "a1" else "a1"))
 
-    found = drain(["a1", "b1"], budgets, 2, run, evict, settle)
+    found = drain(["a1", "b1"], budgets, {"web": 2}, run, evict, settle)
     assert len(evicted) == found.evicted
     return evicted, found.held
 
@@ -76,10 +76,10 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
     run = begun()
     (pod,) = run.on("a1")
 
-    assert () == refusing(pod, [budget(1)], 2, run)
-    assert (budget(2),) == refusing(pod, [budget(2)], 2, run)
-    assert () == refusing(pod, [budget(2, namespace="other")], 2, run)
-    assert refusing(pod, [budget(1, unready=1)], 2, run)
+    assert () == refusing(pod, [budget(1)], {"web": 2}, run)
+    assert (budget(2),) == refusing(pod, [budget(2)], {"web": 2}, run)
+    assert () == refusing(pod, [budget(2, namespace="other")], {"web": 2}, run)
+    assert refusing(pod, [budget(1, unready=1)], {"web": 2}, run)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
     [
         ({"least": 1}, 1),
         ({"least": 5}, 0),
-        ({"most": 1, "with_workload": True}, 1),
+        ({"most": 1, "workloads": ("web",)}, 1),
         ({"least": "50%", "expected": 2}, 1),
         ({"most": 1}, 0),  # Nothing says how many there should be: no workload has its Pods.
         ({"least": "50%"}, 0),
@@ -98,7 +98,7 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
     ],
 )
 def test_how_many_may_be_disrupted(fields, allowed):
-    assert allowed == budget(**fields).allowed(2, begun())
+    assert allowed == budget(**fields).allowed({"web": 2}, begun())
 
 
 def test_several_budgets_never_let_a_pod_go():
@@ -107,7 +107,7 @@ def test_several_budgets_never_let_a_pod_go():
     (pod,) = run.on("a1")
     both = (budget(0), budget(0, name="other"))
 
-    assert both == refusing(pod, both, 2, run)
+    assert both == refusing(pod, both, {"web": 2}, run)
 
 
 def test_no_budget_is_asked_for_a_pod_that_is_pending():
@@ -115,8 +115,8 @@ def test_no_budget_is_asked_for_a_pod_that_is_pending():
     run = begun(pending=True)
     (pod,) = run.on("a1")
 
-    assert () == refusing(pod, [budget(2)], 2, run)
-    assert () == refusing(pod, (budget(0), budget(0, name="other")), 2, run)
+    assert () == refusing(pod, [budget(2)], {"web": 2}, run)
+    assert () == refusing(pod, (budget(0), budget(0, name="other")), {"web": 2}, run)
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_a_pod_that_is_not_ready_may_go_where_all_others_are(least, always, goes
     run = begun(ready=False)
     (pod,) = run.on("a1")
 
-    assert goes == (not refusing(pod, [budget(least, unready=1, always_allow=always)], 2, run))
+    assert goes == (not refusing(pod, [budget(least, unready=1, always_allow=always)], {"web": 2}, run))
 
 
 def test_without_any_that_must_be_healthy_one_that_is_not_ready_stays_if_none_is():
     run = begun(ready=False)
     (pod,) = run.on("a1")
 
-    assert refusing(pod, [budget(0, unready=2)], 2, run)
+    assert refusing(pod, [budget(0, unready=2)], {"web": 2}, run)
 
 
 def test_a_pod_that_was_not_ready_is_missed_once_it_is_gone_no_more_than_before():
@@ -177,7 +177,7 @@ def test_all_budgets_hold_a_drain_that_keep_a_pod_of_its_node():
     [
         ({"least": 2}, ("minAvailable", 2, 2, 2, 3, 0)),  # All that it selects, whatever their workloads want.
         ({"least": "90%", "expected": 3}, ("minAvailable", "90%", 2, 3, 3, 0)),
-        ({"most": 0, "with_workload": True}, ("maxUnavailable", 0, 2, 2, 2, 0)),
+        ({"most": 0, "workloads": ("web",)}, ("maxUnavailable", 0, 2, 2, 2, 0)),
         ({"most": 1, "expected": 2}, ("maxUnavailable", 1, 2, 1, 2, 1)),
         ({}, ("", None, 2, 0, 0, 0)),
     ],
@@ -187,12 +187,12 @@ def test_a_budget_has_its_numbers_when_it_is_asked(fields, status):
     run = begun()
     run.make(maker())
 
-    assert BudgetStatus("shop/web", *status) == budget(**fields).status(2, run)
+    assert BudgetStatus("shop/web", *status) == budget(**fields).status({"web": 2}, run)
 
 
 @pytest.mark.parametrize(("fields", "untold"), [({"most": 1}, True), ({"least": "50%"}, True), ({"least": 1}, False)])
 def test_how_many_pods_are_expected_is_told_from_none(fields, untold):
-    found = [budget(**fields, untold=of).status(2, begun()).untold for of in (True, False)]
+    found = [budget(**fields, untold=of).status({"web": 2}, begun()).untold for of in (True, False)]
 
     assert [untold, False] == found
 
@@ -202,7 +202,7 @@ def test_a_pod_that_is_kept_has_its_name_or_else_its_workload():
     eviction, source = BlockedEviction("a1", ("shop/web",)), "Deployment shop/web"
     for name, said in (("web-1", "shop/web-1"), ("", "")):
         run = begun(name=name, source=source)
-        found = drain(["a1", "b1"], [budget(2)], 2, run, run.delete, lambda whole: None)
+        found = drain(["a1", "b1"], [budget(2)], {"web": 2}, run, run.delete, lambda whole: None)
 
         assert (KeptPod(eviction, said, source, (numbers,)),) == found.kept
 
@@ -222,7 +222,7 @@ def test_the_numbers_of_budgets_are_counted_anew_only_once_a_pod_is_evicted(monk
     there = [running(name, labels={"app": app}) for name, of in apps.items() for app in of]
     run = state(*nodes("a=1 b=1 c=1"), *there, found=found)
     both = [budget(0), budget(0, name="other")]
-    drained = drain(apps, both, 2, run, run.delete, lambda whole: None)
+    drained = drain(apps, both, {"web": 2}, run, run.delete, lambda whole: None)
 
     assert (1, 8) == (drained.evicted, len(drained.kept))
     assert ["shop/web", "shop/other"] * 2 == asked
@@ -235,6 +235,6 @@ def test_a_drain_evicts_once_what_comes_back_to_its_node():
         run.delete(pod)
         run.on(pod.node).append(run.pod(InitialPod("shop", WEB, pod.node)))
 
-    found = drain(["a1"], [], 2, run, evict, lambda whole: None)
+    found = drain(["a1"], [], {"web": 2}, run, evict, lambda whole: None)
 
     assert Drained(1) == found

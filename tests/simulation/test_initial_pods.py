@@ -72,7 +72,7 @@ def test_budgets_know_what_their_workloads_want():
     objects = [*nodes(), *deployment(on=["a1"]), other, pod("ReplicaSet/api", 0, "b1"), budget(maxUnavailable="10%")]
     (found,) = plan(objects, "drain=a1").budgets
 
-    assert (4, True, False, None, "10%") == (*found[2:4], found.untold, *found.written[3:5])
+    assert (4, ("Deployment shop/web",), False, None, "10%") == (*found[2:4], found.untold, *found.written[3:5])
 
 
 @pytest.mark.parametrize(

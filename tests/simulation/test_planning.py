@@ -212,9 +212,9 @@ def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
     old["spec"]["priority"] = 7
     objects = [*nodes(), {**made, "status": status}, old]
     found = planned(workload(objects), cluster(*objects), [], KINDS, applied=True)
-    before, now = (one.maker.of_class for one in found.plan.named.sets)
+    before, now = (one.maker.of_class for one in found.plan.named[0].sets)
 
-    assert ({}, 0) == (found.plan.makers, found.plan.start.by_node["a1"][0].revision)
+    assert ({}, 0) == (found.plan.named[0].makers, found.plan.start.by_node["a1"][0].revision)
     assert [(7, "old"), (0, "new")] == [
         (one.pod.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
     ]
@@ -290,7 +290,7 @@ def test_an_applied_stateful_set_that_is_new_replaces_nothing():
     objects = [*nodes(), *updating(on=[])]
     found = planned(workload(objects), cluster(*objects), [], KINDS, applied=True)
 
-    assert (1, ()) == (len(found.plan.named.sets), found.notes)
+    assert (1, ()) == (len(found.plan.named[0].sets), found.notes)
 
 
 def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():

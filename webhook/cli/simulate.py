@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         metavar="STEP TYPE/NAME",
         nargs="*",
-        help="steps in order, and a workload, as in kubectl; without a workload: the whole cluster; without steps: rollout",
+        help="steps in order, and a workload, as in kubectl; without: the whole cluster; without steps: rollout",
     )
     parser.add_argument("--replicas", metavar="N", type=int, help="the number of replicas of the step scale")
     parser.add_argument(

@@ -27,7 +27,7 @@ from webhook.simulation.results import (
     StepResult,
     StuckRollout,
 )
-from webhook.simulation.run import Plan
+from webhook.simulation.run import Named, Plan
 from webhook.simulation.step import DRAIN
 
 BAR_WIDTH = 40  # of the longest bar
@@ -163,9 +163,13 @@ def gaps_in_words(not_judged: Sequence[str]) -> Iterator[str]:
         yield f"Not simulated: {DISRUPTION_BUDGETS}. They may block a drain, or change which Pods preemption evicts."
 
 
+def _named(shown: Simulated) -> Named:
+    return next(named for named in shown.plan.named if named.name == str(shown.ref))
+
+
 def _newest(shown: Simulated) -> PodClass:
     """Return what is common to the Pods that the workload makes now."""
-    return shown.plan.named.sets[-1].maker.of_class
+    return _named(shown).sets[-1].maker.of_class
 
 
 def _minor(shown: Simulated) -> int:
@@ -173,7 +177,7 @@ def _minor(shown: Simulated) -> int:
 
 
 def _available(shown: Simulated) -> str:
-    seconds = shown.plan.named.sets[-1].maker.min_ready_seconds
+    seconds = _named(shown).sets[-1].maker.min_ready_seconds
     return f", and available after {seconds} minReadySeconds" if seconds else ""
 
 
@@ -484,7 +488,7 @@ def as_json(shown: Simulated) -> str:
             "seed": shown.seed,
             "runs": shown.runs,
             "early": shown.early,
-            "now": _result(start, shown.plan.first_class.source),
+            "now": _result(start, _named(shown).first_class.source),
             "steps": [{"step": step.step, **_result(step, source)} for step in steps],
             "remedies": [
                 {

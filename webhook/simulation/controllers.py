@@ -6,7 +6,7 @@ What makes Pods: the owners of any Pods, and of one workload its ReplicaSets, wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
@@ -64,32 +64,46 @@ class Makers:
     """
     What makes Pods in a cluster; each owner is read once.
 
-    `revisions` are the numbers of the ReplicaSets of the workload that is simulated by itself, none without one.
+    `controllers` are those of the workloads that are `named`, and `of_set` has them by their ReplicaSets.  With any,
+    all other Pods are made anew, also where their owner's controller is not simulated: they may take room.
     """
 
-    def __init__(self, cluster: SimulatedCluster, kinds: Kinds, defaults: DefaultsOf, profiles: Profiles) -> None:
+    def __init__(
+        self,
+        cluster: SimulatedCluster,
+        kinds: Kinds,
+        defaults: DefaultsOf,
+        profiles: Profiles,
+        named: Iterable[Raw] = (),
+    ) -> None:
         self.cluster, self.kinds, self.defaults, self.profiles = cluster, kinds, defaults, profiles
         self.pods = [read_pod(pod) for pod in cluster.pods]
         self.snapshot = cluster.snapshot
-        self.revisions: Mapping[ObjectKey, int] = {}
         self._creation = read_creation(cluster.others, cluster.features)
         self._makers: dict[ObjectKey, Maker] = {}
         self._classes: dict[tuple[str, str], PodClass] = {}  # of Pods that nothing makes anew, by what makes them alike
+        self.errors: dict[str, None] = {}
+        self.controllers = [Controllers(raw, self) for raw in named]
+        self.of_set = {key: of for of in self.controllers for key in of.revisions}
+        for controllers in self.controllers:
+            controllers.read_revisions()
 
-    def revision(self, _: PodObject) -> int:
-        """Return the number of the workload's ReplicaSet or revision that has a Pod; -1 for another workload's."""
-        return -1
+    def revision(self, pod: PodObject) -> tuple[int, Maker | None]:
+        """Return the number of the ReplicaSet or revision that has a Pod of a named workload, and its maker."""
+        of = self.of_set.get(pod.owner.key(pod.namespace)) if pod.owner is not None else None
+        number = of.revision(pod) if of is not None else -1
+        return number, of.makers[number] if of is not None and number >= 0 else None
 
     def makes_anew(self, owner: Owner) -> bool:
         """Return whether the controller of a Pod's owner is simulated, and makes another Pod in place of it."""
         key = owner.key("")
-        return (key.group, key.kind) in MAKING_ANEW
+        return bool(self.controllers) or (key.group, key.kind) in MAKING_ANEW
 
-    def _next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
+    def next(self, raw: Raw, revision: str = "") -> PlacementSubject | None:
         """Return the next Pod of what makes Pods; None if it has no template."""
         return next(iter(next_replica(raw, self.cluster.others, self.kinds, self._creation, revision)), None)
 
-    def _class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
+    def pod_class(self, subject: PlacementSubject) -> tuple[PodClass, tuple[str, ...]]:
         profile = self.profiles.get(subject.scheduler)
         usual = profile or USUAL_PROFILE
         tried = attempt(subject, self.snapshot, self.cluster.features, self.defaults(subject), usual)
@@ -111,12 +125,12 @@ class Makers:
         key = owner.key(pod.namespace)
         raw = self.cluster.others.get(key)
         if key not in self._makers:
-            subject = self._next(raw) if raw is not None else None
-            of_class = self._class(subject)[0] if subject is not None else self.as_it_is(pod)
+            subject = self.next(raw) if raw is not None else None
+            of_class = self.pod_class(subject)[0] if subject is not None else self.as_it_is(pod)
             workload = read_workload_object(raw) if raw is not None else None
             volumes = self.volumes_of(pod)
             if workload is not None and subject is not None:
-                volumes = self._volumes(subject, workload)
+                volumes = self.volumes_of_owner(subject, workload)
             job = JobReplacement(False, None)
             if raw is not None and (key.group, key.kind) == OF_JOB:
                 job = read_job_replacement(raw)
@@ -135,7 +149,7 @@ class Makers:
             return self._makers[key]._replace(volumes=self.volumes_of(pod))  # The Pod after it keeps its claims.
         return self._makers[key]
 
-    def _volumes(self, subject: PlacementSubject, owner: WorkloadObject) -> VolumeTemplates:
+    def volumes_of_owner(self, subject: PlacementSubject, owner: WorkloadObject) -> VolumeTemplates:
         """Return the volumes of the Pods that a workload makes."""
         storage = self.snapshot.storage or NO_STORAGE
         of_set = owner if owner.ref.kind == STATEFUL else None
@@ -150,39 +164,32 @@ class Makers:
         subject = of_pod(pod.raw, self.cluster.others)
         alike = subject.scheduler, likeness(subject)
         if alike not in self._classes:
-            self._classes[alike] = self._class(subject)[0]
+            self._classes[alike] = self.pod_class(subject)[0]
         return self._classes[alike]
 
 
-class Controllers(Makers):
+class Controllers:
     """
-    What makes Pods in a cluster: of the workload `raw`, and of others.
+    What makes the Pods of the workload `raw`, which is simulated by name.
 
     `sets` are the ReplicaSets of a Deployment, or the workload itself, and `revisions` their numbers;
-    `updating` are those of a StatefulSet.  Any other Pod is made anew, also where its owner's controller is not
-    simulated: it may take room.
+    `updating` are those of a StatefulSet.  `makers` are what makes the Pods of each revision.
     """
 
-    def __init__(
-        self,
-        raw: Raw,
-        cluster: SimulatedCluster,
-        kinds: Kinds,
-        defaults: DefaultsOf,
-        profiles: Profiles,
-    ) -> None:
-        super().__init__(cluster, kinds, defaults, profiles)
+    def __init__(self, raw: Raw, among: Makers) -> None:
+        self.among, self.cluster = among, among.cluster
         self.workload = read_workload_object(raw)
         self.ref = self.workload.ref
-        self.errors: dict[str, None] = {}
         self.sets = list(self._sets()) if self.ref.kind == DEPLOYMENT else [self.workload]
         self.revisions = {replica_set.ref.key: i for i, replica_set in enumerate(self.sets)}
-        stateful = self.ref.kind == STATEFUL
-        own = [pod for pod in self.pods if self._set_of(pod) >= 0] if stateful else []
-        self.updating = read_revisions(self.workload, own) if stateful else Revisions()
+        self.updating, self.makers = Revisions(), list[Maker]()
 
-    def makes_anew(self, owner: Owner) -> bool:
-        return True
+    def read_revisions(self) -> None:
+        """Read the revisions of the workload, once all controllers are known."""
+        if self.ref.kind == STATEFUL:
+            own = [pod for pod in self.among.pods if self._set_of(pod) >= 0]
+            self.updating = read_revisions(self.workload, own)
+        self.makers = list(self._of_sets())
 
     def _sets(self) -> Iterator[WorkloadObject]:
         """Yield the ReplicaSets of the Deployment that have Pods, and last that with its template."""
@@ -197,7 +204,7 @@ class Controllers(Makers):
         made = read_workload_object(new_replica_set(self.workload, revision))
         selector = as_selector(read_selector(Reader(), made.selector, ("spec", "selector")))
         controller = Controller(APPS, SET, made.ref.name, "", selector)
-        self.snapshot = self.snapshot.with_controller(self.ref.namespace, controller)
+        self.among.snapshot = self.among.snapshot.with_controller(self.ref.namespace, controller)
         return made
 
     def next_maker(self, number: int) -> Maker:
@@ -207,7 +214,7 @@ class Controllers(Makers):
             return self._required(self._next_set(revision))
         return self._required(self.workload, revision)
 
-    def of_sets(self) -> Iterator[Maker]:
+    def _of_sets(self) -> Iterator[Maker]:
         """Yield the maker of the Pods of each set; of a StatefulSet amid a rollout its current revision first."""
         for replica_set in self.sets:
             maker = self._required(replica_set)
@@ -217,26 +224,26 @@ class Controllers(Makers):
 
     def stored_class(self, stored: Raw) -> PodClass | None:
         """Return the Pods of the workload as the cluster has it, before another one is applied; None without any."""
-        subject = self._next(stored)
-        return self._class(subject)[0] if subject is not None else None
+        subject = self.among.next(stored)
+        return self.among.pod_class(subject)[0] if subject is not None else None
 
     def _before(self, updated: Maker) -> Maker:
         """Return the maker of a StatefulSet's Pods below the partition: of its old template only Pods are known."""
         updating = self.updating
         if updating.lost:
             return self._required(self.workload, updating.current)
-        return updated if updating.like is None else updated._replace(of_class=self.as_it_is(updating.like))
+        return updated if updating.like is None else updated._replace(of_class=self.among.as_it_is(updating.like))
 
     def _required(self, owner: WorkloadObject, revision: str = "") -> Maker:
-        subject = self._next(owner.raw, revision)
+        subject = self.among.next(owner.raw, revision)
         if subject is None:
             raise StepError(f"{self.ref}: has no Pod template")
         if node := subject.pod.node:
             why = f'found "{node}"; evenkeel does not simulate Pods that bypass kube-scheduler'
             raise StepError(f"{self.ref}: spec.template.spec.nodeName: {why}; remove nodeName")
-        of_class, errors = self._class(subject)
-        self.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
-        volumes = self._volumes(subject, owner)
+        of_class, errors = self.among.pod_class(subject)
+        self.among.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
+        volumes = self.among.volumes_of_owner(subject, owner)
         return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds, volumes, str(self.ref))
 
     def revision(self, pod: PodObject) -> int:

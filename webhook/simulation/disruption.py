@@ -36,12 +36,15 @@ class BudgetStatus(NamedTuple):
     untold: bool = False
 
 
+Replicas = Mapping[str, int]  # of the simulated workloads
+
+
 class Budget(NamedTuple):
     """
     A PodDisruptionBudget with the Pods that it is about; `expected` are those that the workloads of these should have.
 
-    With `with_workload` the simulated workload is among these, whose replicas come on top.  `unready` Pods that it
-    selects are not ready at first.  Where how many are expected is `untold`, since an owner of these Pods has no scale
+    The replicas of the simulated `workloads` that have any of these come on top.  `unready` Pods that it selects are
+    not ready at first.  Where how many are expected is `untold`, since an owner of these Pods has no scale
     or none has an owner, it allows no disruption unless minAvailable is a number.  One that limits nothing allows
     none, either.
     """
@@ -49,7 +52,7 @@ class Budget(NamedTuple):
     written: DisruptionBudget
     selector: Selector
     expected: int = 0
-    with_workload: bool = False
+    workloads: tuple[str, ...] = ()
     unready: int = 0
     untold: bool = False
 
@@ -78,9 +81,9 @@ class Budget(NamedTuple):
         groups = state.groups(self.namespace).items()
         return sum(sum(nodes.values()) for labels, nodes in groups if self.selector.matches(dict(labels)))
 
-    def desired(self, replicas: int) -> int:
+    def desired(self, replicas: Replicas) -> int:
         """
-        Return how many Pods must stay healthy while the simulated workload has so many replicas.
+        Return how many Pods must stay healthy while the simulated workloads have so many replicas.
 
         upstream: disruption.go:DisruptionController.getExpectedPodCount (v1.37)
         """
@@ -90,18 +93,18 @@ class Budget(NamedTuple):
             return max(0, expected - scaled(most_unavailable, expected, up=True))
         return scaled(least, expected, up=True) if least is not None else 0
 
-    def allowed(self, replicas: int, state: State) -> int:
+    def allowed(self, replicas: Replicas, state: State) -> int:
         """
-        Return how many Pods may be disrupted while the simulated workload has so many replicas.
+        Return how many Pods may be disrupted while the simulated workloads have so many replicas.
 
         upstream: disruption.go:DisruptionController.updatePdbStatus, DisruptionController.failSafe (v1.37)
         """
         known = self._is_number or self._expected(replicas)
         return max(0, self.healthy(state) - self.desired(replicas)) if known else 0
 
-    def status(self, replicas: int, state: State) -> BudgetStatus:
+    def status(self, replicas: Replicas, state: State) -> BudgetStatus:
         """
-        Return its numbers while the simulated workload has so many replicas.
+        Return its numbers while the simulated workloads have so many replicas.
 
         upstream: disruption.go:DisruptionController.getExpectedPodCount (v1.37)
         """
@@ -118,13 +121,13 @@ class Budget(NamedTuple):
         """Whether it says how many Pods must be healthy, whatever number is expected."""
         return self.written.max_unavailable is None and isinstance(self.written.min_available, int)
 
-    def _expected(self, replicas: int) -> int:
+    def _expected(self, replicas: Replicas) -> int:
         if self.untold or self.written.limit[1] is None:
             return 0
-        return self.expected + (replicas if self.with_workload else 0)
+        return self.expected + sum(replicas[name] for name in self.workloads)
 
 
-def refusing(pod: Pod, budgets: Iterable[Budget], replicas: int, state: State) -> tuple[Budget, ...]:
+def refusing(pod: Pod, budgets: Iterable[Budget], replicas: Replicas, state: State) -> tuple[Budget, ...]:
     """
     Return the PodDisruptionBudgets that block the eviction of a Pod; none if it may be evicted.
 
@@ -173,7 +176,7 @@ class Drained(NamedTuple):
 def drain(
     nodes: Iterable[str],
     budgets: Iterable[Budget],
-    replicas: int,
+    replicas: Replicas,
     state: State,
     evict: Callable[[Pod], None],
     settle: Callable[[bool], None],

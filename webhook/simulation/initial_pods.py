@@ -32,19 +32,17 @@ DAEMON_SET = "DaemonSet"
 WITHOUT_SCALE = frozenset({("apps", DAEMON_SET), OF_JOB, ("", "Node")})
 
 
-def initial_pod(pod: PodObject, controllers: Makers, makers: Sequence[Maker], preempting: int) -> InitialPod | None:
+def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> InitialPod | None:
     """
     Return a Pod as the cluster has it, None for one that has finished.
 
-    `makers` are what makes the Pods of each revision of the simulated workload; Pods of a lower priority than
-    `preempting` may be preempted.
+    Pods of a lower priority than `preempting` may be preempted.
     """
     if pod.phase in FINISHED:
         return None
-    revision = controllers.revision(pod)
+    revision, maker = controllers.revision(pod)
     _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
     bound = read if isinstance(read, BoundPod) else None
-    maker = makers[revision] if revision >= 0 else None
     if maker is not None and bound is None:
         maker = maker._replace(of_class=_own_class(pod, maker.of_class, controllers))
     owner = pod.owner
@@ -143,12 +141,13 @@ def _with_pods(budget: DisruptionBudget, controllers: Makers) -> Budget:
             if pod.owner is not None:
                 owners[pod.owner.key(pod.namespace)] += active
             unready += bool(active and pod.node and not pod.ready_condition.ready)
-    there, own = controllers.cluster.others, controllers.revisions
+    there = controllers.cluster.others
+    own = {owner: str(named.ref) for owner in owners if (named := controllers.of_set.get(owner)) is not None}
     return Budget(
         budget,
         selector,
         sum(_scale(there.get(owner), number) for owner, number in owners.items() if owner not in own),
-        any(owner in own for owner in owners),
+        tuple(dict.fromkeys(own.values())),
         unready,
         not owners or any((owner.group, owner.kind) in WITHOUT_SCALE for owner in owners),
     )

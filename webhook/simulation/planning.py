@@ -21,7 +21,7 @@ from webhook.objects.labels import labels_in
 from webhook.objects.pod_object import PodObject, priority_of
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
-from webhook.objects.references import ObjectRef, Scaling
+from webhook.objects.references import ObjectKey, ObjectRef, Scaling
 from webhook.objects.workload_object import WorkloadObject
 from webhook.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
@@ -38,7 +38,7 @@ from webhook.simulation.disruption import Budget
 from webhook.simulation.initial_pods import DAEMON_SET, initial_budgets, initial_pod, on_added_nodes
 from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
-from webhook.simulation.run import NO_WORKLOAD, FoundWorkload, Named, Plan, SetFound
+from webhook.simulation.run import FoundWorkload, Named, Plan, SetFound
 from webhook.simulation.state import Start
 from webhook.simulation.step import (
     ADD,
@@ -61,6 +61,9 @@ IMMUTABLE: Mapping[str, Mapping[str, str | None]] = {
     SET: {"selector": None},
     STATEFUL: {"selector": None, "podManagementPolicy": "OrderedReady", "serviceName": None},
 }
+
+
+NOTHING_STORED: Mapping[ObjectKey, Raw] = {}
 
 
 class Planned(NamedTuple):
@@ -116,49 +119,99 @@ def planned(
     defaults: DefaultsOf = none_given,
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
+    """Return the plan of one workload, as `planned_workloads`; it is `stored` before the file is applied."""
+    before = {ObjectRef.of(raw).key: stored} if stored is not None else {}
+    return planned_workloads(
+        [raw], cluster, steps, kinds, applied=applied, stored=before, defaults=defaults, profiles=profiles
+    )
+
+
+def planned_workloads(
+    raws: Sequence[Raw],
+    cluster: SimulatedCluster,
+    steps: Sequence[Step],
+    kinds: Kinds = KINDS,
+    *,
+    applied: bool = False,
+    stored: Mapping[ObjectKey, Raw] = NOTHING_STORED,
+    defaults: DefaultsOf = none_given,
+    profiles: Profiles = USUAL_PROFILES,
+) -> Planned:
     """
-    Return all that runs need of a cluster, to simulate steps of the workload `raw`; StepError for a step that does
+    Return all that runs need of a cluster, to simulate steps of these workloads; StepError for a step that does
     nothing.
 
-    With `applied`, the workload comes from a file, and replaces the one of its name, which is `stored`, or is new.
+    With `applied`, the workloads come from files, and replace those of their names, which are `stored`, or are new.
     `defaults` are the constraints that new Pods without any are given, `profiles` those of the cluster's
     kube-scheduler.
     """
-    if refused := [*_refused(raw, stored)] if stored is not None else []:
+    before = {key: there for raw in raws if (there := stored.get(key := ObjectRef.of(raw).key)) is not None}
+    if refused := [
+        why for raw in raws if ObjectRef.of(raw).key in before for why in _refused(raw, before[ObjectRef.of(raw).key])
+    ]:
         raise StepError("\n".join(refused))
-    if applied and ObjectRef.of(raw).kind == STATEFUL:
-        raw = with_new_template(raw)
-    controllers = Controllers(raw, cluster, kinds, defaults, profiles)
-    of_sets = list(controllers.of_sets())
-    scalings = dict(_autoscalers(controllers))
-    widest = reduce(Scaling.widened, scalings.values()) if scalings else None
-    named = replace(_named(controllers, of_sets), name=str(controllers.ref), scaling=widest)
-    taken = [Step(APPLY, APPLY, named.replicas), *steps] if applied else list(steps)
+    if applied:
+        raws = [with_new_template(raw) if ObjectRef.of(raw).kind == STATEFUL else raw for raw in raws]
+    makers = Makers(cluster, kinds, defaults, profiles, raws)
+    first = first_ground(cluster.snapshot.nodes)
+    taken = [Step(APPLY, APPLY), *steps] if applied else list(steps)
+    grounds = _grounds(first, taken)
+    named = [_simulated(of, taken, before.get(of.ref.key), makers) for of in makers.controllers]
+    making = [maker for of in named for maker in (*(found.maker for found in of.sets), *of.makers.values())]
+    situation = _situation(makers, making, (first, *grounds), taken)
+    notes = [
+        note
+        for of, workload in zip(makers.controllers, named, strict=True)
+        for note in _notes(dict(_autoscalers(of)), workload, taken)
+    ]
+    notes += _notes_on_claims(makers, making, situation.changed)
+    for of in makers.controllers:
+        if of.updating.lost:
+            what = f"No Pod has the revision {of.updating.current}"
+            notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
+        if applied and of.updating.current:
+            assumed = "the simulation assumes that the file changes it, and replaces its Pods"
+            notes.append(f"The old template of the {STATEFUL} is not known, so {assumed}.")
+    if makers.errors:
+        raise StepError("\n".join(makers.errors))
+    plan = Plan(situation.start, tuple(named), tuple(taken), tuple(grounds), situation.budgets, situation.daemons)
+    most = max([*(of.replicas for of in named), *(step.number for step in taken if step.action == SCALE)])
+    not_judged = dict.fromkeys(
+        [*(gap for maker in making for gap in _gaps(maker, makers, most)), *situation.not_judged]
+    )
+    return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preempting)
+
+
+def _simulated(controllers: Controllers, steps: Sequence[Step], stored: Raw | None, makers: Makers) -> Named:
+    """Return a workload with what makes its Pods in each rollout; StepError if it does not roll out."""
+    named = _named(controllers, controllers.makers)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
-    first = first_ground(cluster.snapshot.nodes)
-    grounds, rollouts = _changes(controllers, named, first, taken)
-    makers = (*of_sets, *rollouts.values())
-    situation = _situation(controllers, of_sets, makers, (first, *grounds), taken)
-    start, budgets, changed = situation.start, situation.budgets, situation.changed
-    notes = [*_notes(scalings, named, taken), *_notes_on_claims(controllers, makers, changed)]
-    if controllers.updating.lost:
-        what = f"No Pod has the revision {controllers.updating.current}"
-        notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
-    if applied and controllers.updating.current:
-        assumed = "the simulation assumes that the file changes it, and replaces its Pods"
-        notes.append(f"The old template of the StatefulSet is not known, so {assumed}.")
-    if controllers.errors:
-        raise StepError("\n".join(controllers.errors))
-    before = controllers.stored_class(stored) if stored is not None else None
-    further = controllers.next_maker(len(rollouts) + 1) if _unable_to_roll_out(controllers.ref, named) is None else None
-    daemons = situation.daemons
-    plan = Plan(start, named, tuple(taken), tuple(grounds), rollouts, budgets, daemons, before, further)
-    most = max([named.replicas, *(step.number for step in taken if step.action == SCALE)])
-    not_judged = dict.fromkeys(
-        [*(gap for maker in makers for gap in _gaps(maker, controllers, most)), *situation.not_judged]
+    scalings = dict(_autoscalers(controllers))
+    widest = reduce(Scaling.widened, scalings.values()) if scalings else None
+    unable = _unable_to_roll_out(controllers.ref, named)
+    rollouts = dict[int, Maker]()
+    for i, step in enumerate(steps):
+        if step.action == ROLLOUT:
+            if unable:
+                raise StepError(f"{ROLLOUT}: does nothing: {unable}")
+            rollouts[i] = controllers.next_maker(len(rollouts) + 1)
+    return replace(
+        named,
+        name=str(controllers.ref),
+        scaling=widest,
+        makers=rollouts,
+        stored=controllers.stored_class(stored) if stored is not None else None,
+        next=controllers.next_maker(len(rollouts) + 1) if unable is None else None,
     )
-    return Planned(plan, tuple(not_judged), tuple(notes), situation.preempting)
+
+
+def _grounds(first: Ground, steps: Iterable[Step]) -> list[Ground]:
+    """Return the nodes after each step."""
+    grounds = [first]
+    for step in steps:
+        grounds.append(after(grounds[-1], with_zones(step, grounds[-1].nodes)))
+    return grounds[1:]
 
 
 def planned_cluster(makers: Makers, steps: Sequence[Step]) -> Planned:
@@ -166,19 +219,18 @@ def planned_cluster(makers: Makers, steps: Sequence[Step]) -> Planned:
     Return all that runs need to simulate steps of all workloads of a cluster together, of which all Pods are known;
     StepError for a step that does nothing, or that is about one workload.
     """
-    grounds = [first_ground(makers.snapshot.nodes)]
+    first = first_ground(makers.snapshot.nodes)
     for step in steps:
         if step.action in (ROLLOUT, SCALE):
             write = "write TYPE/NAME, such as deployment/web, before it, or add -f FILE"
             raise StepError(f"{step.text}: needs one workload; {write}. Without a workload, only steps of nodes work")
-        grounds.append(after(grounds[-1], with_zones(step, grounds[-1].nodes)))
-    situation = _situation(makers, (), (), grounds, steps)
+    grounds = _grounds(first, steps)
+    situation = _situation(makers, (), (first, *grounds), steps)
     plan = Plan(
         situation.start,
-        NO_WORKLOAD,
+        (),
         tuple(steps),
-        tuple(grounds[1:]),
-        {},
+        tuple(grounds),
         situation.budgets,
         situation.daemons,
         workloads=_workloads(makers),
@@ -238,7 +290,6 @@ class _Situation(NamedTuple):
 
 def _situation(
     controllers: Makers,
-    of_sets: Sequence[Maker],
     makers: Sequence[Maker],
     grounds: Sequence[Ground],
     steps: Sequence[Step],
@@ -246,8 +297,7 @@ def _situation(
     """
     Return what runs begin with: `grounds` are the nodes before all steps and after each.
 
-    `of_sets` are what makes the Pods of each revision of the workload that is simulated by itself, and `makers` those,
-    and what makes the Pods of each rollout.
+    `makers` are what makes the Pods of each revision of the named workloads, and of each rollout.
     """
     first, *later = grounds
     cluster, snapshot = controllers.cluster, controllers.snapshot
@@ -255,7 +305,7 @@ def _situation(
     priorities = [maker.of_class.pod.priority for maker in makers] + [pod.priority for pod in controllers.pods]
     lowest = min([*snapshot.priorities.values(), *priorities], default=0)
     preempting = _preempting(controllers, makers, changed, lowest)
-    pods = tuple(_initial_pods(controllers, of_sets, changed, preempting))
+    pods = tuple(_initial_pods(controllers, changed, preempting))
     by_node: dict[str, list[InitialPod]] = {}
     for pod in pods:
         by_node.setdefault(pod.node, []).append(pod)
@@ -311,34 +361,17 @@ def _gaps(maker: Maker, controllers: Makers, replicas: int) -> tuple[str, ...]:
     return gaps_of_runs(with_volumes(cycle, maker.volumes, replicas), maker.of_class.unmodelled)
 
 
-def _initial_pods(
-    controllers: Makers, makers: Sequence[Maker], changed_nodes: Set[str], preempting: int
-) -> Iterator[InitialPod]:
+def _initial_pods(controllers: Makers, changed_nodes: Set[str], preempting: int) -> Iterator[InitialPod]:
     """
     Yield the Pods that may move or go: of the workload, on nodes that steps change, waiting or terminating, or of a
     lower priority than one that may preempt them.
     """
     for pod in sorted(controllers.pods, key=lambda pod: (pod.namespace, pod.name)):
-        moves = not pod.node or pod.node in changed_nodes or pod.terminating or controllers.revision(pod) >= 0
+        moves = not pod.node or pod.node in changed_nodes or pod.terminating or controllers.revision(pod)[0] >= 0
         if moves or pod.priority < preempting:
-            initial = initial_pod(pod, controllers, makers, preempting)
+            initial = initial_pod(pod, controllers, preempting)
             if initial is not None:
                 yield initial
-
-
-def _changes(
-    controllers: Controllers, named: Named, ground: Ground, steps: Sequence[Step]
-) -> tuple[list[Ground], dict[int, Maker]]:
-    """Return the nodes after each step, and what makes the Pods of each rollout."""
-    grounds, rollouts = list[Ground](), dict[int, Maker]()
-    for i, step in enumerate(steps):
-        ground = after(ground, with_zones(step, ground.nodes))
-        grounds.append(ground)
-        if step.action == ROLLOUT:
-            if unable := _unable_to_roll_out(controllers.ref, named):
-                raise StepError(f"{ROLLOUT}: does nothing: {unable}")
-            rollouts[i] = controllers.next_maker(len(rollouts) + 1)
-    return grounds, rollouts
 
 
 def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
@@ -384,7 +417,8 @@ def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step])
         who = f"HorizontalPodAutoscaler {name}"
         yield f"{who} also scales it: its bounds are simulated, its metrics are not."
         for step in scaled:
-            if (back := scaling.bounded(step.number)) != step.number:
+            number = step.number if step.action == SCALE else named.replicas
+            if (back := scaling.bounded(number)) != number:
                 bounds = f"{scaling.least} and {scaling.most}"
                 yield f"{step.text}: {who} keeps it between {bounds}, and scales it to {back}."
 

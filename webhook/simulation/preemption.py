@@ -12,7 +12,7 @@ from typing import NamedTuple
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.preemption import preempt
 from webhook.scheduler.snapshot import NamedPod
-from webhook.simulation.disruption import Budget
+from webhook.simulation.disruption import Budget, Replicas
 from webhook.simulation.pod import Pod
 from webhook.simulation.state import State
 
@@ -24,7 +24,7 @@ class RoomMade(NamedTuple):
     violated: tuple[Budget, ...] = ()
 
 
-def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replicas: int, state: State) -> RoomMade:
+def make_room(pod: Pod, framework: Framework, budgets: Iterable[Budget], replicas: Replicas, state: State) -> RoomMade:
     """
     Choose a node and the Pods that have to go from it, and nominate the node.
 

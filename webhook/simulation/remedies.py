@@ -90,6 +90,7 @@ class _End:
 
     def __init__(self, plan: Plan, seed: int, number: int, placements: int) -> None:
         self.plan, self.seed, self.number, self.placements = plan, seed, number, placements
+        (self.named,) = plan.named
         attempts = last_attempts(plan, seed, number)
         self.attempts = _first_unlike(attempts)
         self.limited = len(self.attempts) < len(attempts)
@@ -102,7 +103,7 @@ class _End:
         None runs after a change that starts no rollout, or is made in the cluster, too: that is not simulated.
         """
         if remedy.where == IN_TEMPLATE:
-            maker = self.plan.next
+            maker = self.named.next
             return Help(remedy, 0) if remedy.also_now or maker is None else self._rolled_out(remedy, maker, ref)
         cycles = [attempt.cycle for attempt in self.attempts]
         run_then = placed(cycles, remedy.cycle.snapshot, MOST_PLACEMENTS_TRIED)
@@ -130,7 +131,7 @@ class _End:
             plan,
             steps=(*plan.steps, *steps),
             grounds=(*plan.grounds, *(ground for _ in steps)),
-            makers={**plan.makers, **({done: maker} if maker is not None else {})},
+            named=(replace(self.named, makers={**self.named.makers, **({done: maker} if maker is not None else {})}),),
         )
         try:
             end = run(further, self.seed, self.number, self.placements + MOST_PLACEMENTS_TRIED)[-1]

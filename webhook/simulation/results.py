@@ -139,13 +139,18 @@ class StepResult(NamedTuple):
     kept: Mapping[BlockedEviction, KeptPods] = {}
 
 
-def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]]) -> tuple[StepResult, ...]:
-    """Return the result before any step, and after each; `outcomes` are those of each run."""
+def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], name: str = "") -> tuple[StepResult, ...]:
+    """
+    Return the result of the workload `name` before any step, and after each; `outcomes` are those of each run.
+
+    Without a name there is only one workload.
+    """
+    named = next(of for of in plan.named if name in ("", of.name))
     step_results, grounds = [], (plan.start.ground, *plan.grounds)
-    first, of_class = plan.first_class, plan.named.sets[-1].maker.of_class
+    first, of_class = named.first_class, named.sets[-1].maker.of_class
     for i in range(len(plan.steps) + 1):
         if i:
-            of_class = plan.makers[i - 1].of_class if i - 1 in plan.makers else of_class
+            of_class = named.makers[i - 1].of_class if i - 1 in named.makers else of_class
         text = plan.steps[i - 1].text if i else ""
         at_step = [each[i] for each in outcomes]
         drained = drained_by(

@@ -89,8 +89,10 @@ def simulated_rollouts(
 
 def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, placements: int) -> Rollout:
     """Simulate the rollout of a change, as often as it is wanted and the placements suffice for."""
-    maker = plan.makers[0]
-    made = replace(plan, makers={0: maker._replace(of_class=changed_class(maker.of_class, before, changed))})
+    (named,) = plan.named
+    maker = named.makers[0]
+    anew = maker._replace(of_class=changed_class(maker.of_class, before, changed))
+    made = replace(plan, named=(replace(named, makers={0: anew}),))
     runs: list[tuple[StepOutcome, ...]] = []
     while len(runs) < wanted_runs:
         try:
@@ -99,10 +101,10 @@ def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, pla
             break
         placements -= runs[-1][-1].placements
     if len(runs) < LEAST_RUNS:  # Few runs say little of what is chance.
-        return Rollout(0, wanted_runs, 0.0, Range(0, 0, 0), plan.named.replicas)
+        return Rollout(0, wanted_runs, 0.0, Range(0, 0, 0), named.replicas)
     finishes, replaced = (sum(of_run[step].complete for of_run in runs) / len(runs) for step in (1, -1))
     pending = ranged(of_run[1].pending for of_run in runs)
-    return Rollout(len(runs), wanted_runs, finishes, pending, plan.named.replicas, replaced)
+    return Rollout(len(runs), wanted_runs, finishes, pending, named.replicas, replaced)
 
 
 def changed_class(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:

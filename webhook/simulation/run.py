@@ -50,10 +50,15 @@ class SetFound(NamedTuple):
 @dataclass(frozen=True)
 class Named:
     """
-    The workload that is simulated; `sets` are its ReplicaSets, the oldest first, or the revisions of a StatefulSet.
+    A workload that is simulated by name; `sets` are its ReplicaSets, the oldest first, or the revisions of a
+    StatefulSet.
 
     `update` is None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A Deployment
     that is `paused` does not roll out.  An autoscaler keeps its replicas within the bounds of `scaling`.
+
+    `makers` make the Pods of each step that begins a rollout.  `stored` are Pods of the template that the cluster has
+    before a file is applied, None where none is.  `next` makes the Pods of a rollout after all steps, None where none
+    may begin.
     """
 
     replicas: int
@@ -64,14 +69,19 @@ class Named:
     paused: bool = False
     name: str = ""
     scaling: Scaling | None = None
+    makers: Mapping[int, Maker] = field(default_factory=dict)
+    stored: PodClass | None = None
+    next: Maker | None = None
+
+    @property
+    def first_class(self) -> PodClass:
+        """The Pods of the workload as it is before any step."""
+        return self.stored or self.sets[-1].maker.of_class
 
     @property
     def min_ready_seconds(self) -> int:
         """For how many seconds its newest Pods must be ready to be available."""
         return self.sets[-1].maker.min_ready_seconds if self.sets else 0
-
-
-NO_WORKLOAD = Named(0, (), paused=True)  # in place of a workload where all of a cluster are simulated together
 
 
 class FoundWorkload(NamedTuple):
@@ -86,21 +96,16 @@ class FoundWorkload(NamedTuple):
 @dataclass(frozen=True)
 class Plan:
     """
-    All that is the same in every run: `grounds` are the nodes after each step, `makers` what makes the Pods of each
-    step that begins a rollout, `daemons` the Pods that start on each node that is added.  `stored` are Pods of the
-    template that the cluster has before a file is applied, None where none is.  `next` makes the Pods of a rollout
-    after all steps, None where none may begin.  `workloads` are all of the cluster, where none is named.
+    All that is the same in every run: `grounds` are the nodes after each step, `daemons` the Pods that start on each
+    node that is added.  `workloads` are all of the cluster, where none is named.
     """
 
     start: Start
-    named: Named
+    named: tuple[Named, ...]
     steps: tuple[Step, ...]
     grounds: tuple[Ground, ...]
-    makers: Mapping[int, Maker]
     budgets: tuple[Budget, ...] = ()
     daemons: Mapping[str, tuple[InitialPod, ...]] = field(default_factory=dict)
-    stored: PodClass | None = None
-    next: Maker | None = None
     workloads: Mapping[str, FoundWorkload] = field(default_factory=dict)
 
     @property
@@ -108,11 +113,6 @@ class Plan:
         """How many Pods are on nodes that the steps touch, or wait for a node."""
         names = {name for ground in self.grounds for name in ground.touched}
         return len(self.start.waiting) + sum(len(self.start.by_node.get(name, ())) for name in names)
-
-    @property
-    def first_class(self) -> PodClass:
-        """The Pods of the workload as it is before any step."""
-        return self.stored or self.named.sets[-1].maker.of_class
 
 
 class Uncounted(NamedTuple):
@@ -178,15 +178,28 @@ class LastAttempt(NamedTuple):
 
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
     """
-    Return the outcome before any step, and after each; `number` counts the runs of a seed.
+    Return the outcome of the one workload before any step, and after each; `number` counts the runs of a seed.
 
     OutOfPlacementsError if it would try to place Pods more than `most_placements` times.
     """
+    (named,) = plan.named
+    return tuple([outcomes[named.name] for outcomes in run_named(plan, seed, number, most_placements)])
+
+
+def run_named(
+    plan: Plan, seed: int, number: int, most_placements: float = inf
+) -> tuple[Mapping[str, StepOutcome], ...]:
+    """Return the same for each of the workloads that are named."""
     simulated = SimulatedRun(plan, Random(f"{seed}/{number}"), most_placements)
-    outcomes = [simulated.outcome(plan.first_class)]
+    outcomes = [{of.name: simulated.outcome(of.name, of.first_class) for of in plan.named}]
     for i, step in enumerate(plan.steps):
         drained = simulated.take(i, step)
-        outcomes.append(simulated.outcome(simulated.workload.maker.of_class)._replace(drained=drained))
+        outcomes.append(
+            {
+                name: simulated.outcome(name, workload.maker.of_class)._replace(drained=drained)
+                for name, workload in simulated.workloads.items()
+            }
+        )
         simulated.state.now += HOUR
     return tuple(outcomes)
 
@@ -197,7 +210,7 @@ def last_attempts(plan: Plan, seed: int, number: int) -> list[LastAttempt]:
     for i, step in enumerate(plan.steps):
         simulated.take(i, step)
         simulated.state.now += HOUR
-    state, workload, snapshot = simulated.state, simulated.workload, simulated.state.snapshot()
+    state, snapshot = simulated.state, simulated.state.snapshot()
     cycles: dict[object, Cycle] = {}
     attempts: list[LastAttempt] = []
     for pod in state.waiting:
@@ -205,13 +218,15 @@ def last_attempts(plan: Plan, seed: int, number: int) -> list[LastAttempt]:
         if pod.maker is not None and not pod.maker.of_class.waits:
             cycle = cycles[alike] if alike in cycles else cycles.setdefault(alike, state.cycle_of(pod, snapshot))
             own = pod.revision >= 0
-            attempts.append(LastAttempt(cycle, own, own and workload.is_outdated(pod), pod.ordinal))
+            attempts.append(
+                LastAttempt(cycle, own, own and simulated.workloads[pod.workload].is_outdated(pod), pod.ordinal)
+            )
     return attempts
 
 
 class SimulatedRun:
     """
-    The cluster, and the workload's controller, in the course of a run.
+    The cluster, and the controllers of the named workloads, in the course of a run.
 
     These are of the last step: `moved` are the Pods that ran before it and that it has evicted or deleted, `preempted`
     those that had to go for another Pod, both by workload; `lost` are Pods that no controller makes anew, `violated`
@@ -226,7 +241,7 @@ class SimulatedRun:
 
     def __init__(self, plan: Plan, random: Random, most_placements: float = inf) -> None:
         self.plan, self.state = plan, State(plan.start, random, most_placements, self._make_room)
-        state, named, self.budgets = self.state, plan.named, plan.budgets
+        state, self.budgets = self.state, plan.budgets
         there: list[Pod] = []
         for name, on_node in plan.start.by_node.items():
             if any(pod.revision >= 0 or not pod.spreads for pod in on_node):
@@ -240,7 +255,10 @@ class SimulatedRun:
             if not pod.ready:
                 state.hold_back(pod)
         state.fresh = deque(sorted(state.fresh, key=lambda pod: pod.ready_at or 0.0))
-        self.workload = _controller(named, there)
+        own = dict[str, list[Pod]]()
+        for pod in there:
+            own.setdefault(pod.workload, []).append(pod)
+        self.workloads = {of.name: _controller(of, own.get(of.name, [])) for of in plan.named}
         self._waited = self.waiting
         self.violated: dict[str, None] = {}  # a set that keeps its order
         self.moved, self.preempted, self.lost = Counter[str](), Counter[str](), list[str]()
@@ -251,7 +269,7 @@ class SimulatedRun:
         self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
-        soon = 0 < named.min_ready_seconds < MOST_BACKOFF
+        soon = any(0 < of.min_ready_seconds < MOST_BACKOFF for of in plan.named)
         self._early = state.random.random() if soon else 0.0
 
     def _waiting(self, initial: InitialPod) -> Pod:
@@ -266,10 +284,12 @@ class SimulatedRun:
         for of_step in (self.violated, self.lost, self.moved, self.preempted):
             of_step.clear()
         self._unreached = before.lost
-        if action in (SCALE, APPLY) and step.number != self.workload.replicas:
-            self.workload.scale(step.number)
-        if i in self.plan.makers:
-            self.workload.roll_out(self.plan.makers[i])
+        for named in self.plan.named:
+            workload = self.workloads[named.name]
+            if action == SCALE and step.number != workload.replicas:
+                workload.scale(step.number)
+            if i in named.makers:
+                workload.roll_out(named.makers[i])
         drained = None
         if action == DELETE:
             self._delete_nodes(ground)
@@ -280,7 +300,7 @@ class SimulatedRun:
         if action == ADD:
             self._start_daemons(ground)
         elif action == DRAIN:
-            drained = drain(ground.touched, self.budgets, self.workload.replicas, state, self.evict, self.settle)
+            drained = drain(ground.touched, self.budgets, self.replicas, state, self.evict, self.settle)
         elif action == LOSE:
             for nodes in lose_nodes(state, before):
                 self._evict_from(nodes, LOST)
@@ -294,13 +314,17 @@ class SimulatedRun:
 
     def _autoscale(self) -> None:
         """
-        Have the autoscaler bring the workload within its bounds: what was done before is then in the cluster already.
+        Have autoscalers bring workloads within their bounds: what was done before is then in the cluster already.
 
         upstream: horizontal.go:HorizontalController.reconcileAutoscaler (v1.37)
         """
-        workload, scaling = self.workload, self.plan.named.scaling
-        if scaling is not None and (replicas := scaling.bounded(workload.replicas)) != workload.replicas:
-            workload.scale(replicas)
+        scaled = False
+        for named in self.plan.named:
+            workload, scaling = self.workloads[named.name], named.scaling
+            if scaling is not None and (replicas := scaling.bounded(workload.replicas)) != workload.replicas:
+                workload.scale(replicas)
+                scaled = True
+        if scaled:
             self.settle(True)
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
@@ -333,10 +357,11 @@ class SimulatedRun:
 
     def _delete_waiting(self) -> None:
         """Delete the workload's Pods that wait for a node and have an old template."""
-        waiting = [pod for pod in self.state.waiting if pod.revision >= 0]
-        for pod in filter(self.workload.is_outdated, waiting):
-            self.state.delete(pod)
-            self.workload.gone(pod)
+        for pod in [pod for pod in self.state.waiting if pod.revision >= 0]:
+            workload = self.workloads[pod.workload]
+            if workload.is_outdated(pod):
+                self.state.delete(pod)
+                workload.gone(pod)
 
     def _delete_nodes(self, ground: Ground) -> None:
         """
@@ -381,11 +406,11 @@ class SimulatedRun:
     def _make_room(self, pod: Pod, framework: Framework) -> bool:
         """Make room for a Pod that no node takes; return whether anything has changed."""
         before = pod.nominated
-        room = make_room(pod, framework, self.budgets, self.workload.replicas, self.state)
+        room = make_room(pod, framework, self.budgets, self.replicas, self.state)
         self.violated.update(dict.fromkeys(map(str, room.violated)))
         for victim in room.victims:
             self.evict(victim)
-            self.preempted[victim.source if victim.revision < 0 else self.plan.named.name] += 1
+            self.preempted[victim.workload] += 1
         return bool(room.victims) or pod.nominated != before
 
     def evict(self, pod: Pod) -> None:
@@ -466,11 +491,23 @@ class SimulatedRun:
             return True
         if state.fresh and state.random.random() < self._early and self._become_available():
             return True
-        if state.random.random() < self._syncing and self.workload.sync(state):
+        if state.random.random() < self._syncing and self._sync():
             return True
         if state.readier and self._make_in_order():
             return True
-        return state.schedule_next() or self.workload.sync(state) or self._become_available() or self._finish()
+        return state.schedule_next() or self._sync() or self._become_available() or self._finish()
+
+    def _sync(self) -> bool:
+        """Let a controller act that has something to do, each as likely as the others; False if none has."""
+        workloads = list(self.workloads.values())
+        if len(workloads) > 1:
+            self.state.random.shuffle(workloads)
+        return any(workload.sync(self.state) for workload in workloads)
+
+    @property
+    def replicas(self) -> dict[str, int]:
+        """How many Pods each of the named workloads should have."""
+        return {name: workload.replicas for name, workload in self.workloads.items()}
 
     def _become_available(self) -> bool:
         """
@@ -494,7 +531,7 @@ class SimulatedRun:
     def _gone(self, pod: Pod, *, made: bool) -> None:
         """Forget a Pod whose object is gone; `made`: its controller has made another already."""
         if pod.revision >= 0:
-            self.workload.gone(pod)
+            self.workloads[pod.workload].gone(pod)
             self._delete_claims(pod)
         elif (not made or (pod.maker is not None and pod.maker.replaces)) and not self._is_homeless(pod):
             self._make_anew(pod)
@@ -518,10 +555,11 @@ class SimulatedRun:
 
         upstream: stateful_set_utils.go:updateClaimOwnerRefForSetAndPod (v1.37)
         """
-        update, state = self.plan.named.update, self.state
+        workload, state = self.workloads[pod.workload], self.state
+        update = workload.update if isinstance(workload, StatefulSet) else None
         if update is None or pod.maker is None or pod.maker.volumes.kept:
             return
-        if pod.ordinal not in range(update.first, update.first + self.workload.replicas):
+        if pod.ordinal not in range(update.first, update.first + workload.replicas):
             state.storage = without_claims(state.storage, pod.maker.volumes.of_set(pod.ordinal))
 
     @property
@@ -535,12 +573,12 @@ class SimulatedRun:
         going = [pod for pod in self.state.terminating if pod.maker is not None and pod.maker.replaces]
         return Counter(pod.source for pod in going if pod.revision < 0)
 
-    def outcome(self, of_class: PodClass) -> StepOutcome:
-        """Return where the Pods are now by the constraints of such a Pod, and why some wait."""
-        state, workload = self.state, self.workload
+    def outcome(self, name: str, of_class: PodClass) -> StepOutcome:
+        """Return where the Pods of a workload are now by the constraints of such a Pod, and why some wait."""
+        state, workload = self.state, self.workloads[name]
         cycle, lost = state.cycle(of_class), state.ground.lost
         counted = count_each(cycle)
-        waiting = [pod for pod in state.waiting if pod.revision >= 0]
+        waiting = [pod for pod in state.waiting if pod.revision >= 0 and pod.workload == name]
         alike = {(pod.maker.of_class, pod.mounts): pod for pod in reversed(waiting) if pod.maker is not None}
         classes = list(reversed(alike.values()))
         there = [pod for pod in workload.pods if pod.active]
