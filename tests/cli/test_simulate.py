@@ -231,16 +231,16 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
             "its controller cannot be simulated, wanted one of Deployment, StatefulSet",
         ),
         ("deployment/web --runs 0 scale=2", "--runs: found 0, wanted 1 to 100,000"),
-        ("deployment/web -f x scale=2", 'found "deployment/web" with -f, wanted steps'),
+        (
+            "deployment/web -f empty.yaml -n shop",
+            "Deployment shop/web: not found in the files; their workloads are Deployment bank/empty",
+        ),
         ("deployment/empty scale=3 -n bank", "Deployment bank/empty: spec.template: found none, wanted a Pod template"),
         ("-f empty.yaml scale=3", "Deployment bank/empty: spec.template: found none, wanted a Pod template"),
         ("-f text.yaml scale=3", 'Deployment shop/web: spec.replicas: found "3", must be a 32-bit integer'),
         ("-f spec.yaml scale=3", "Deployment shop/web: spec: found 3, must be an object"),
-        ("-f web.yaml", "web.yaml: found 0 workloads, wanted exactly one, of the kinds Deployment"),
-        (
-            "-f empty.yaml -f text.yaml",
-            "empty.yaml, text.yaml: found 2 workloads, wanted exactly one, of the kinds Deployment",
-        ),
+        ("-f web.yaml", "web.yaml: found no workload, wanted one of the kinds Deployment"),
+        ("-f empty.yaml -f empty.yaml", "found Deployment bank/empty twice, wanted each workload once"),
     ],
 )
 def test_bad_input(simulate, options, said):
@@ -308,3 +308,54 @@ def test_a_pod_of_another_namespace_is_preempted(simulate):
     assert "Not simulated: PodDisruptionBudgets." in without_budgets
     code, out, _ = simulate("deployment/web -n shop scale=3 --fail-on pending", cluster=[*there, over])
     assert (1, True) == (code, "1 Pod waits" in out)
+
+
+def api(name, replicas=3, **spec):
+    made, *rest = application(name, ["a1", "b1", "c1"][:replicas], **spec)
+    return [made, *rest]
+
+
+def test_all_changed_workloads_of_files_are_rolled_out_together(simulate):
+    """Each has a node to surge to by itself, and both together do not: one Pod of each waits, or all of one do."""
+    there = [*nodes("a=1 b=1 c=1", pods="3"), *api("web"), *api("api"), *api("same")]
+    changed = [api(name, priority=0)[0] for name in ("web", "api")]
+    files = {"web.yaml": changed[0], "api.yaml": changed[1], "same.yaml": api("same")[0]}
+    asked = "rollout -f web.yaml -f api.yaml -f same.yaml -n shop"
+    printed = simulate(f"{asked} -o json --fail-on stuck", there, **files)
+    found = json.loads(printed.out)
+
+    assert (1, "SimulationList") == (printed.code, found["kind"])
+    assert ["Deployment/web", "Deployment/api"] == [item["workload"] for item in found["items"]]
+    assert all(item["steps"][0]["stuckRollout"]["share"] for item in found["items"])
+    assert "1 workload of the files is as in the cluster: left out." in found["items"][0]["notes"]
+    out = simulate(asked, there, **files).out
+    assert "2 workloads, 10 runs" in out
+    assert "    Deployment shop/web   4 Pods" in out.splitlines()
+
+
+def test_files_that_change_nothing_are_not_simulated(simulate):
+    same = deployment(replicas=3)[0]
+    printed = simulate("rollout -f web.yaml --fail-on stuck", **{"web.yaml": same})
+
+    assert (0, True) == (printed.code, "Nothing is rolled out." in printed.out)
+    changed = {**same, "spec": {**same["spec"], "replicas": 4}}
+    assert "total 4" in simulate("rollout -f web.yaml", **{"web.yaml": changed}).out
+
+
+def test_several_workloads_are_named(simulate):
+    there = [*nodes("a=1 b=1 c=1"), *api("web"), *api("api")]
+    found = json.loads(simulate("scale deployment/web deployment/api --replicas 5 -n shop -o json", there).out)
+
+    assert [("Deployment/web", 5), ("Deployment/api", 5)] == [
+        (item["workload"], item["steps"][0]["pods"]["most"]) for item in found["items"]
+    ]
+
+
+def test_what_makes_pods_in_a_file_and_is_not_simulated_is_said(simulate):
+    job = application("closing", ["a1"], kind="Job")[0]
+    printed = simulate(
+        "rollout -f web.yaml -f job.yaml --fail-on not-judged",
+        **{"web.yaml": deployment(replicas=4)[0], "job.yaml": job},
+    )
+
+    assert (1, True) == (printed.code, "Job shop/closing" in printed.out)

@@ -6,7 +6,7 @@ workload, print which workloads of the whole cluster lose Pods:
     evenkeel simulate scale deployment/web --replicas 12
     evenkeel simulate lose eu-west-1a delete zone=eu-west-1a deployment/web
     evenkeel simulate add 3,pool=new drain pool=old delete pool=old statefulset/db --cluster cluster.jsonl.gz
-    evenkeel simulate -f deployment.yaml rollout     apply the file, then roll it out once more
+    helm template shop | evenkeel simulate rollout -f - --cluster cluster.jsonl.gz --fail-on stuck,pending
     evenkeel simulate lose eu-west-1a -A
 
 Steps: rollout, scale, drain NODES, cordon NODES, lose NODES (they become unreachable), delete NODES,
@@ -22,14 +22,17 @@ simulated, 2: bad input.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from webhook.cluster.reduction import only_read
 from webhook.findings.wording import first_of
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
 from webhook.loading.simulated_runs import OfRun, OneRun, all_runs, until_unchanged
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import Raw
+from webhook.objects.fields import Raw, as_mapping
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef, owner_of
 from webhook.objects.times import seconds_at
@@ -46,15 +49,32 @@ from webhook.scheduler.profile import Profiles
 from webhook.simulation.cluster_results import WorkloadResult, cluster_results
 from webhook.simulation.cluster_run import ClusterOutcome, run_cluster
 from webhook.simulation.controllers import SIMULATED, Makers, SimulatedCluster
-from webhook.simulation.planning import Planned, is_simulated, moves_any, planned, planned_cluster, wanted
-from webhook.simulation.remedies import helping
-from webhook.simulation.results import results
-from webhook.simulation.run import Plan
-from webhook.simulation.run import run as run_steps
-from webhook.simulation.step import ROLLOUT, STEP_FORMS, Step, StepError, parse_step, parse_words
+from webhook.simulation.planning import (
+    Planned,
+    is_simulated,
+    moves_any,
+    planned_cluster,
+    planned_workloads,
+    wanted,
+)
+from webhook.simulation.remedies import NOTHING_HELPS, helping
+from webhook.simulation.results import StepResult, results
+from webhook.simulation.run import Plan, StepOutcome, run_named
+from webhook.simulation.step import ROLLOUT, Step, StepError, parse_step, parse_words
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
-MOST_CHOICES = 10  # namespaces
+MOST_CHOICES = 10  # namespaces, or workloads
+COMPARED = ("template", "selector", "podManagementPolicy", "serviceName")  # A change of the last three is refused.
+API_DEFAULTS = {  # of fields of these
+    "podManagementPolicy": "OrderedReady",
+    "schedulerName": "default-scheduler",
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "protocol": "TCP",
+    "nodeAffinityPolicy": "Honor",
+    "nodeTaintsPolicy": "Ignore",
+}
+MANIFESTS = (".yaml", ".yml", ".json")
 NO_PODS = "No workload has Pods, so no Pod can be lost."
 PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
 RUNS_IN_WORDS = f"fewer without a workload, if steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
@@ -73,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--filename",
         metavar="FILE",
         action="append",
-        help="a file with the workload, or with objects to apply besides it, or - for standard input; repeatable",
+        help="a file or folder to apply first, or - for standard input: its workloads are rolled out; repeatable",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_arguments(parser)
@@ -118,31 +138,53 @@ def run(args: argparse.Namespace) -> int:
     _check_of_workload(args, " ".join(names) or "-f")
     runs = args.runs or RUNS
     namespace = selection.namespace(args, source)
-    objects = _in_file(args, namespace)
-    raw, known = _workload(args, source, namespace, names, steps, kinds, objects)
-    made = _planned(args, raw, known, steps, kinds, profiles)
+    files = _in_files(args, namespace)
+    refs = _named(names, files, namespace, kinds) if names else _workloads_in(files, args.filename)
+    known = _read(args, source, namespace, refs, steps, files)
+    raws = [_found(ref, known, kinds) for ref in refs]
+    changed = [raw for raw in raws if steps or not is_as_stored(raw, known.replaced.get(ObjectRef.of(raw).key))]
+    same, raws = len(raws) - len(changed), changed
+    if not raws:
+        print(render.as_json() if args.output == selection.JSON else render.nothing_changes(same))
+        return 0
+    made = _planned(args, raws, known, steps, kinds, profiles)
     if made.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Then their victims have to be known, too.
-        raw, known = _workload(args, source, namespace, names, steps, kinds, objects, made.preempting)
-        made = _planned(args, raw, known, steps, kinds, profiles)
-    ref = ObjectRef.of(raw)
-    outcomes = _outcomes(args, run_steps, made.plan, runs, lambda outcomes: results(made.plan, outcomes))
-    outcome = results(made.plan, outcomes)
-    helps = helping(made.plan, args.seed, outcomes, ref)
-    shown = render.Simulated(
-        ref,
-        made.plan,
-        args.seed,
-        len(outcomes),
-        outcome,
-        made.not_judged,
-        (*selection.noted(args, (*known.notes, *known.assumed)), *_unlisted(raw, known, kinds), *made.notes),
-        helps,
-        [_commands(each.remedy, raw, kinds, applied=bool(args.filename)) for each in helps.changes],
-        len(outcomes) < runs,
-    )
+        known = _read(args, source, namespace, refs, steps, files, made.preempting)
+        made = _planned(args, raws, known, steps, kinds, profiles)
+    those = [ObjectRef.of(raw) for raw in raws]
+
+    def come_to(outcomes: Sequence[Sequence[Mapping[str, StepOutcome]]]) -> list[tuple[StepResult, ...]]:
+        return [
+            results(made.plan, [[step[str(ref)] for step in of_run] for of_run in outcomes], str(ref)) for ref in those
+        ]
+
+    outcomes = _outcomes(args, run_named, made.plan, runs, come_to)
+    helps, unlisted = NOTHING_HELPS, dict.fromkeys(note for raw in raws for note in _unlisted(raw, known, kinds))
+    if len(those) == 1:
+        of_runs = [[step[str(those[0])] for step in of_run] for of_run in outcomes]
+        helps = helping(made.plan, args.seed, of_runs, those[0])
+    notes = [*selection.noted(args, (*known.notes, *known.assumed)), *unlisted, *made.notes]
+    if same:
+        notes.append(render.unchanged(same))
+    gaps = (*made.not_judged, *_without_controller(files, known, kinds))
+    shown = [
+        render.Simulated(
+            ref,
+            made.plan,
+            args.seed,
+            len(outcomes),
+            result,
+            gaps,
+            notes,
+            helps,
+            [_commands(each.remedy, raw, kinds, applied=bool(args.filename)) for each in helps.changes],
+            len(outcomes) < runs,
+        )
+        for ref, raw, result in zip(those, raws, come_to(outcomes), strict=True)
+    ]
     as_json = args.output == selection.JSON
-    print(render.as_json(shown) if as_json else render.text(shown, style_of(args.color)))
-    return int(any(COMES_ABOUT[word](shown) for word in args.fail_on))
+    print(render.as_json(*shown) if as_json else render.text(*shown, style=style_of(args.color)))
+    return int(any(COMES_ABOUT[word](one) for word in args.fail_on for one in shown))
 
 
 def _check_of_workload(args: argparse.Namespace, workload: str) -> None:
@@ -280,17 +322,17 @@ COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
 
 
 def _planned(
-    args: argparse.Namespace, raw: Raw, known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
+    args: argparse.Namespace, raws: Sequence[Raw], known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
 ) -> Planned:
     """Return the plan; UsageError for a step that does nothing."""
     try:
-        return planned(
-            raw,
+        return planned_workloads(
+            raws,
             _cluster(known),
             steps,
             kinds,
             applied=bool(args.filename),
-            stored=known.replaced.get(ObjectRef.of(raw).key),
+            stored=known.replaced,
             defaults=given_defaults(known.pods, known.others),
             profiles=profiles,
         )
@@ -319,13 +361,13 @@ def _words(args: argparse.Namespace) -> tuple[list[str], list[Step]]:
         names, steps = parse_words(args.words, args.replicas)
     except StepError as error:
         raise UsageError(str(error)) from error
-    if args.filename and names:
-        raise UsageError(f'found "{names[0]}" with -f, wanted steps: {", ".join(STEP_FORMS.values())}')
     if not (names or steps or args.filename):
         of_all = "or steps of the nodes of a whole cluster, such as drain NODE"
         of_one = "a step and TYPE/NAME, such as rollout deployment/web, or -f FILE"
         raise UsageError(f"found no workload and no step; wanted {of_one}, {of_all}")
-    return names, steps if steps or args.filename else [parse_step(ROLLOUT)]
+    if args.filename:  # To apply them is the first rollout.
+        return names, steps[1:] if steps and steps[0].action == ROLLOUT else steps
+    return names, steps or [parse_step(ROLLOUT)]
 
 
 def _fail_on(text: str) -> tuple[str, ...]:
@@ -336,42 +378,94 @@ def _fail_on(text: str) -> tuple[str, ...]:
     return words
 
 
-def _in_file(args: argparse.Namespace, namespace: str) -> list[Raw]:
-    """Return the objects in the files, none if there is no file."""
-    return [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename or ())]
+def _in_files(args: argparse.Namespace, namespace: str) -> list[Raw]:
+    """Return the objects in the files and folders, none if there is no file."""
+    names = list[str]()
+    for name in args.filename or ():
+        in_folder = [str(path) for path in sorted(Path(name).rglob("*")) if path.suffix in MANIFESTS and path.is_file()]
+        if Path(name).is_dir() and not in_folder:
+            raise UsageError(f"-f {name}: found no file that ends in {', '.join(MANIFESTS)}")
+        names += in_folder or [name]
+    return [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(names)]
 
 
-def _workload(
+def _workloads_in(files: Sequence[Raw], names: Sequence[str]) -> list[ObjectRef]:
+    """Return the workloads in files; UsageError if there is none, or two have one name."""
+    refs = [ObjectRef.of(obj) for obj in files if is_simulated(obj) and owner_of(obj) is None]
+    if not refs:
+        raise UsageError(f"{', '.join(names)}: found no workload, wanted one of the kinds {_kinds()}")
+    if twice := [ref for ref, number in Counter(refs).items() if number > 1]:
+        raise UsageError(f"{', '.join(names)}: found {twice[0]} twice, wanted each workload once; leave one out")
+    return refs
+
+
+def _named(names: Sequence[str], files: Sequence[Raw], namespace: str, kinds: Kinds) -> list[ObjectRef]:
+    """Return the workloads that are named; UsageError if one is not in the files, if there are any."""
+    each = [[name] for name in names] if "/" in names[0] else [list(names)]
+    refs = [selection.typed_name(words, kinds).in_namespace(namespace) for words in each]
+    there = [ObjectRef.of(obj) for obj in files if is_simulated(obj)]
+    for ref in refs:
+        if (ref.api_version, ref.kind) not in SIMULATED:
+            raise UsageError(f"{ref}: its controller cannot be simulated, wanted one of {_kinds()}")
+        if there and ref not in there:
+            raise UsageError(
+                f"{ref}: not found in the files; their workloads are {first_of(sorted(map(str, there)), MOST_CHOICES)}"
+            )
+    return list(dict.fromkeys(refs))
+
+
+def _read(
     args: argparse.Namespace,
     source: inputs.Source,
     namespace: str,
-    names: Sequence[str],
+    refs: Sequence[ObjectRef],
     steps: Sequence[Step],
-    kinds: Kinds,
-    objects: list[Raw],
+    files: Sequence[Raw],
     preempting: int = LOWEST_PRIORITY,
-) -> tuple[Raw, Known]:
+) -> Known:
     """
-    Return the workload that is named or in the file, and the cluster: with the Pods that steps may move, and those of a
-    lower priority than `preempting`.
+    Return the cluster with the objects of the files, and with the Pods that steps may move, and those of a lower
+    priority than `preempting`.
     """
-    if args.filename:
-        simulated = [obj for obj in objects if is_simulated(obj)]
-        if len(simulated) != 1:
-            of_kinds = f"exactly one, of the kinds {_kinds()}"
-            raise UsageError(f"{', '.join(args.filename)}: found {len(simulated)} workloads, wanted {of_kinds}")
-        ref = ObjectRef.of(simulated[0])
-        asks = wanted(ref, steps, preempting)
-        known = clusters.read(source, args.kubernetes_version, asks, ref.namespace, objects)
-        return _checked(simulated[0], kinds), known
-    ref = selection.typed_name(names, kinds).in_namespace(namespace)
-    if (ref.api_version, ref.kind) not in SIMULATED:
-        raise UsageError(f"{ref}: its controller cannot be simulated, wanted one of {_kinds()}")
-    known = clusters.read(source, args.kubernetes_version, wanted(ref, steps, preempting), namespace)
+    namespaces = {ref.namespace: ref for ref in refs}
+    asks = [wanted(ref, steps, preempting) for ref in namespaces.values()]
+    only = refs[0].namespace if len(namespaces) == 1 else namespace
+    return clusters.read(source, args.kubernetes_version, lambda pod: any(ask(pod) for ask in asks), only, files)
+
+
+def _found(ref: ObjectRef, known: Known, kinds: Kinds) -> Raw:
+    """Return a workload of the cluster or the files; UsageError if it is not there, or cannot be read."""
     raw = known.others.get(ref.key)
     if raw is None:
         raise UsageError(clusters.not_found(ref, known))
-    return _checked(raw, kinds), known
+    return _checked(raw, kinds)
+
+
+def is_as_stored(raw: Raw, stored: Raw | None) -> bool:
+    """Return whether a workload of a file has the template and replicas that the cluster has, of what a dump holds."""
+    if stored is None:
+        return False
+    (new, replicas), (old, there) = (_template_and_replicas(workload) for workload in (raw, stored))
+    return new == old and replicas in (None, there)
+
+
+def _template_and_replicas(raw: Raw) -> tuple[object, object]:
+    spec = as_mapping(only_read(raw).get("spec"))
+    return _without_defaults({name: spec.get(name) for name in COMPARED}), spec.get("replicas")
+
+
+def _without_defaults(value: object) -> object:
+    """Return a Pod template without fields that have the API's default, or are empty."""
+    if isinstance(value, dict):
+        items = {key: _without_defaults(item) for key, item in value.items() if item != API_DEFAULTS.get(key)}
+        return {key: item for key, item in items.items() if item not in (None, {}, [])}
+    return [_without_defaults(item) for item in value] if isinstance(value, list) else value
+
+
+def _without_controller(files: Sequence[Raw], known: Known, kinds: Kinds) -> list[str]:
+    """Return what makes Pods in the files, and is not simulated."""
+    others = [obj for obj in files if not is_simulated(obj) and ObjectRef.of(obj).kind != "Pod"]
+    return [str(ObjectRef.of(obj)) for obj in others if any(next_replica(obj, known.others, kinds))]
 
 
 def _checked(raw: Raw, kinds: Kinds) -> Raw:

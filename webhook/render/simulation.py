@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, first_of, one_line
+from webhook.findings.wording import LINE_LIMIT, first_of, number_of, one_line
 from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import Command
@@ -73,9 +73,39 @@ class DomainRow(NamedTuple):
     unreachable: Range
 
 
-def text(shown: Simulated, style: Style = UNCOLOURED) -> str:
-    """Render a simulation for a person who is about to do it."""
-    return style.lines(_lines(shown))
+def text(*shown: Simulated, style: Style = UNCOLOURED) -> str:
+    """Render a simulation, of one workload or of several, for a person who is about to do it."""
+    return style.lines(_lines(*shown) if len(shown) == 1 else _lines_of_several(shown))
+
+
+def unchanged(number: int) -> str:
+    """Return how many workloads of files are left out, as the cluster has them."""
+    return f"{number_of(number, 'workload')} of the files {'is' if number == 1 else 'are'} as in the cluster: left out."
+
+
+def nothing_changes(number: int) -> str:
+    """Return that there is nothing to simulate."""
+    return f"{unchanged(number)} Nothing is rolled out."
+
+
+def _lines_of_several(shown: Sequence[Simulated]) -> Iterator[TextLine]:
+    first = shown[0]
+    runs = number_of(first.runs, "run")
+    yield f"{number_of(len(shown), 'workload')}, {runs} with seed {first.seed}, Kubernetes 1.{_minor(first)}."
+    yield from (f"  {line}" for line in (*first.notes, *gaps_in_words(first.not_judged)))
+    for results in list(zip(*(simulation.results for simulation in shown), strict=True))[1:]:
+        yield ""
+        yield Styled(Look.NAME, f"  {one_line(results[0].step, LINE_LIMIT)}")
+        yield from (("    ", line) for line in _of_all(results[0]))
+        for simulation, result in zip(shown, results, strict=True):
+            own = result._replace(others=NONE, preempted={}, drained=None, lost={}, held={}, violated={})
+            excess = (f"constraint {of.constraint.index}: {excess_line(of)}" for of in own.constraints if of.exceeds)
+            pods = f"{range_text(own.there)} {'Pod' if own.there == (1, 1, 1) else 'Pods'}"
+            yield "    ", Styled(Look.NAME, one_line(str(simulation.ref), LINE_LIMIT)), f"   {pods}"
+            for line in (*waiting_lines(own), *ending_lines(own)):
+                yield "      ", line
+            for words in excess:
+                yield "      ", Styled(Look.WARNING, words)
 
 
 def _lines(shown: Simulated) -> Iterator[TextLine]:
@@ -95,6 +125,12 @@ def _lines(shown: Simulated) -> Iterator[TextLine]:
         if i:
             yield from (("    ", line) for line in ending_lines(result))
     yield from _helping(shown)
+
+
+def _of_all(result: StepResult) -> Iterator[str]:
+    """Yield what a step does besides to the workloads that are simulated."""
+    of_step = result._replace(waiting=None, missing=NONE, stuck=None, holding={})
+    yield from (*waiting_lines(of_step), *ending_lines(of_step))
 
 
 def _helping(shown: Simulated) -> Iterator[TextLine]:
@@ -474,37 +510,41 @@ def _holding(result: StepResult) -> str:
     return f"If {named} were removed, a waiting Pod would find a node"
 
 
-def as_json(shown: Simulated) -> str:
-    """Return the form `Simulation`, for programs."""
+def as_json(*shown: Simulated) -> str:
+    """Return the form `Simulation`, of several workloads `SimulationList`, for programs."""
+    if len(shown) == 1:
+        return json.dumps(_simulation(shown[0]), indent=2)
+    items = [_simulation(simulation) for simulation in shown]
+    return json.dumps({"apiVersion": OUTPUT_API_VERSION, "kind": "SimulationList", "items": items}, indent=2)
+
+
+def _simulation(shown: Simulated) -> dict[str, object]:
     (start, *steps), source = shown.results, _newest(shown).source
-    return json.dumps(
-        {
-            "apiVersion": OUTPUT_API_VERSION,
-            "kind": "Simulation",
-            "apiGroup": shown.ref.group,
-            "workload": f"{shown.ref.kind}/{shown.ref.name}",
-            "namespace": shown.ref.namespace,
-            "kubernetesVersion": f"1.{_minor(shown)}",
-            "seed": shown.seed,
-            "runs": shown.runs,
-            "early": shown.early,
-            "now": _result(start, _named(shown).first_class.source),
-            "steps": [{"step": step.step, **_result(step, source)} for step in steps],
-            "remedies": [
-                {
-                    "change": remedy.change,
-                    "where": remedy.where,
-                    "runs": runs,
-                    "commands": [command_json(command) for command in made],
-                }
-                for (remedy, runs), made in zip(shown.helping.changes, shown.commands, strict=True)
-            ],
-            "stuck": shown.helping.stuck,
-            "notJudged": list(shown.not_judged),
-            "notes": list(shown.notes),
-        },
-        indent=2,
-    )
+    return {
+        "apiVersion": OUTPUT_API_VERSION,
+        "kind": "Simulation",
+        "apiGroup": shown.ref.group,
+        "workload": f"{shown.ref.kind}/{shown.ref.name}",
+        "namespace": shown.ref.namespace,
+        "kubernetesVersion": f"1.{_minor(shown)}",
+        "seed": shown.seed,
+        "runs": shown.runs,
+        "early": shown.early,
+        "now": _result(start, _named(shown).first_class.source),
+        "steps": [{"step": step.step, **_result(step, source)} for step in steps],
+        "remedies": [
+            {
+                "change": remedy.change,
+                "where": remedy.where,
+                "runs": runs,
+                "commands": [command_json(command) for command in made],
+            }
+            for (remedy, runs), made in zip(shown.helping.changes, shown.commands, strict=True)
+        ],
+        "stuck": shown.helping.stuck,
+        "notJudged": list(shown.not_judged),
+        "notes": list(shown.notes),
+    }
 
 
 def _result(result: StepResult, source: str) -> dict[str, object]:

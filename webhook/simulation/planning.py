@@ -156,14 +156,14 @@ def planned_workloads(
     first = first_ground(cluster.snapshot.nodes)
     taken = [Step(APPLY, APPLY), *steps] if applied else list(steps)
     grounds = _grounds(first, taken)
-    named = [_simulated(of, taken, before.get(of.ref.key), makers) for of in makers.controllers]
+    scalings = [dict(_autoscalers(of)) for of in makers.controllers]
+    named = [
+        _simulated(of, taken, before.get(of.ref.key), bounds)
+        for of, bounds in zip(makers.controllers, scalings, strict=True)
+    ]
     making = [maker for of in named for maker in (*(found.maker for found in of.sets), *of.makers.values())]
     situation = _situation(makers, making, (first, *grounds), taken)
-    notes = [
-        note
-        for of, workload in zip(makers.controllers, named, strict=True)
-        for note in _notes(dict(_autoscalers(of)), workload, taken)
-    ]
+    notes = [note for of, bounds in zip(named, scalings, strict=True) for note in _notes(bounds, of, taken)]
     notes += _notes_on_claims(makers, making, situation.changed)
     for of in makers.controllers:
         if of.updating.lost:
@@ -182,12 +182,13 @@ def planned_workloads(
     return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preempting)
 
 
-def _simulated(controllers: Controllers, steps: Sequence[Step], stored: Raw | None, makers: Makers) -> Named:
+def _simulated(
+    controllers: Controllers, steps: Sequence[Step], stored: Raw | None, scalings: Mapping[str, Scaling]
+) -> Named:
     """Return a workload with what makes its Pods in each rollout; StepError if it does not roll out."""
     named = _named(controllers, controllers.makers)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
-    scalings = dict(_autoscalers(controllers))
     widest = reduce(Scaling.widened, scalings.values()) if scalings else None
     unable = _unable_to_roll_out(controllers.ref, named)
     rollouts = dict[int, Maker]()
