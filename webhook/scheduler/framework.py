@@ -83,6 +83,7 @@ class Framework:
         self.cycle = cycle
         self._usage = usage or ChangingUsage(cycle.snapshot.nodes, cycle.snapshot.usage)
         self._plugins: dict[str, Plugin] = {}
+        self._storage: Storage | None = None  # What was last set; None where a plugin was made since.
         self._following: list[Plugin] = []  # Those that count Pods; made when the first Pod comes or goes.
         self.nominated: Mapping[str, Sequence[TriedPod]] = nominated_for(cycle)
         self.own_node = cycle.pod.nominated_node
@@ -109,6 +110,7 @@ class Framework:
             plugin = self._plugins[name] = _PLUGINS_BY_NAME[name](self.cycle)
             plugin.follow_usage(self._usage)
             self._following = []
+            self._storage = None
         return plugin
 
     @property
@@ -136,8 +138,10 @@ class Framework:
 
     def set_storage(self, storage: Storage) -> None:
         """Set what there is of volumes, by which the Pods that come and go are counted."""
-        for plugin in self._plugins.values():
-            plugin.set_storage(storage)
+        if storage is not self._storage:
+            self._storage = storage
+            for plugin in self._plugins.values():
+                plugin.set_storage(storage)
 
     def add_pods(self, info: PodInfo, node: str, number: int) -> None:
         """Count `number` more Pods that are alike on a node, fewer if it is negative."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from webhook.scheduler.counts import PodInfo, Usage
 from webhook.scheduler.fit import MAX_NODE_SCORE
-from webhook.scheduler.nodes import Allocatable, Node, NodeSet, union
+from webhook.scheduler.nodes import Allocatable, Node, NodeSet
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.storage import Storage
@@ -64,7 +64,10 @@ class Plugin:
 
     def passing(self, remaining: NodeSet) -> NodeSet:
         """Return the nodes that the plugin does not refuse."""
-        return remaining & ~union(refusal.nodes for refusal in self.refusals(remaining))
+        passing = remaining
+        for refusal in self.refusals(remaining):
+            passing &= ~refusal.nodes
+        return passing
 
     @property
     def skipped(self) -> bool:
