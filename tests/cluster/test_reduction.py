@@ -52,7 +52,7 @@ hostNetwork hostUsers nodeName nodeSelector overhead preemptionPolicy priority p
 resources.limits resources.requests runtimeClassName schedulerName schedulingGates[].name schedulingGroup
 terminationGracePeriodSeconds tolerations[].* topologySpreadConstraints[].*
 """
-OF_JOB = f"""
+OF_JOB = """
 backoffLimit backoffLimitPerIndex completionMode completions manualSelector parallelism podFailurePolicy.*
 podReplacementPolicy selector.*
 """
