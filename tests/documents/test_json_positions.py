@@ -40,7 +40,10 @@ def test_only_what_is_wanted_is_kept():
     assert ["b"] == [*root.members["a"].members[1].members]
 
 
-@pytest.mark.parametrize("text", ["{", '{"a"}', '{"a": 1,}x', "{a: 1}", "[1 2]", "{} {", '{"a": }'])
+NO_JSON = ["{", '{"a"}', '{"a": 1,}x', "{a: 1}", "[1 2]", "[1 22]", '{"a" 11}', "{} {", '{"a": }']
+
+
+@pytest.mark.parametrize("text", NO_JSON)
 def test_what_is_no_json_is_refused(text):
     with pytest.raises(ValueError):
         root_spans(text, wanted_of([()]))

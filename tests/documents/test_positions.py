@@ -68,6 +68,15 @@ def test_a_value_is_found(case):
     assert (case.value, case.elsewhere) == (case.text[span.start : span.end], span.elsewhere)
 
 
+def test_what_has_a_tag_or_an_anchor_is_marked():
+    names = "abcdef"
+    text = "a: !!str x\nb: &b x\nc: x\nd: !!map {x: 1}\ne: &e [x]\nf: [x]\n"
+    (root,) = spans(text, [(name,) for name in names])
+    tag, anchor, neither = (True, False), (False, True), (False, False)
+
+    assert [tag, anchor, neither] * 2 == [(root.members[name].tagged, root.members[name].anchored) for name in names]
+
+
 def test_each_object_of_a_stream_of_json_has_a_root():
     text = '{"a": 1}\nnull\n{"b": 2}'
 

@@ -66,6 +66,16 @@ def test_what_the_api_server_rejects_silences_nothing_that_the_policy_takes_for_
     ]
 
 
+def test_what_a_finding_in_a_hard_constraint_extends_to():
+    """Each of several hard ones, and no soft one."""
+    hard = constraint(labelSelector={})
+    soft = constraint(labelSelector={}, whenUnsatisfiable="ScheduleAnyway")
+    given = [hard | {"topologyKey": key} for key in ("rack", "row")] + [soft]
+    extents = [found.extents for found in findings(workload("Deployment", *given)) if found.rule == "empty-selector"]
+
+    assert [(1,), (1,), (0,)] == extents
+
+
 def test_rules_say_of_themselves_what_defaults_keep():
     keep = {rule.id for rule in RULES.values() if rule.kept_by_defaults}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from webhook.objects.disruption_budget import DisruptionBudget, read_disruption_budget
+import pytest
+
+from webhook.objects.disruption_budget import DisruptionBudget, disruption_budget, read_disruption_budget
 
 NAMED = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"namespace": "shop", "name": "web"}}
 
@@ -23,3 +25,15 @@ def test_what_has_the_wrong_type_reads_as_if_it_were_absent():
 def test_another_object_is_none():
     assert read_disruption_budget({}) is None
     assert read_disruption_budget(NAMED | {"apiVersion": "example.com/v1"}) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "limit"),
+    [
+        ({"maxUnavailable": 0, "minAvailable": 1}, ("maxUnavailable", 0)),
+        ({"minAvailable": 0}, ("minAvailable", 0)),
+        ({}, ("", None)),
+    ],
+)
+def test_the_limit_and_its_field(spec, limit):
+    assert limit == disruption_budget(NAMED | {"spec": spec}).limit

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import HOSTNAME, ZONE
+from tests.support.build import HOSTNAME, ZONE, snapshot
+from tests.support.placing import node
 from webhook.policy.defaults import (
     Defaulting,
     defaulting_errors,
     integers,
     karpenter_notes,
+    lacking_notes,
     notes_on,
     parse_defaulting,
 )
@@ -84,3 +86,13 @@ def test_what_karpenter_does_with_soft_constraints_is_noted():
         "d.defaultConstraints[3]: Karpenter treats ScheduleAnyway as required: it puts at most 3 matching Pods "
         "on a node, starts nodes for the others, and keeps nodes that it would consolidate",
     ] == list(karpenter_notes(Defaulting("List", constraints), ("d",)))
+
+
+def test_a_constraint_whose_key_nodes_lack_is_noted():
+    """The key of the first is on all nodes, that of the others on one, and on none."""
+    nodes = snapshot(node("a1", "a", labels={"rack": "r1"}), node("b1", "b")).nodes
+    constraints = (SOFT, SOFT | {"topologyKey": "rack"}, SOFT | {"topologyKey": "row"})
+
+    assert ["d.defaultConstraints[1].topologyKey", "d.defaultConstraints[2].topologyKey"] == [
+        note.partition(": ")[0] for note in lacking_notes(Defaulting("List", constraints), ("d",), nodes)
+    ]

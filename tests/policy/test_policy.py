@@ -156,6 +156,17 @@ def test_how_strict_it_is(case):
     assert case.wanted == (found.enforcement, found.of_enforced, found.owned_objects)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_two_overrides_that_may_be_in_force_either_leaves_it_in_doubt(order):
+    differs = f"{{name: a, {TEAM}, defaulting: {{defaultingType: List}}, ownedObjects: Deny}}"
+    same = f"{{name: b, {TEAM.replace('team', 'env')}}}"
+    texts = [(differs, same)[i] for i in order]
+    found = policy(f"ownedObjects: Deny\noverrides: [{', '.join(texts)}]").in_force(*parse_workload(pod()), None)
+    audited = policy(f"overrides: [{', '.join(texts)}]").in_force(*parse_workload(pod()), None)
+
+    assert (None, "Deny", "Audit") == (found.defaulting, found.owned_objects, audited.owned_objects)
+
+
 def test_what_is_enforced_by_some():
     rules = "rules: {empty-selector: {enforced: true}}"
     one = policy(f"enforcement: Warn\n{rules}\n{selecting(f'{TEAM}, enforcement: Deny')}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -10,7 +11,7 @@ from tests.support.build import ZONE, constraint, pod, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, only, pods
 from webhook.admission.decision import Outcome
-from webhook.report.impact import GRAVITY
+from webhook.report.impact import GRAVITY, NEVER_ASKED, Impact
 
 EMPTY = constraint(labelSelector={})
 DEFAULTS = """{defaulting: {defaultingType: List, defaultConstraints: [
@@ -131,6 +132,15 @@ def test_defaults_that_a_pod_was_given_are_not_taken_for_its_own():
 
     assert "defaulted - -" == answers(only(*ZONES, *objects, of=policy(DEFAULTS)).impact)
     assert "allowed - -" == answers(only(*ZONES, *objects, of=policy(NO_DEFAULTS)).impact)
+
+
+def test_an_update_is_denied_by_either_of_its_answers():
+    allowed, denied = NEVER_ASKED, replace(NEVER_ASKED, allowed=False)
+    answered = [(denied, allowed), (allowed, denied), (None, denied), (allowed, allowed), (None, None)]
+
+    assert [True, True, True, False, False] == [
+        Impact(denied, update, of_pods).denies_update for update, of_pods in answered
+    ]
 
 
 def test_a_template_of_a_wrong_type_is_no_crash():

@@ -85,16 +85,16 @@ def test_defaults_that_change(new, old, change):
 
     assert change == found.workloads[0].defaults_change
     assert ({change: 3} if change else {}) == found.summary.defaults_change
-    assert (0 if new == NO_DEFAULTS else 3) == found.summary.defaulted
+    assert (0 if new == NO_DEFAULTS else 3, 0) == (found.summary.defaulted, found.summary.audited_defaults)
 
 
 def test_the_sums():
-    objects = [*ZONES, *workloads(bad=(None, "a1", "a2", ""), good=("a1", "b1", "c1"))]
+    objects = [*ZONES, *workloads(bad=(None, "a1", "a2", ""), good=("a1", "b1", "c1"), alone=("a1",))]
     found = report(*objects, compare=policy(WARN))
     summary = found.summary
 
-    assert (2, 6, 1) == (summary.workloads, summary.pods, summary.waiting)
-    assert ({"denied": 1, "allowed": 1}, 1, 1) == (summary.outcomes, summary.denied, summary.changed)
+    assert (3, 7, 1) == (summary.workloads, summary.pods, summary.waiting)
+    assert ({"denied": 1, "allowed": 2}, 1, 1) == (summary.outcomes, summary.denied, summary.changed)
     assert (0, 1) == (summary.uneven, summary.lost)
     assert (6, 3, 0) == (found.nodes, found.zones, found.static)
 

@@ -70,6 +70,17 @@ def test_a_rolling_update_stays_within_its_limits_and_ends(strategy, most, least
     assert (most, least) == (max(there for there, _ in seen), min(available for _, available in seen))
 
 
+def test_a_rollout_is_not_complete_while_an_old_pod_is_there():
+    found, run = begun(3, max_surge="100%", max_unavailable=0)
+    found.roll_out(maker())
+    while found.sets[-1].available < 3:
+        assert found.sync(run) or run.schedule_next()
+
+    assert (False, True) == (found.complete, bool(found.old))
+    rest(found, run)
+    assert (True, []) == (found.complete, found.old)
+
+
 def test_recreate_waits_until_every_old_pod_is_gone():
     found, run = begun(3, recreate=True)
     found.roll_out(maker())

@@ -85,6 +85,15 @@ def test_a_host_port_is_kept_for_a_pod_that_is_nominated():
     assert [True] == run([attempted(node("n1"), other)])
 
 
+def test_the_anti_affinity_of_those_that_are_placed_holds_for_the_next():
+    selecting = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "db"}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selecting]}}
+    web, db = attempted(node("n1"), affinity=affinity), named(attempted(node("n1")), "db", labels={"app": "db"})
+
+    assert [True, False] == run([web, db])
+    assert [True, True] == run([attempted(node("n1")), db])
+
+
 def test_the_work_is_bounded():
     cycle = attempted(node("n1"))
 
