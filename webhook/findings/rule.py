@@ -475,8 +475,10 @@ def rule(
 
     def register(check: Callable[[Subject], Iterable[Cause]]) -> Callable[[Subject], Iterable[Cause]]:
         rule_id, rationale = check.__name__.replace("_", "-"), cleandoc(check.__doc__ or "")
-        if rule_id in RULES or not rationale:
-            raise TypeError(f"rule {rule_id}: must have a rationale and an id of its own")
+        if rule_id in RULES:
+            raise TypeError(f"rule {rule_id}: another rule has this id")
+        if not rationale:
+            raise TypeError(f"rule {rule_id}: needs a docstring, which says why to follow it")
         looks_for = frozenset([condition for condition in where if isinstance(condition, str)])
         if not looks_for <= LOOKED_FOR:
             raise TypeError(f"rule {rule_id}: looks for {looks_for - LOOKED_FOR}, and nothing provides it")
