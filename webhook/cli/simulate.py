@@ -144,9 +144,10 @@ def run(args: argparse.Namespace) -> int:
     raws = [_found(ref, known, kinds) for ref in refs]
     changed = [raw for raw in raws if steps or not is_as_stored(raw, known.replaced.get(ObjectRef.of(raw).key))]
     same, raws = len(raws) - len(changed), changed
+    gaps = _without_controller(files, known, kinds)
     if not raws:
-        print(render.as_json() if args.output == selection.JSON else render.nothing_changes(same))
-        return 0
+        print(render.as_json() if args.output == selection.JSON else render.nothing_changes(same, gaps))
+        return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
     made = _planned(args, raws, known, steps, kinds, profiles)
     if made.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Then their victims have to be known, too.
         known = _read(args, source, namespace, refs, steps, files, made.preempting)
@@ -166,7 +167,6 @@ def run(args: argparse.Namespace) -> int:
     notes = [*selection.noted(args, (*known.notes, *known.assumed)), *unlisted, *made.notes]
     if same:
         notes.append(render.unchanged(same))
-    gaps = (*made.not_judged, *_without_controller(files, known, kinds))
     shown = [
         render.Simulated(
             ref,
@@ -174,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
             args.seed,
             len(outcomes),
             result,
-            gaps,
+            (*made.not_judged, *gaps),
             notes,
             helps,
             [_commands(each.remedy, raw, kinds, applied=bool(args.filename)) for each in helps.changes],

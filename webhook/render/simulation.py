@@ -79,13 +79,15 @@ def text(*shown: Simulated, style: Style = UNCOLOURED) -> str:
 
 
 def unchanged(number: int) -> str:
-    """Return how many workloads of files are left out, as the cluster has them."""
-    return f"{number_of(number, 'workload')} of the files {'is' if number == 1 else 'are'} as in the cluster: left out."
+    """Return how many workloads of files are left out, as the cluster has them, and what was not compared."""
+    are = "is" if number == 1 else "are"
+    left_out = f"{number_of(number, 'workload')} of the files {are} as in the cluster: left out"
+    return f"{left_out} (environment, commands and most annotations are not compared)."
 
 
-def nothing_changes(number: int) -> str:
-    """Return that there is nothing to simulate."""
-    return f"{unchanged(number)} Nothing is rolled out."
+def nothing_changes(number: int, not_judged: Sequence[str]) -> str:
+    """Return that there is nothing to simulate, and what of the files was not judged."""
+    return "\n".join([f"{unchanged(number)} Nothing is rolled out.", *gaps_in_words(not_judged)])
 
 
 def _lines_of_several(shown: Sequence[Simulated]) -> Iterator[TextLine]:
