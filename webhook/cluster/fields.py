@@ -52,7 +52,10 @@ class Field(NamedTuple):
 
 
 # The types of a Pod's conditions that are kept in a dump.
-CONDITIONS = ("DisruptionTarget", "PodScheduled", "PodResizePending", "Ready")
+CONDITIONS = (
+    *("DisruptionTarget", "PodScheduled", "PodResizePending", "Ready"),
+    *("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"),  # of a Job
+)
 KEPT_ANNOTATIONS = (
     IGNORE_ANNOTATION,
     DEFAULTED_BY_ANNOTATION,
@@ -167,7 +170,9 @@ _WORKLOAD_SPEC: Table = {
     "persistentVolumeClaimRetentionPolicy": Field(BY_COMMANDS, _fields(BY_COMMANDS, "whenScaled")),
     **_fields(BY_COMMANDS, "completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
     **_fields(BY_COMMANDS, "podManagementPolicy replicas strategy updateStrategy"),
-    **_fields(BY_COMMANDS, "backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy"),  # of a Job
+    **_fields(
+        BY_COMMANDS, "backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy suspend"
+    ),  # of a Job
 }
 TEMPLATE_FIELDS: Table = {
     "metadata": Field(BY_COMMANDS, _KEPT_METADATA),
@@ -209,7 +214,7 @@ _STATUS_FIELDS: Table = {
     "allocatedResources": Field(BY_COMMANDS),
     **_fields(BY_COMMANDS, "nominatedNodeName startTime"),
     **_fields(BY_COMMANDS, "disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
-    "failed": Field(BY_COMMANDS),  # of a Job
+    **_fields(BY_COMMANDS, "failed succeeded"),  # of a Job
     **_fields(BY_COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
 }
 OBJECT_FIELDS: Table = {
