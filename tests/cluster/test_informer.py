@@ -131,6 +131,7 @@ RESUMES = [
 @pytest.mark.parametrize("case", RESUMES, ids=lambda case: case.name)
 def test_a_watch_that_ends(case):
     with watching(*SHOP) as it:
+        until(lambda: "Service" in it.api.watched, "a watch that can end")
         getattr(it.api, case.happens)(*case.argument)
         it.api.put(service("after"))
         it.catches_up()

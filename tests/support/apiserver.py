@@ -40,6 +40,7 @@ class ApiServer:
         self.version = max(1_000, floor)
         self.git_version = "v1.37.1"
         self.floor = floor  # What happened up to here is forgotten: 410.
+        self.watched = set()  # The kinds of which a watch has been opened.
         self.endings = []  # The last words to every watch that was open at a time.
         self.silent = False  # Accepts requests, and says nothing.
         self.refusals = []  # A status for each of the next requests, but those that are made now and then.
@@ -209,6 +210,7 @@ class Handler(BaseHTTPRequestHandler):
                 return
             history, endings = api.history[kind], len(api.endings)
             told = sum(1 for version, _ in history if version <= seen)
+            api.watched.add(kind)
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")

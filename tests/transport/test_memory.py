@@ -17,6 +17,8 @@ from webhook.transport.limits import Limits
 from webhook.transport.memory import BLAME_SECONDS, BLAMED, HURRY, SILENT_SECONDS, STALLED_SECONDS, Memory
 from webhook.transport.request import turn_seconds
 
+pytestmark = pytest.mark.alone
+
 TWO = {"large_held": 2 * len(LARGE)}  # Turns for two at a time.
 
 
@@ -382,7 +384,6 @@ def test_that_a_peer_has_stalled_is_forgotten(turns, monkeypatch):
     assert not memory.is_blamed(next(iter(memory.blamed)))
 
 
-@pytest.mark.alone
 def test_clients_that_stall_and_come_again_keep_nobody_from_being_served(tmp_path):
     """Four addresses announce a large body, send half of it and stop, again and again."""
     stop = threading.Event()
