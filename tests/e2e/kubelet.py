@@ -45,8 +45,7 @@ class Kubelet(Thread):
     """
     Watches bound Pods until it is stopped; survives the API server. `error` is why it gave up, if it did.
 
-    Pods of the nodes in `lost` are left alone. Others are gone `grace` seconds after they were deleted, and have failed
-    if a finalizer keeps them.
+    Pods of the nodes in `lost` are left alone. Others are gone `grace` seconds after they were deleted.
     """
 
     def __init__(self, api: Api):
@@ -76,9 +75,9 @@ class Kubelet(Thread):
             return
         try:
             if metadata.get("deletionTimestamp") and self.grace:
-                Timer(self.grace, self.finish_later, (path, metadata)).start()
+                Timer(self.grace, self.finish_later, (path, metadata["uid"])).start()
             elif metadata.get("deletionTimestamp"):
-                self.finish(path, metadata)
+                self.finish(path, metadata["uid"])
             elif pod["status"]["phase"] == "Pending":
                 only = {
                     "metadata": {"resourceVersion": metadata["resourceVersion"]}
@@ -88,21 +87,19 @@ class Kubelet(Thread):
             if error.status not in OVERTAKEN:
                 raise
 
-    def finish(self, path: str, metadata: dict) -> None:
+    def finish(self, path: str, uid: str) -> None:
         """The Pod of this uid has ended, if it is still there."""
-        uid = {"uid": metadata["uid"]}
+        only = {"preconditions": {"uid": uid}}
         try:
-            if metadata.get("finalizers"):
-                self.api.call("PATCH", f"{path}/status", {"metadata": uid, "status": {"phase": "Failed"}}, STRATEGIC)
-            self.api.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": uid})
+            self.api.call("DELETE", path, {"gracePeriodSeconds": 0, **only})
         except ApiError as error:
             if error.status not in OVERTAKEN:
                 raise
 
-    def finish_later(self, path: str, metadata: dict) -> None:
+    def finish_later(self, path: str, uid: str) -> None:
         """In a thread of its own, maybe after the API server has gone."""
         with suppress(OSError, HTTPException):
-            self.finish(path, metadata)
+            self.finish(path, uid)
 
 
 class Heartbeat(Thread):

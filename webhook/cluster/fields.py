@@ -52,10 +52,7 @@ class Field(NamedTuple):
 
 
 # The types of a Pod's conditions that are kept in a dump.
-CONDITIONS = (
-    *("DisruptionTarget", "PodScheduled", "PodResizePending", "Ready"),
-    *("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"),  # of a Job
-)
+CONDITIONS = ("DisruptionTarget", "PodScheduled", "PodResizePending", "Ready")
 KEPT_ANNOTATIONS = (
     IGNORE_ANNOTATION,
     DEFAULTED_BY_ANNOTATION,
@@ -170,9 +167,7 @@ _WORKLOAD_SPEC: Table = {
     "persistentVolumeClaimRetentionPolicy": Field(BY_COMMANDS, _fields(BY_COMMANDS, "whenScaled")),
     **_fields(BY_COMMANDS, "completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
     **_fields(BY_COMMANDS, "podManagementPolicy replicas strategy updateStrategy"),
-    **_fields(
-        BY_COMMANDS, "backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy suspend"
-    ),  # of a Job
+    **_fields(BY_COMMANDS, "backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy"),  # of a Job
 }
 TEMPLATE_FIELDS: Table = {
     "metadata": Field(BY_COMMANDS, _KEPT_METADATA),
@@ -214,7 +209,7 @@ _STATUS_FIELDS: Table = {
     "allocatedResources": Field(BY_COMMANDS),
     **_fields(BY_COMMANDS, "nominatedNodeName startTime"),
     **_fields(BY_COMMANDS, "disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
-    **_fields(BY_COMMANDS, "failed succeeded"),  # of a Job
+    "failed": Field(BY_COMMANDS),  # of a Job
     **_fields(BY_COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
 }
 OBJECT_FIELDS: Table = {

@@ -13,7 +13,6 @@ from math import inf
 from random import Random
 from typing import NamedTuple
 
-from webhook.objects.jobs import JobProgress, JobReplacement
 from webhook.objects.labels import Labels
 from webhook.objects.references import ObjectRef, Scaling
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
@@ -26,7 +25,6 @@ from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation.claims import without_claims
 from webhook.simulation.deployment import Deployment
 from webhook.simulation.disruption import Budget, Drained, drain
-from webhook.simulation.job import Job
 from webhook.simulation.node_changes import LOST, Ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.preemption import make_room
@@ -55,8 +53,8 @@ class Named:
     A workload that is simulated by name; `sets` are its ReplicaSets, the oldest first, or the revisions of a
     StatefulSet.
 
-    `update` and `job` are None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A
-    Deployment that is `paused` does not roll out.  An autoscaler keeps its replicas within the bounds of `scaling`.
+    `update` is None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A Deployment
+    that is `paused` does not roll out.  An autoscaler keeps its replicas within the bounds of `scaling`.
 
     `makers` make the Pods of each step that begins a rollout.  `stored` are Pods of the template that the cluster has
     before a file is applied, None where none is.  `next` makes the Pods of a rollout after all steps, None where none
@@ -67,7 +65,6 @@ class Named:
     sets: tuple[SetFound, ...]
     strategy: DeploymentStrategy = USUAL_STRATEGY
     update: StatefulSetUpdate | None = None
-    job: tuple[JobProgress, JobReplacement] | None = None
     controlled: bool = True
     paused: bool = False
     name: str = ""
@@ -291,7 +288,7 @@ class SimulatedRun:
             workload = self.workloads[named.name]
             if action == SCALE and step.number != workload.replicas:
                 workload.scale(step.number)
-            if i in named.makers and not isinstance(workload, Job):
+            if i in named.makers:
                 workload.roll_out(named.makers[i])
         drained = None
         if action == DELETE:
@@ -313,11 +310,6 @@ class SimulatedRun:
         self.settle(True)
         if action in (SCALE, APPLY):
             self._autoscale()
-        for job in self.workloads.values():
-            if isinstance(job, Job):
-                for pod in job.lost:
-                    self._lose(pod)
-                job.lost.clear()
         return drained
 
     def _autoscale(self) -> None:
@@ -452,11 +444,7 @@ class SimulatedRun:
             self.state.make(maker, like=pod)
             self.there[pod.workload] += 1
         elif not pod.home:
-            self._lose(pod)
-
-    def _lose(self, pod: Pod) -> None:
-        """Note that no controller makes a Pod anew."""
-        self.lost.append(f"Pod {pod.namespace}/{pod.name}" if pod.name else pod.workload)
+            self.lost.append(f"Pod {pod.namespace}/{pod.name}" if pod.name else pod.source)
 
     def _make_in_order(self) -> bool:
         """
@@ -656,9 +644,7 @@ def _uncounted(counts: DomainCounts, running: list[Pod]) -> Uncounted:
     return Uncounted(len(running), len(running) - len(selected), outside)
 
 
-def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet | Job:
-    if named.job is not None:
-        return Job(*named.job, named.sets[-1].maker, pods)
+def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
     if named.update is not None:
         return StatefulSet(named.replicas, named.update, [replica_set.maker for replica_set in named.sets], pods)
     sets = [
