@@ -6,11 +6,13 @@ found = $(shell $(PYTHON3) -c 'import sys; print("%d.%d" % sys.version_info[:2])
 too_old = $(shell $(PYTHON3) -c 'import sys; assert sys.version_info >= (3, 11)' 2>/dev/null || echo yes)
 no_venv = $(shell $(PYTHON3) -c 'import ensurepip, venv' 2>/dev/null || echo yes)
 
-# What decides, and what is read and answered: tests that start no process, and the first of the recorded cases.
-QUICK := $(addprefix tests/,rules findings policy admission objects documents scheduler placement report \
-	$(patsubst %,simulation/test_%.py,controllers deployment stateful replicas revisions step state planning disruption) \
-	$(patsubst %,lint/test_%.py,judgement files repair suppressions) $(patsubst %,serving/test_%.py,wire reviewer app) \
-	conformance/test_first_cases.py)
+# What decides, and what is read and answered: tests that start no server, and the first of the recorded cases.
+QUICK := $(addprefix tests/,rules findings policy policy_test admission objects documents scheduler placement report \
+	$(patsubst %,simulation/test_%.py,controllers deployment stateful replicas revisions step state planning disruption \
+	claims waiting run remedies results) \
+	$(patsubst %,lint/test_%.py,judgement files repair suppressions session overlays gitignore rewriting other_files) \
+	$(patsubst %,serving/test_%.py,wire reviewer app renewal) \
+	manifests conformance/test_first_cases.py)
 MANY := --hypothesis-profile many
 
 tag = evenkeel:$(shell sed -n 's/__version__ = "\(.*\)"/\1/p' webhook/__init__.py)

@@ -168,6 +168,10 @@ def test_what_a_repair_makes_it_ask_for_is_looked_up_then():
     assert {"a.yaml"} == found.concerned().keys()
 
 
+SCALED_API = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "api"}
+OF_API = hpa(name="api") | {"spec": {**hpa()["spec"], "scaleTargetRef": SCALED_API}}
+
+
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
@@ -193,6 +197,7 @@ def test_what_a_repair_makes_it_ask_for_is_looked_up_then():
         ({"a.yaml": [scaled()], "b.yaml": [hpa(namespace="other")]}, {}),
         ({"a.yaml": [workload("Deployment", spec={"replicas": None})], "b.yaml": [hpa()]}, {}),
         ({"a.yaml": [scaled(name="api")], "b.yaml": [hpa()]}, {}),
+        ({"a.yaml": [scaled()], "b.yaml": [OF_API, hpa()]}, {"a.yaml": [(2, 5)]}),
     ],
     ids=[
         "one folder",
@@ -206,6 +211,7 @@ def test_what_a_repair_makes_it_ask_for_is_looked_up_then():
         "of another namespace",
         "of what has no constraints",
         "of another name",
+        "the second of its file",
     ],
 )
 def test_an_autoscaler_of_another_file_scales_the_nearest(files, expected):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.claims import claim, storage_class, using
 from tests.support.placing import HOSTNAME, INFRA, ZONE, attempted, node, requesting, running, spread
 from webhook.placement import remedies as module
 from webhook.placement.remedies import IN_TEMPLATE, MOST_REMEDIES, NOW, misspelt_keys, remedies
@@ -173,6 +174,13 @@ def test_a_pod_that_nothing_makes_again_is_deleted_on_its_node():
     assert {"a1"} == found(cycle)[NOW, "delete Pod one, which no controller creates again (on a1)"]
 
 
+def test_a_pod_is_deleted_also_for_the_second_constraint():
+    there = [node("a1", "a"), node("b1", "b"), bare("one", "a1"), bare("two", "b1")]
+    cycle = attempted(*there, constraints=[spread(), spread(HOSTNAME, minDomains=3)])
+
+    assert {"a1"} == found(cycle)[NOW, "delete Pod one, which no controller creates again (on a1)"]
+
+
 def test_a_pod_that_its_controller_would_make_again_is_not_deleted():
     """Its successor would wait in place of this one."""
     there = [node("a1", "a"), node("b1", "b"), node("c1", "c", taints=[INFRA])]
@@ -273,6 +281,12 @@ def test_a_node_more_is_as_large_as_it_must_be():
     cycle = attempted(node("small", "a", cpu="1"), node("large", "a", cpu="4"), running("large", "3"), cpu="2")
 
     assert (NOW, "add a node (such as large)") in found(cycle)
+
+
+def test_a_node_more_for_a_claim_where_no_node_has_a_zone():
+    there = [node("n1", cpu="4"), running("n1", "3"), storage_class(), claim("data")]
+
+    assert (NOW, "add a node (such as n1)") in found(attempted(*there, cpu="2", **using("data")))
 
 
 def test_a_node_larger_than_any_there_is():
