@@ -14,7 +14,7 @@ from webhook.admission.decision import ALLOWED, Decision, Outcome
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review
 from webhook.admission.terms import Terms
-from webhook.objects.fields import as_mapping, children, value_at, with_value
+from webhook.objects.fields import as_mapping, children, pointer_parts, value_at, with_value
 from webhook.objects.kinds import BUILT_IN_KINDS, CONSTRAINTS_PATH, FIELD, Kind, find_kinds
 from webhook.objects.labels import labels_of
 from webhook.objects.names import TOPOLOGY_LABELS
@@ -178,8 +178,8 @@ def _refused_by_api_server(obj: Mapping[str, object], features: Features) -> boo
 def patched(obj: Mapping[str, object], operations: Sequence[Mapping[str, object]]) -> Mapping[str, object]:
     """Return `obj` with what `add` operations on members of objects put there."""
     for operation in operations:
-        parts = [part.replace("~1", "/").replace("~0", "~") for part in str(operation["path"]).split("/")[1:]]
-        obj = as_mapping(with_value(obj, tuple(parts), operation["value"]))
+        path = tuple(pointer_parts(str(operation["path"])))
+        obj = as_mapping(with_value(obj, path, operation["value"]))
     return obj
 
 
