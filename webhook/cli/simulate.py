@@ -28,6 +28,7 @@ from pathlib import Path
 
 from webhook.cluster.reduction import only_read
 from webhook.findings.wording import first_of
+from webhook.lint.walk import MANIFEST_SUFFIXES
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
 from webhook.loading.simulated_runs import OfRun, OneRun, all_runs, until_unchanged
@@ -74,7 +75,6 @@ API_DEFAULTS = {  # of fields of these
     "nodeAffinityPolicy": "Honor",
     "nodeTaintsPolicy": "Ignore",
 }
-MANIFESTS = (".yaml", ".yml", ".json")
 NO_PODS = "No workload has Pods, so no Pod can be lost."
 PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
 RUNS_IN_WORDS = f"fewer without a workload, if steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
@@ -382,9 +382,10 @@ def _in_files(args: argparse.Namespace, namespace: str) -> list[Raw]:
     """Return the objects in the files and folders, none if there is no file."""
     names = list[str]()
     for name in args.filename or ():
-        in_folder = [str(path) for path in sorted(Path(name).rglob("*")) if path.suffix in MANIFESTS and path.is_file()]
+        found = (path for path in sorted(Path(name).rglob("*")) if path.suffix in MANIFEST_SUFFIXES)
+        in_folder = [str(path) for path in found if path.is_file()]
         if Path(name).is_dir() and not in_folder:
-            raise UsageError(f"-f {name}: found no file that ends in {', '.join(MANIFESTS)}")
+            raise UsageError(f"-f {name}: found no file that ends in {', '.join(MANIFEST_SUFFIXES)}")
         names += in_folder or [name]
     return [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(names)]
 
