@@ -16,7 +16,7 @@ from tests.support.build import service
 from tests.support.review import review
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy.parsing import parse_policy
-from webhook.render.findings import finding_json, skipped_json
+from webhook.render.forms import finding_json, skipped_json
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import Snapshot, from_objects
 

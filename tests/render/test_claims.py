@@ -110,6 +110,6 @@ def test_a_claim_for_programs():
         "state": "bound to pv-1",
         "judged": True,
         "topologyKey": "topology.kubernetes.io/zone",
-        "domains": ["a"],
+        "domains": ("a",),
         "nodes": ["a1", "a2"],
     } == as_json(found, ["a1", "a2"])

@@ -249,7 +249,7 @@ def test_what_is_not_judged_is_named():
     found = explained(node("n1"), subject=subject)
 
     assert "1 of 1 node passes what evenkeel judges; dynamic resources are not judged." in lines(found)[0]
-    assert ["dynamic resources"] == as_json(found)["notJudged"]
+    assert ("dynamic resources",) == as_json(found)["notJudged"]
 
 
 def test_scores_in_json():
@@ -432,7 +432,7 @@ def test_the_commands_of_the_changes_in_the_cluster_and_of_one_in_the_template()
     (written,) = as_json(one)["remedies"][1]["commands"]
     assert ("kubectl patch -p '[]'", ["kubectl", "patch", "-p", "[]"]) == (written["shell"], written["arguments"])
     named = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"}
-    assert {"object": named, "operations": [{"op": "remove", "path": "/a"}]} == written["patch"]
+    assert {"object": named, "operations": ({"op": "remove", "path": "/a"},)} == written["patch"]
 
 
 def test_how_many_of_the_pods_that_wait_run_after_a_change():

@@ -11,6 +11,7 @@ from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
 from tests.support.build import ZONE, constraint, hpa, namespace, policy, service, workload
 from tests.support.placing import node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
+from webhook.render.forms import dumped
 from webhook.render.report import MOST_DOMAINS, Shown, Titles, as_json, text
 
 WEB = [*ZONES, *deployment(constraint()), *pods("a1", "a1", "a2", "b1", "")]
@@ -245,7 +246,7 @@ def test_names_from_a_cluster_do_not_control_the_terminal():
 
 
 def test_json_has_what_programs_need():
-    found = as_json(report(*WEB, compare=policy("{enforcement: Warn}")), COMPARED, ["a note"])
+    found = json.loads(dumped(as_json(report(*WEB, compare=policy("{enforcement: Warn}")), COMPARED, ["a note"])))
     (one,) = found["workloads"]
     (spread,) = one["constraints"]
 

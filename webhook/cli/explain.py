@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         except UsageError as error:
             errors.append(str(error))
     if args.output == selection.JSON and explained:
-        print(render.dumped([render.as_json(of_subject) for of_subject in explained]))
+        print(render.all_as_json(explained))
     elif explained:
         now, style = datetime.now(UTC), style_of(args.color)
         print("\n\n".join(render.text(of_subject, now, style) for of_subject in explained))

@@ -38,6 +38,7 @@ from webhook.placement.created_pods import read_creation
 from webhook.policy.policy import Policy
 from webhook.render import report as render
 from webhook.render.claims import notes_on_pins
+from webhook.render.forms import dumped
 from webhook.render.style import add_color_argument, style_of
 from webhook.report.inventory import Inventory, LiveWorkload, key_of
 from webhook.report.report import Policies, Report, Reporting
@@ -121,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         origin = clusters.origin(source, known)
         print(report_page.html(report, titles, (*notes, *known.assumed), explained, origin))
     elif args.output == selection.JSON:
-        print(render.dumped(render.as_json(report, titles, notes, shown)))
+        print(dumped(render.as_json(report, titles, notes, shown)))
     else:
         print(render.text(report, titles, shown, style_of(args.color)))
     if known.without_nodes:

@@ -7,13 +7,12 @@ Exit code 0: printed, also where no cluster is reached, 2: bad input.
 from __future__ import annotations
 
 import argparse
-import json
 
 from webhook import __version__
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading import inputs, selection
 from webhook.loading.usage import UsageError
-from webhook.objects.names import OUTPUT_API_VERSION
+from webhook.render.forms import dumped, form
 from webhook.scheduler.features import NEWEST, OLDEST
 
 
@@ -28,8 +27,8 @@ def run(args: argparse.Namespace) -> int:
     oldest, newest = f"1.{OLDEST}", f"1.{NEWEST}"
     if args.output == selection.JSON:
         known = {"oldest": oldest, "newest": newest}
-        form = {"apiVersion": OUTPUT_API_VERSION, "kind": "Version", "evenkeel": __version__, "kubernetes": known}
-        print(json.dumps({**form, "cluster": cluster, "notReached": error}, indent=2))
+        members = {"evenkeel": __version__, "kubernetes": known, "cluster": cluster, "notReached": error}
+        print(dumped(form("Version", members)))
         return 0
     print(f"evenkeel: {__version__}\nKubernetes: {oldest} to {newest}")
     if not args.client:

@@ -21,7 +21,7 @@ from webhook.objects.operators import with_operators
 from webhook.objects.reading import brief
 from webhook.objects.references import ObjectRef
 from webhook.policy.policy import Policy
-from webhook.render.findings import finding_json, skipped_json
+from webhook.render.forms import fields, finding_json, skipped_json
 
 
 def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
@@ -122,8 +122,8 @@ def as_json(applied: Applied) -> str:
             "deniedBy": applied.denied_by,
             "outcome": applied.outcome,
             "status": applied.answer.status,
-            "warnings": list(applied.warnings),
-            "patch": list(applied.mutate.patch),
+            "warnings": applied.warnings,
+            "patch": applied.mutate.patch,
             "defaulted": _defaulted(defaulted) if applied.mutate.patch else None,
             "auditedDefaults": None if applied.mutate.patch else _defaulted(defaulted),
             "notDefaulted": {"reason": defaulted.reason, "message": str(defaulted)}
@@ -141,12 +141,7 @@ def as_json(applied: Applied) -> str:
 def _defaulted(defaulted: Defaults | Undefaulted | None) -> dict[str, object] | None:
     if not isinstance(defaulted, Defaults):
         return None
-    return {
-        "constraints": list(defaulted.constraints),
-        "selector": str(defaulted.selector),
-        "source": list(defaulted.source),
-        "leftOut": list(defaulted.left_out),
-    }
+    return {**fields(defaulted, "constraints", "source", "left_out"), "selector": str(defaulted.selector)}
 
 
 def as_yaml(applied: Applied) -> str:

@@ -120,6 +120,6 @@ def as_json(reach: ClaimReach, nodes: Sequence[str]) -> dict[str, object]:
         "state": state(reach),
         "judged": reach.judged,
         "topologyKey": reach.key,
-        "domains": list(reach.domains),
-        "nodes": list(nodes),
+        "domains": reach.domains,
+        "nodes": nodes,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
@@ -12,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
-from webhook.objects.names import HOSTNAME, OUTPUT_API_VERSION
+from webhook.objects.names import HOSTNAME
 from webhook.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from webhook.placement.claims import ClaimReach
 from webhook.placement.commands import Command, asking
@@ -24,6 +23,7 @@ from webhook.placement.subject import FROM_POD, FROM_SCHEDULER, POLICY, UNSCHEDU
 from webhook.placement.variants import place_name
 from webhook.render.claims import as_json as claim_as_json
 from webhook.render.claims import claim_remarks, claim_rows, gap_remarks, places
+from webhook.render.forms import dumped, fields, form, ref_json
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
@@ -696,15 +696,10 @@ _PRICES = {
 def as_json(explained: Explained) -> dict[str, object]:
     """Return the form `Explanation`, for programs."""
     subject, explanation, ref = explained.subject, explained.explanation, explained.subject.ref
-    return {
-        "apiVersion": OUTPUT_API_VERSION,
-        "kind": "Explanation",
-        "object": {"apiVersion": ref.api_version, "kind": ref.kind, "namespace": ref.namespace, "name": ref.name},
+    members = {
+        "object": ref_json(ref),
         "pod": f"{ref.namespace}/{ref.name}" if subject.exists else "",
-        "apiGroup": subject.api_group,
-        "workload": subject.workload,
-        "phase": subject.phase,
-        "node": subject.node,
+        **fields(subject, "api_group", "workload", "phase", "node"),
         "remarks": [*subject.remarks, *nomination(explanation), *explained.notes, *explained.assumed],
         "constraints": [_constraint_json(constraint, explained.source) for constraint in explanation.constraints],
         "nodes": _nodes_json(explanation),
@@ -714,22 +709,20 @@ def as_json(explained: Explained) -> dict[str, object]:
         "agrees": explanation.agrees(subject.verdict.message) if subject.verdict.states_cause else None,
         "remedies": [
             {
-                "change": proposal.remedy.change,
-                "where": proposal.remedy.where,
-                "nodes": list(proposal.remedy.nodes),
+                **fields(proposal.remedy, "change", "where", "nodes"),
                 "rollout": _rollout_json(proposal.rollout),
                 "commands": [command_json(command) for command in proposal.commands],
                 **runs_json("runs", proposal.runs),
             }
             for proposal in explained.proposals
         ],
-        "stuck": explained.stuck,
-        "waiting": list(explained.waiting),
+        **fields(explained, "stuck", "waiting"),
         **preemption_json(explanation.preemption),
-        "notJudged": list(explanation.gaps),
+        "notJudged": explanation.gaps,
         **_claims_json(explanation),
         **_obstacles_json(explained),
     }
+    return form("Explanation", members)
 
 
 def _obstacles_json(explained: Explained) -> dict[str, object]:
@@ -739,7 +732,7 @@ def _obstacles_json(explained: Explained) -> dict[str, object]:
         {
             "sort": obstacle.sort,
             "what": _asked(obstacle),
-            "pods": list(obstacle.pods),
+            "pods": obstacle.pods,
             "nodes": list(nodes.names(obstacle.nodes)),
         }
         for obstacle in explained.obstacles
@@ -763,9 +756,7 @@ def command_json(command: Command) -> dict[str, object]:
     """Return a command as a shell reads it, by its arguments, and the patch that it applies to an object."""
     written: dict[str, object] = {"shell": str(command), "arguments": ["kubectl", *command.arguments]}
     if command.patch is not None:
-        ref = command.patch.ref
-        named = {"apiVersion": ref.api_version, "kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
-        written["patch"] = {"object": named, "operations": list(command.patch.operations)}
+        written["patch"] = {"object": ref_json(command.patch.ref), "operations": command.patch.operations}
     return written
 
 
@@ -774,38 +765,28 @@ def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:
         return None
     if not rollout.runs:
         return {"runs": 0, "finishes": None, "replaced": None, "pending": None}
-    pending = {"least": rollout.pending.least, "mostLikely": rollout.pending.most_likely, "most": rollout.pending.most}
-    return {"runs": rollout.runs, "finishes": rollout.finishes, "replaced": rollout.replaced, "pending": pending}
+    pending = fields(rollout.pending, "least", "most_likely", "most")
+    return {**fields(rollout, "runs", "finishes", "replaced"), "pending": pending}
 
 
-def dumped(values: Sequence[Mapping[str, object]]) -> str:
+def all_as_json(explained: Sequence[Explained]) -> str:
     """Render one explanation as an object, or several as a list."""
-    if len(values) == 1:
-        return json.dumps(values[0], indent=2)
-    listed = {"apiVersion": OUTPUT_API_VERSION, "kind": "ExplanationList", "items": list(values)}
-    return json.dumps(listed, indent=2)
+    items = [*map(as_json, explained)]
+    return dumped(items[0] if len(items) == 1 else form("ExplanationList", {"items": items}))
 
 
 def _constraint_json(explained: ConstraintExplained, source: str) -> dict[str, object]:
     constraint = explained.constraint
     return {
-        "index": constraint.index,
-        "topologyKey": constraint.topology_key,
-        "maxSkew": constraint.max_skew,
-        "hard": constraint.hard,
-        "minDomains": constraint.min_domains,
+        **fields(constraint, "index", "topology_key", "max_skew", "hard", "min_domains"),
         "selector": str(constraint.selector),
         "source": source,
-        "minMatchNum": explained.min_match_num,
-        "selfMatchNum": explained.self_match_num,
+        **fields(explained, "min_match_num", "self_match_num"),
         "domains": [
             {
-                "value": domain.value,
-                "matchNum": domain.match_num,
-                "skew": domain.skew,
+                **fields(domain, "value", "match_num", "skew"),
                 "nodes": domain.nodes.bit_count(),
-                "eligible": domain.eligible,
-                "passes": domain.passes,
+                **fields(domain, "eligible", "passes"),
             }
             for domain in explained.domains
         ],
@@ -816,12 +797,7 @@ def _nodes_json(explanation: Explanation) -> dict[str, object]:
     numbers: dict[str, object] = {}
     for refusal in explanation.feasibility.refusals:
         for name in explanation.nodes.names(refusal.nodes):
-            numbers[name] = {
-                "feasible": False,
-                "plugin": refusal.plugin,
-                "reasons": list(refusal.reasons),
-                "score": None,
-            }
+            numbers[name] = {"feasible": False, **fields(refusal, "plugin", "reasons"), "score": None}
     for name in explanation.nodes.names(explanation.feasibility.feasible):
         score = explanation.total.get(name)
         numbers[name] = {"feasible": True, "plugin": None, "reasons": [], "score": score}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from webhook.findings.rule import RuleSetting
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.policy.policy import InForce, Policy
+from webhook.render.forms import dumped, fields, form
 
 NO_DEFAULTING = "none, because it is not certain which override applies"
 
@@ -49,30 +49,22 @@ def _setting(setting: RuleSetting) -> str:
 def as_json(policy: Policy, in_force: InForce) -> str:
     """Return the form `PolicyInForce`, for programs."""
     defaulting = in_force.defaulting
-    document = {
-        "apiVersion": OUTPUT_API_VERSION,
-        "kind": "PolicyInForce",
+    members = {
         "override": in_force.override,
         "until": next((each.until for each in policy.overrides if each.name == in_force.override), "") or None,
-        "certain": in_force.certain,
-        "enforcement": in_force.enforcement,
-        "ownedObjects": in_force.owned_objects,
-        "earlyAnswer": policy.early_answer,
-        "onError": policy.on_error,
-        "help": policy.help,
+        **fields(in_force, "certain", "enforcement", "owned_objects"),
+        **fields(policy, "early_answer", "on_error", "help"),
         "defaulting": defaulting and {"type": defaulting.type, "defaultConstraints": [*defaulting.constraints]},
         "defaultingMode": in_force.defaulting_mode,
         "rules": [
             {
                 "id": rule,
-                "severity": str(setting.severity),
-                "enforced": setting.enforced,
+                **fields(setting, "severity", "enforced"),
                 "inDoubt": rule in in_force.doubted,
                 "parameters": dict(setting.parameters),
-                "help": setting.help,
-                "notice": setting.notice,
+                **fields(setting, "help", "notice"),
             }
             for rule, setting in in_force.settings.items()
         ],
     }
-    return json.dumps(document, indent=2)
+    return dumped(form("PolicyInForce", members))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from webhook.objects.fields import path_text
-from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.operators import ConstraintPlace
+from webhook.render.forms import dumped, fields, form
 
 
 def text(listed: Iterable[ConstraintPlace]) -> str:
@@ -24,8 +23,7 @@ def _lines(kind: Sequence[ConstraintPlace]) -> Iterator[str]:
 
 def as_json(listed: Iterable[ConstraintPlace]) -> str:
     """Return the form `KindList`, for programs; null is what is not known, and a label that is the object's name."""
-    kinds = [_json(kind) for kind in _by_name(listed)]
-    return json.dumps({"apiVersion": OUTPUT_API_VERSION, "kind": "KindList", "kinds": kinds}, indent=2)
+    return dumped(form("KindList", {"kinds": [_json(kind) for kind in _by_name(listed)]}))
 
 
 def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
@@ -33,8 +31,7 @@ def _json(kind: Sequence[ConstraintPlace]) -> dict[str, object]:
     return {
         "name": first.name,
         "apiVersions": [f"{first.group}/{version}" for version in first.versions],
-        "kind": first.kind,
-        "resource": first.resource,
+        **fields(first, "kind", "resource"),
         "labels": [
             {"key": label.key, "value": label.value or None, "unlessGiven": label.yields} for label in first.gives
         ],

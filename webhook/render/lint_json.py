@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from webhook.findings.finding import Severity
 from webhook.lint.notes import KIND_NOT_JUDGED, Note
-from webhook.lint.results import LintSummary, Located, Problem
-from webhook.render.findings import finding_json, skipped_json
+from webhook.lint.results import JudgedPlaces, LintSummary, Located, Problem
+from webhook.render.forms import fields, finding_json, skipped_json
 
 VERSION = 1  # changes when programs that read the document have to change
 
@@ -19,19 +19,11 @@ def as_json(summary: LintSummary) -> str:
     document = {
         "version": VERSION,
         "summary": {
-            "files": summary.files,
-            "objects": summary.objects,
+            **fields(summary, "files", "objects"),
             **{str(severity): summary.count(severity) for severity in Severity if severity is not Severity.IGNORE},
             "problems": len(summary.problems),
-            "suppressed": summary.suppressed,
-            "accepted": summary.accepted,
-            "before": summary.before,
-            "repaired": summary.repaired,
-            "places": {
-                "total": summary.places.total,
-                "inFull": summary.places.in_full,
-                "withoutLabels": summary.places.without_labels,
-            },
+            **fields(summary, "suppressed", "accepted", "before", "repaired"),
+            "places": fields(summary.places, *JudgedPlaces._fields),
             "passedOver": dict(
                 sorted(Counter(note.why for note in summary.notes if note.why != KIND_NOT_JUDGED).items())
             ),
@@ -52,21 +44,18 @@ def _not_judged(summary: LintSummary) -> Iterator[dict[str, object]]:
 
 
 def _note(note: Note) -> dict[str, object]:
-    return {"file": note.file, "line": note.line, "column": note.column, "reason": note.why, "message": note.message}
+    return {**fields(note, "file", "line", "column"), "reason": note.why, "message": note.message}
 
 
 def _finding(located: Located) -> dict[str, object]:
     named = located.object
     return {
-        "file": located.file,
-        "line": located.line,
-        "column": located.column,
+        **fields(located, "file", "line", "column"),
         "source": located.source or None,
         "object": None
         if named is None
         else {
-            "apiVersion": named.api_version,
-            "kind": named.kind,
+            **fields(named, "api_version", "kind"),
             "namespace": named.namespace or None,
             "name": named.name or None,
         },
@@ -76,4 +65,4 @@ def _finding(located: Located) -> dict[str, object]:
 
 
 def _problem(problem: Problem) -> dict[str, object]:
-    return {"file": problem.file, "line": problem.line, "column": problem.column, "message": problem.message}
+    return fields(problem, "file", "line", "column", "message")

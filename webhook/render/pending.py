@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
-from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.placement.commands import asking
 from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE
 from webhook.render.explanation import TRIED_AGAIN, command_json, meant, run_then, runs_json
+from webhook.render.forms import dumped, fields, form
 from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import in_words as preemption_in_words
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine
@@ -120,23 +119,16 @@ def _next_try(group: Group) -> str:
 
 def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings = NOTHING_KNOWN) -> str:
     """Return the form `PendingList`, for programs."""
-    document = {
-        "apiVersion": OUTPUT_API_VERSION,
-        "kind": "PendingList",
+    members = {
         "groups": [
             {
-                "namespace": group.namespace,
-                "apiGroup": group.api_group,
-                "workload": group.workload,
-                "pods": list(group.pods),
-                "cause": group.cause,
-                **({"notJudged": list(group.gaps)} if group.gaps else {}),
+                **fields(group, "namespace", "api_group", "workload", "pods", "cause"),
+                **({"notJudged": group.gaps} if group.gaps else {}),
                 **preemption_json(group.preemption),
                 "remedy": None
                 if group.remedy is None
                 else {
-                    "change": group.remedy.change,
-                    "where": group.remedy.where,
+                    **fields(group.remedy, "change", "where"),
                     **runs_json("frees", group.frees),
                     "stuck": group.stuck,
                     "commands": [command_json(command) for command in group.commands],
@@ -145,11 +137,9 @@ def as_json(listed: PendingList, others: Mapping[str, int], around: Surroundings
             }
             for group in listed.groups
         ],
-        "together": listed.together,
-        "agree": listed.agree,
-        "compared": listed.compared,
+        **fields(listed, "together", "agree", "compared"),
         "others": dict(sorted(others.items())),
         "elsewhere": dict(sorted(around.elsewhere.items())),
         "notes": [*around.notes, *around.assumed],
     }
-    return json.dumps(document, indent=2)
+    return dumped(form("PendingList", members))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.objects.names import OUTPUT_API_VERSION
+from webhook.render.forms import dumped, fields, form
 
 KUBE_SCHEDULER = "kube-scheduler"
 EXPORTED = f"evenkeel policy export --for {KUBE_SCHEDULER}"
@@ -41,6 +40,5 @@ def _lines(file: str, errors: Sequence[str], notes: Sequence[str], copy: Compare
 
 def as_json(file: str, errors: Sequence[str], notes: Sequence[str], copy: ComparedCopy | None = None) -> str:
     """Return the form `PolicyCheck`, for programs."""
-    against = {"file": copy.file, "notes": [*copy.notes], "differences": [*copy.differences]} if copy else None
-    document = {"apiVersion": OUTPUT_API_VERSION, "kind": "PolicyCheck", "file": file, "errors": [*errors]}
-    return json.dumps({**document, "notes": [*notes], "against": against}, indent=2)
+    against = fields(copy, *copy._fields) if copy is not None else None
+    return dumped(form("PolicyCheck", {"file": file, "errors": errors, "notes": notes, "against": against}))

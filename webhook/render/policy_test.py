@@ -11,11 +11,11 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from webhook.objects.fields import as_list, as_mapping
-from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.reading import printable
 from webhook.policy_test.form import COUNTED_AS, TEST_KIND, CaseResult
 from webhook.render import applied as render
 from webhook.render.diff import unified
+from webhook.render.forms import dumped, fields, form
 from webhook.render.junit import DECLARATION, attribute
 
 RESULT_MARKS = dict(zip(COUNTED_AS, ("ok", "FAIL", "error"), strict=True))
@@ -92,9 +92,7 @@ def _count(number: int, noun: str) -> str:
 
 def as_json(tested: Sequence[FileResults]) -> str:
     """Render all results as one JSON document."""
-    document = {
-        "apiVersion": OUTPUT_API_VERSION,
-        "kind": f"{TEST_KIND}Results",
+    members = {
         "summary": {
             "files": len(tested),
             "cases": sum(len(file.results) for file in tested),
@@ -102,23 +100,17 @@ def as_json(tested: Sequence[FileResults]) -> str:
             "problems": sum(len(file.problems) for file in tested),
         },
         "files": [
-            {
-                "file": file.file,
-                "cases": [*map(_case, file.results)],
-                "problems": list(file.problems),
-            }
-            for file in tested
+            {"file": file.file, "cases": [*map(_case, file.results)], "problems": file.problems} for file in tested
         ],
     }
-    return json.dumps(document, indent=2)
+    return dumped(form(f"{TEST_KIND}Results", members))
 
 
 def _case(result: CaseResult) -> dict[str, object]:
     return {
         "name": result.name,
         "passed": result.counted_as == "passed",
-        "expected": result.expected,
-        "found": result.found,
+        **fields(result, "expected", "found"),
         "diff": diff(result),
         "problem": result.problem or None,
     }

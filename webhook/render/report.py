@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -10,11 +9,10 @@ from typing import NamedTuple
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line
-from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.references import Scaling
 from webhook.placement.subject import FROM_POD
 from webhook.render.claims import places
-from webhook.render.findings import finding_json
+from webhook.render.forms import fields, finding_json, form
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
 from webhook.report.impact import GRAVITY, Impact, WebhookAnswer
 from webhook.report.report import Report, ReportedWorkload, ReportSummary
@@ -360,14 +358,11 @@ DEFAULTS = {
 
 def as_json(report: Report, titles: Titles, notes: Sequence[str] = (), shown: Shown = ALL) -> dict[str, object]:
     """Return the form `Report`; docs/report.md documents the fields."""
-    summary = report.summary
     listed = {} if shown.summary else {"workloads": [_workload_json(workload) for workload in shown.workloads(report)]}
-    return {
-        "apiVersion": OUTPUT_API_VERSION,
-        "kind": "Report",
+    members = {
         "policy": titles.policy or None,
         "compare": titles.compare or None,
-        "notes": list(notes),
+        "notes": notes,
         **listed,
         "namespaces": [
             {"namespace": name, "contacts": contacts and dict(contacts), "summary": _summary_json(sums)}
@@ -375,29 +370,19 @@ def as_json(report: Report, titles: Titles, notes: Sequence[str] = (), shown: Sh
         ],
         "by": shown.by or None,
         "groups": [{"value": value, "summary": _summary_json(sums)} for value, _, sums in report.groups],
-        "summary": {
-            "static": report.static,
-            "nodes": report.nodes,
-            "zones": report.zones,
-            **_summary_json(summary),
-        },
+        "summary": {**fields(report, "static", "nodes", "zones"), **_summary_json(report.summary)},
     }
+    return form("Report", members)
 
 
 def _summary_json(summary: ReportSummary) -> dict[str, object]:
     return {
-        "workloads": summary.workloads,
-        "pods": summary.pods,
-        "waiting": summary.waiting,
+        **fields(summary, "workloads", "pods", "waiting"),
         "outcomes": {str(outcome): summary.outcomes.get(outcome, 0) for outcome in GRAVITY},
-        "denied": summary.denied,
-        "deniedUpdates": summary.denied_updates,
-        "deniedCreates": summary.denied_creates,
+        **fields(summary, "denied", "denied_updates", "denied_creates"),
         "withErrors": summary.found[Severity.ERROR],
         "withWarnings": summary.found[Severity.WARNING],
-        "changed": summary.changed,
-        "defaulted": summary.defaulted,
-        "auditedDefaults": summary.audited_defaults,
+        **fields(summary, "changed", "defaulted", "audited_defaults"),
         "defaultsChange": {how: summary.defaults_change.get(how, 0) for how in DEFAULTS},
         "uneven": summary.uneven,
         "unevenByDefaults": summary.assumed,
@@ -415,10 +400,6 @@ def _largest_json(loss: ZoneLoss | None) -> dict[str, object]:
     }
 
 
-def dumped(document: Mapping[str, object]) -> str:
-    return json.dumps(document, indent=2)
-
-
 def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
     live, ref, loss = workload.live, workload.live.ref, workload.loss
     return {
@@ -429,26 +410,25 @@ def _workload_json(workload: ReportedWorkload) -> dict[str, object]:
         "autoscaler": None
         if workload.scaling is None
         else {"minReplicas": workload.scaling.least, "maxReplicas": workload.scaling.most},
-        "pods": live.pods,
-        "waiting": live.waiting,
+        **fields(live, "pods", "waiting"),
         "terminating": live.leaving,
         "zones": None if loss is None else dict(loss.zones),
         **_largest_json(loss),
         "foreignScheduler": workload.foreign or None,
         "pinned": {
-            name: {"topologyKey": reach.key, "domains": list(reach.domains)} for name, reach in workload.pinned.items()
+            name: {"topologyKey": reach.key, "domains": reach.domains} for name, reach in workload.pinned.items()
         },
         "constraints": [_spread_json(*each) for each in zip(workload.spreads, workload.idle, strict=True)],
         "findings": [finding_json(finding) for finding in workload.findings],
         "findingsAtMaximum": [finding_json(finding) for finding in workload.at_most],
-        "outcome": str(workload.impact.worst.outcome),
-        "wasOutcome": None if workload.was is None else str(workload.was.worst.outcome),
+        "outcome": workload.impact.worst.outcome,
+        "wasOutcome": None if workload.was is None else workload.was.worst.outcome,
         "changed": workload.changes,
         "answers": _impact_json(workload.impact),
         "wasAnswers": None if workload.was is None else _impact_json(workload.was),
-        "defaults": [list(given) for given in workload.impact.defaults],
+        "defaults": workload.impact.defaults,
         "auditedDefaults": [
-            {"constraints": list(each.constraints), "source": each.note} for each in workload.impact.audited_defaults
+            {"constraints": each.constraints, "source": each.note} for each in workload.impact.audited_defaults
         ],
         "defaultsChange": workload.defaults_change or None,
     }
@@ -461,12 +441,7 @@ def _impact_json(impact: Impact) -> dict[str, object]:
 def _answer_json(answer: WebhookAnswer | None) -> dict[str, object] | None:
     if answer is None:
         return None
-    return {
-        "outcome": str(answer.outcome),
-        "allowed": answer.allowed,
-        "sent": not answer.not_sent,
-        "message": answer.message,
-    }
+    return {**fields(answer, "outcome", "allowed"), "sent": not answer.not_sent, "message": answer.message}
 
 
 COUNTED = ("domains", "domainsWithoutPods", "closedDomains", "nodesWithoutKey", "nodesLeftOut", "alsoCounts")
@@ -477,13 +452,9 @@ def _spread_json(spread: Spread, idle: str) -> dict[str, object]:
     return {
         "index": constraint.index,
         "template": spread.template,
-        "topologyKey": constraint.topology_key,
-        "maxSkew": constraint.max_skew,
-        "minDomains": constraint.min_domains,
-        "hard": constraint.hard,
+        **fields(constraint, "topology_key", "max_skew", "min_domains", "hard"),
         "selector": str(constraint.selector),
-        "source": spread.source,
-        "skew": spread.skew,
+        **fields(spread, "source", "skew"),
         "spreadsNothing": idle or None,
         **_counted_json(spread),
     }
@@ -497,7 +468,7 @@ def _counted_json(spread: Spread) -> dict[str, object]:
     counts = (
         {value: counted.match_num(value) for value in sorted(listed)},
         len(counted.eligible) - len(counted.counts),
-        list(spread.closed[:MOST_DOMAINS]),
+        spread.closed[:MOST_DOMAINS],
         spread.unlabelled,
         spread.excluded,
         dict(spread.shared),

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from webhook.findings.rule import Rule
-from webhook.objects.names import OUTPUT_API_VERSION
+from webhook.render.forms import dumped, fields, form
 
 
 def as_json(rules: Iterable[Rule]) -> str:
     """Return the form `RuleList`."""
-    return json.dumps({"apiVersion": OUTPUT_API_VERSION, "kind": "RuleList", "rules": [*map(_rule, rules)]}, indent=2)
+    return dumped(form("RuleList", {"rules": [*map(_rule, rules)]}))
 
 
 def _rule(rule: Rule) -> dict[str, object]:
     return {
-        "id": rule.id,
-        "title": rule.title,
-        "severity": str(rule.severity),
-        "advice": rule.advice,
-        "rationale": rule.rationale,
-        "fix": rule.fix,
+        **fields(rule, "id", "title", "severity", "advice", "rationale", "fix"),
         "beside": rule.context,
-        "bad": rule.bad,
-        "good": rule.good,
+        **fields(rule, "bad", "good"),
         "parameters": {name: dict(schema) for name, schema in rule.parameters.items()},
-        "required": list(rule.required),
-        "cel": rule.cel,
-        "yieldsTo": list(rule.yields_to),
+        **fields(rule, "required", "cel", "yields_to"),
     }

@@ -1,4 +1,4 @@
-"""A finding, and a rule that was skipped, for programs."""
+"""Attributes of a value, a finding, and a rule that was skipped, for programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import json
 from tests.support.build import constraint, workload
 from tests.support.review import validate
 from webhook.findings.finding import Skipped
-from webhook.render.findings import finding_json, skipped_json
+from webhook.objects.references import ObjectRef
+from webhook.render.forms import fields, finding_json, ref_json, skipped_json
 
 
 def test_a_finding_says_where_what_and_how_to_mend_it():
@@ -23,3 +24,10 @@ def test_a_finding_says_where_what_and_how_to_mend_it():
 
 def test_what_was_skipped_says_why():
     assert {"rule": "a", "reason": "b"} == skipped_json(Skipped("a", "b"))
+
+
+def test_attributes_have_their_names_in_camel_case():
+    ref = ObjectRef("apps/v1", "Deployment", "shop", "web")
+
+    assert {"inKubectl": "deployment.apps/web", "kind": "Deployment"} == fields(ref, "in_kubectl", "kind")
+    assert {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"} == ref_json(ref)
