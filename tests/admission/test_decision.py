@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import FEATURES, constraint, pod, policy, request, service, snapshot, workload
 from tests.support.review import review
-from webhook.admission.decision import Outcome, not_judged, unexpected
+from webhook.admission.decision import Outcome, bad_request, not_judged, unexpected
 from webhook.admission.request import MUTATE, VALIDATE, AdmissionRequest
 from webhook.admission.review import review as decide
 from webhook.admission.terms import Terms
@@ -65,6 +65,16 @@ def test_an_unexpected_error_is_answered_as_the_policy_says():
 
     assert (Outcome.ERROR, True, None) == (lenient.outcome, lenient.allowed, lenient.status)
     assert (Outcome.ERROR, False, 500) == (strict.outcome, strict.allowed, strict.status["code"])
+
+
+def test_the_help_of_the_policy_stands_beside_an_unexpected_error():
+    assert "ask us (evenkeel)" == unexpected(policy(help="ask us"), "Pod shop/web").warnings[-1]
+
+
+def test_what_a_malformed_request_brings_goes_back_in_one_short_line():
+    decision = bad_request("request.object: found \n" + "x" * 10_000)
+
+    assert (1_000, False) == (len(decision.status["message"]), "\n" in decision.status["message"])
 
 
 def test_what_no_override_is_known_for_is_denied_only_if_each_denies():

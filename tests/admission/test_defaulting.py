@@ -266,6 +266,8 @@ def test_a_match_label_key_in_the_derived_selector_is_left_out():
     )
 
     assert ["tier"] == given["matchLabelKeys"]
+    (given,) = defaults(pod(labels={**WEB, "tier": "x"}), service(), policy=policy_with(KEYED))
+    assert [HASH, "tier"] == given["matchLabelKeys"]
 
 
 def test_it_is_told_in_log_and_annotation():
@@ -456,21 +458,19 @@ LIMIT = 262_144
 NOTE = "policy; selector from Service/web"
 
 
-@pytest.mark.parametrize("left", [len("evenkeel.dev/defaulted-by" + NOTE), len("evenkeel.dev/defaulted-by" + NOTE) - 1])
-def test_the_annotation_is_left_out_where_the_api_server_would_refuse_it(left):
+@pytest.mark.parametrize("lacking", [0, 1])
+def test_the_annotation_is_left_out_where_the_api_server_would_refuse_it(lacking):
     """All annotations of an object may have 262,144 bytes, and not characters."""
-    others = {"é": "x" * (LIMIT - left - 2)}
+    others = {"é": "x" * (LIMIT - len("evenkeel.dev/defaulted-by" + NOTE) + lacking - 2)}
     found = mutated(pod(annotations=others), service())
     patched = jsonpatch.apply_patch(pod(annotations=others), list(found.patch))
     size = sum(len((key + value).encode()) for key, value in patched["metadata"]["annotations"].items())
 
     assert 2 == len(patched["spec"]["topologySpreadConstraints"])
     assert size <= LIMIT
-    assert (size == LIMIT) == (() == found.defaulted.left_out)
-    assert found.defaulted.left_out in (
-        (),
-        (f"annotation evenkeel.dev/defaulted-by: the Pod's annotations would exceed {LIMIT} bytes",),
-    )
+    assert (size == LIMIT) == (not lacking)
+    left_out = f"annotation evenkeel.dev/defaulted-by: the Pod's annotations would exceed {LIMIT} bytes"
+    assert (left_out,) * lacking == found.defaulted.left_out
 
 
 AUDIT = {"defaultingMode": "Audit"}
@@ -568,6 +568,13 @@ def test_no_patch_that_the_policy_itself_would_deny_ever_leaves():
     assert "must be DoNotSchedule by this cluster's policy (soft-constraint)" in decision.defaulted.detail
 
 
+def test_nor_where_only_an_enforced_rule_is_sure_to_deny_it():
+    milder = BATCH | {"enforcement": "Warn"}
+    strict = policy_with(SOFT_ZONE, rules={"soft-constraint": ENFORCED}, overrides=[milder])
+
+    assert "would-be-denied" == mutated(pod(), service(), policy=strict).defaulted.reason
+
+
 def test_what_a_pod_lacks_with_defaults_too_is_told_like_without():
     asks = policy_with(
         SOFT_ZONE, rules={"missing-constraints": {**SOFTNESS["missing-constraints"], "topologyKeys": [HOSTNAME]}}
@@ -588,6 +595,22 @@ def test_no_patch_that_could_not_be_judged_ever_leaves(count):
     assert ((), "too-large") == (decision.patch, decision.defaulted.reason)
 
 
+@pytest.mark.parametrize(("count", "reason"), [(700, None), (701, "too-large")])
+def test_no_pod_of_too_many_labels_is_compared_with_every_service(count, reason):
+    labels = {"app": "web", **{f"key{i}": "" for i in range(count - 1)}}
+    found = mutated(pod(labels=labels), service()).defaulted
+
+    assert reason == (found.reason if isinstance(found, Undefaulted) else None)
+
+
+@pytest.mark.parametrize("count", [10, 11])
+def test_at_most_ten_sources_of_a_selector_are_named(count):
+    found = mutated(pod(), *(service(f"web-{i}") for i in range(count))).defaulted
+
+    assert (count, count > 10) == (len(found.source), found.note.endswith(", …"))
+    assert 10 == found.note.count("Service/")
+
+
 BY_EVENKEEL = {"evenkeel.dev/defaulted-by": "policy; selector from Service/web"}
 WRITTEN = [SOFT_ZONE | {"labelSelector": {"matchLabels": {"app": "web"}}}]
 SOFTNESS = {"soft-constraint": "warning", "missing-constraints": {"severity": "warning", "minReplicas": 1}}
@@ -600,8 +623,11 @@ class Silent(NamedTuple):
     annotations: Mapping = MappingProxyType(BY_EVENKEEL)
     rules: Mapping = MappingProxyType(SOFTNESS)
     keys: tuple = ()
+    first: Mapping | None = None
 
 
+HARD_HOST = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
+HARD_HOSTS = HARD_HOST | {"labelSelector": {"matchLabels": {"app": "web"}}}
 SILENT = [
     Silent("what evenkeel wrote", WRITTEN, False),
     Silent("the same without the annotation", WRITTEN, True, {}),
@@ -610,6 +636,7 @@ SILENT = [
     Silent("a constraint more", [*WRITTEN, WRITTEN[0] | {"topologyKey": HOSTNAME}], True),
     Silent("none", [], True),
     Silent("an enforced rule", WRITTEN, False, rules={"soft-constraint": {"severity": "warning", "enforced": True}}),
+    Silent("which the first of the constraints does not break", [HARD_HOSTS, *WRITTEN], False, first=HARD_HOST),
     Silent(
         "what evenkeel wrote, with matchLabelKeys merged by the API server",
         [
@@ -634,7 +661,8 @@ def test_nobody_is_warned_of_what_evenkeel_wrote_and_of_nothing_else(case):
     default = SOFT_ZONE | ({"matchLabelKeys": list(case.keys)} if case.keys else {})
     labels = {"app": "web", "tier": "x"}
     obj = pod(*case.constraints, labels=labels, annotations=dict(case.annotations))
-    decision = validated(obj, service(), policy=policy_with(default, rules=dict(case.rules)))
+    given = [case.first, default] if case.first else [default]
+    decision = validated(obj, service(), policy=policy_with(*given, rules=dict(case.rules)))
 
     assert case.warned == bool(decision.warnings)
     assert decision.findings
@@ -651,12 +679,15 @@ SET = {"spec": {"selector": {"matchExpressions": [{"key": "app", "operator": "In
 CLUSTER = (
     service(),
     service("tier", {"app": "web", "tier": "front"}),
+    service("cache", {"app": "cache"}),
+    workload("ReplicaSet", name="web-aaa", spec={"selector": {"matchLabels": {"app": "web", HASH: "abc", "a": "b"}}}),
     workload("ReplicaSet", name="web-abc", **TEMPLATE),
     workload("ReplicaSet", name="web-old", spec={"selector": {"matchLabels": {"app": "web", HASH: "old"}}}),
     workload("StatefulSet", name="db", **SET),
 )
 OF_RS = pod(labels={"app": "web", "tier": "front", "x": "y", HASH: "abc"}, owner="ReplicaSet/web-abc")
 OF_ROLLOUT = pod(labels={"app": "web", HASH: "abc"}, owner="Rollout/web")
+OF_CACHE = pod(labels={"app": "cache", INSTANCE: "db-0"}, owner="StatefulSet/db")
 OF_SET = pod(labels={"app": "db", INSTANCE: "db-0"}, owner="StatefulSet/db")
 BARE = pod()
 ERROR, ENFORCED = {"severity": "error"}, {"severity": "error", "enforced": True}
@@ -704,6 +735,10 @@ def keeping_all(obj):
     return copy(obj, labels=obj["metadata"]["labels"], **NODE)
 
 
+def in_zone(obj):
+    return copy(obj, labels={ZONE: "a"}, **NODE)
+
+
 def changed(**fields):
     """A copy of which the constraint is another one."""
     return lambda obj: copy(obj, constraints=[one | fields for one in obj["spec"]["topologySpreadConstraints"]])
@@ -739,8 +774,10 @@ AGAIN = [
     Case("with merged matchLabelKeys", sent(pod(labels={"app": "web", "tier": "x"}), ENFORCED, BY_TIER)),
     Case("of a Rollout's Pod, which a Service selects", sent(OF_ROLLOUT, ENFORCED)),
     Case("of a StatefulSet's Pod", sent(OF_SET, ENFORCED)),
+    Case("of one that a Service selects, too", sent(OF_CACHE, ENFORCED)),
     Case("of a Pod that a Service selects", sent(BARE, ENFORCED)),
     Case("on the same node, whose zone it is given", sent(OF_RS, ENFORCED, change=lambda obj: copy(obj, **NODE))),
+    Case("which the API server has written into it", sent(OF_RS, ENFORCED, change=in_zone)),
     Case("with its labels, on the same node", sent(OF_RS, ENFORCED, change=keeping_all)),
     Case("with its labels, of a StatefulSet", sent(OF_SET, ENFORCED, change=keeping_all)),
     Case("with its annotations", sent(OF_RS, change=lambda obj: copy(obj, annotations=BY_EVENKEEL))),

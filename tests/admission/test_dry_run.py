@@ -22,9 +22,9 @@ from tests.support.build import (
 from tests.support.review import review
 from tests.support.said import rule_in
 from tests.support.strategies import RECORDED
-from webhook.admission.decision import ALLOWED
+from webhook.admission.decision import ALLOWED, Outcome
 from webhook.admission.defaulting import Defaults
-from webhook.admission.dry_run import dry_run, mentions_constraints, patched
+from webhook.admission.dry_run import dry_run, mentions_constraints, patched, without_pods
 from webhook.admission.ownership import ACCOUNTS
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.admission.terms import Terms
@@ -92,6 +92,23 @@ def test_defaults_are_patched_in_judged_and_stored():
 
 
 @pytest.mark.parametrize(
+    ("severity", "outcome"),
+    [("ignore", Outcome.DEFAULTED), ("warning", Outcome.WARNED), ("error", Outcome.DENIED)],
+)
+def test_defaults_do_not_hide_what_a_pod_still_lacks(severity, outcome):
+    asks = f"{{severity: {severity}, topologyKeys: [rack], minReplicas: 1}}"
+
+    assert outcome is applied(pod(), objects=[service()], rules=f"{{rules: {{missing-constraints: {asks}}}}}").outcome
+
+
+def test_the_webhook_sees_neither_pods_nor_what_they_use():
+    whole = snapshot(node(), pod(spec={"nodeName": "n1", "containers": [{"name": "a"}]}))
+    seen = without_pods(whole)
+
+    assert (True, {}, {}) == (bool(whole.pods), seen.pods, seen.usage)
+
+
+@pytest.mark.parametrize(
     ("obj", "minor", "selector"),
     [
         (KEYED, 34, MERGED),
@@ -137,8 +154,14 @@ ROLLOUT = workload("Rollout", INVALID) | {"apiVersion": "argoproj.io/v1alpha1"}
 
 @pytest.mark.parametrize(
     ("obj", "refused"),
-    [(pod(INVALID), True), (workload("Deployment", INVALID), True), (BAD, False), (ROLLOUT, False)],
-    ids=["a Pod", "a template", "what is valid", "a custom resource"],
+    [
+        (pod(INVALID), True),
+        (workload("Deployment", INVALID), True),
+        (BAD, False),
+        (ROLLOUT, False),
+        (workload("Deployment", *[INVALID] * 101), False),
+    ],
+    ids=["a Pod", "a template", "what is valid", "a custom resource", "what nobody judges"],
 )
 def test_what_kube_apiserver_refuses_by_itself(obj, refused):
     assert refused == applied(obj).refused_by_api_server

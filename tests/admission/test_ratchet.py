@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, policy, request, workload
+from tests.support.build import FEATURES, HOSTNAME, ZONE, constraint, namespace, policy, request, workload
 from tests.support.review import Case, at_validate, deployment, review, validate
 from tests.support.said import rule_in
 from tests.support.strategies import nested
@@ -53,6 +53,36 @@ KAFKA = (
     " workloads: [{builtIn: strimzi-kafka}]}"
 )
 ONLY_SKEW = "{rules: {excessive-max-skew: {severity: error, maxSkew: 5}, invalid-constraint: ignore}}"
+
+
+ASKS_FOR_BOTH = f"{{rules: {{missing-constraints: {{severity: error, topologyKeys: [{ZONE}, {HOSTNAME}]}}}}}}"
+ENFORCED_FOR_ONE = """
+overrides: [{name: a, namespaceSelector: {matchLabels: {team: a}}, rules: {empty-selector: {enforced: true}}}]
+"""
+MILDER_FOR_ONE = """
+rules: {empty-selector: {enforced: true}}
+overrides: [{name: a, namespaceSelector: {matchLabels: {team: a}}, enforcement: Warn}]
+"""
+ENFORCED_FOR_LABEL = """
+workloads: [{apiVersion: e.com/v1, kind: Fleet, resource: fleets, podTemplate: 'spec.sets[*].template'}]
+overrides: [{name: a, podSelector: {matchLabels: {team: a}}, rules: {empty-selector: {enforced: true}}}]
+"""
+SITES = """
+workloads: [{apiVersion: e.com/v1, kind: Site, resource: sites, constraints: spec.spread, labels: spec.labels}]
+"""
+
+
+def fleet(*teams, **metadata):
+    """Templates of these teams, each with a constraint that selects nothing."""
+    judged = {"spec": {"topologySpreadConstraints": [EMPTY]}}
+    sets = [{"template": {**judged, "metadata": {"labels": {"team": team}, **metadata}}} for team in teams]
+    return {"apiVersion": "e.com/v1", "kind": "Fleet", "metadata": {"name": "f"}, "spec": {"sets": sets}}
+
+
+def site(**labels):
+    """A custom resource whose constraints are not in a Pod template."""
+    spec = {"spread": [constraint()], "labels": labels}
+    return {"apiVersion": "e.com/v1", "kind": "Site", "metadata": {"name": "s"}, "spec": spec}
 
 
 def skews(*most):
@@ -192,11 +222,37 @@ CASES = [
         at_validate(
             deployment(constraint(topologyKey="rack")),
             deployment(constraint(topologyKey="kubernetes.io/hostname")),
-            rules=f"{{rules: {{missing-constraints: {{severity: error, topologyKeys: [{ZONE}, {HOSTNAME}]}}}}}}",
+            rules=ASKS_FOR_BOTH,
         ),
         denied=("missing-constraints",),
         warned=("missing-constraints",),
     ),
+    Case(
+        "and one is not excused by another that is there now",
+        at_validate(deployment(constraint()), deployment(constraint(topologyKey=HOSTNAME)), rules=ASKS_FOR_BOTH),
+        denied=("missing-constraints",),
+    ),
+    Case(
+        "what is enforced for one team is old there",
+        at_validate(RESTARTED, deployment(EMPTY), rules=ENFORCED_FOR_ONE, objects=[namespace(team="a")]),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "what is enforced is old, also where an override might not deny it",
+        at_validate(RESTARTED, deployment(EMPTY), rules=MILDER_FOR_ONE),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "what is enforced is old beside a template for which it is not",
+        at_validate(fleet("b", "a", annotations={"x": "y"}), fleet("b", "a"), rules=ENFORCED_FOR_LABEL),
+        warned=("empty-selector",) * 2,
+    ),
+    Case(
+        "labels that change below no Pod template",
+        at_validate(site(app="db"), site(app="web"), rules=SITES),
+        warned=("selector-misses-own-pod",),
+    ),
+    Case("which stay as they are", at_validate(site(x="y"), site(x="y"), rules=SITES), audited=False),
     Case(
         "what no override looked at is new where the label that chose it goes",
         at_validate(deployment(EMPTY, labels=STRICT), deployment(EMPTY, labels=LAX), rules=LAX_OVERRIDE),

@@ -80,6 +80,10 @@ def test_nothing_is_judged_of_other_operations_and_subresources(fields):
     assert ((), (), "") == (found.workloads, found.before, found.malformed)
 
 
+def test_the_old_object_of_a_create_is_not_looked_at():
+    assert () == read({**request(DEPLOYMENT), "oldObject": DEPLOYMENT}).before
+
+
 def test_a_create_without_an_object_is_malformed():
     assert "request.object: found null, wanted an object" == read({**request(DEPLOYMENT), "object": None}).malformed
 

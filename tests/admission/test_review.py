@@ -20,7 +20,9 @@ from tests.support.build import (
 from tests.support.review import Case, at_mutate, at_validate, deployment, mutate, review, validate
 from tests.support.said import NOT_JUDGED, rule_in
 from webhook.admission.decision import Outcome
+from webhook.admission.ownership import MANAGER
 from webhook.admission.request import VALIDATE
+from webhook.findings.rule import RULES
 
 EMPTY, MISSES = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "db"}})
 INVALID = constraint(maxSkew=0)
@@ -50,6 +52,25 @@ TWO_ON_A_KEY = one_team(
     rules="{misspelt-topology-key: error, forbidden-topology-key: "
     f"{{severity: error, topologyKeys: [{DEPRECATED_ZONE}]}}}}",
 )
+
+FLEETS = "{apiVersion: e.com/v1, kind: Fleet, resource: fleets, podTemplate: 'spec.sets[*].template'}"
+
+
+def fleets(says):
+    """A policy for Fleets, with an override for the templates of team a."""
+    team = f"{{name: a, podSelector: {{matchLabels: {{team: a}}}}, {says}}}"
+    return f"{{workloads: [{FLEETS}], overrides: [{team}]}}"
+
+
+def fleet(*templates):
+    sets = [{"template": template} for template in templates]
+    return {"apiVersion": "e.com/v1", "kind": "Fleet", "metadata": {"name": "f"}, "spec": {"sets": sets}}
+
+
+def of_team(team, *constraints):
+    """A template of this team."""
+    return deployment(*constraints, labels={"app": "web", "team": team})["spec"]["template"]
+
 
 CASES = [
     Case(
@@ -241,6 +262,53 @@ CASES = [
     ),
     Case("nor where nothing is denied", at_mutate(pod(INVALID), rules="{earlyAnswer: true, enforcement: Warn}")),
     Case(
+        "of two rules on a field the error is told, also where nothing is denied",
+        at_validate(
+            deployment(constraint(topologyKey=DEPRECATED_ZONE)), rules="{enforcement: Warn, " + TWO_ON_A_KEY[1:]
+        ),
+        warned=("forbidden-topology-key",),
+    ),
+    *(
+        Case(
+            f"what a controller sends is not denied for its size, but what {user} sends is",
+            at_validate(pod(*[EMPTY] * 101, owner="ReplicaSet/web"), rules=ENFORCED, userInfo={"username": user}),
+            refused=user != MANAGER,
+            audited=False,
+            warned=(NOT_JUDGED,) * (user == MANAGER),
+        )
+        for user in (MANAGER, "jane")
+    ),
+    Case(
+        "what is too large where nobody is warned",
+        at_validate(pod(*[EMPTY] * 101), rules="{enforcement: Audit}"),
+        audited=False,
+    ),
+    Case(
+        "each template is under the override that matches it",
+        at_validate(fleet(of_team("a", EMPTY), of_team("b", EMPTY)), rules=fleets("rules: {empty-selector: warning}")),
+        denied=("empty-selector",),
+        warned=("empty-selector",),
+    ),
+    Case(
+        "the mildest of what is in force for the templates answers what is too large",
+        at_validate(
+            fleet(of_team("b", *[EMPTY] * 60), of_team("a", *[EMPTY] * 60)),
+            rules="{onError: Deny, " + fleets("enforcement: Warn")[1:],
+        ),
+        audited=False,
+        warned=(NOT_JUDGED,),
+    ),
+    Case(
+        "what is too large comes under an enforced rule with one of its templates",
+        at_validate(
+            fleet(of_team("a", *[EMPTY] * 60), of_team("a", *[EMPTY] * 60)),
+            fleet(of_team("a", *[EMPTY] * 60), of_team("b", *[EMPTY] * 60)),
+            rules=fleets("rules: {empty-selector: {enforced: true}}"),
+        ),
+        audited=False,
+        refused=True,
+    ),
+    Case(
         "missing constraints, where the policy asks",
         at_validate(deployment(), rules="{rules: {missing-constraints: error}}"),
         denied=("missing-constraints",),
@@ -317,7 +385,25 @@ class TestTheDenial:
         details = status["details"]
 
         assert ("web", "apps", "Deployment") == (details["name"], details["group"], details["kind"])
+        assert "name" not in validate(pod(EMPTY, name=None, generateName="web-")).status["details"]
         assert {"reason", "field", "message"} == set(details["causes"][0])
+
+
+@pytest.mark.parametrize("obj", [deployment(constraint()), deployment(EMPTY)], ids=["nothing denies", "an error does"])
+def test_rules_that_cannot_be_run_are_told_but_those_that_look_at_pods(obj):
+    """The webhook watches none."""
+    decision = review(request(obj), VALIDATE, policy(), None, FEATURES)
+    skipped = {skipped.rule for skipped in decision.skipped}
+
+    assert {"unknown-topology-key"} <= skipped
+    assert set() == {rule for rule in skipped if RULES[rule].looks_beside}
+
+
+@pytest.mark.parametrize("rules", [EARLY, "{earlyAnswer: true, enforcement: Warn}"], ids=str)
+@pytest.mark.parametrize("constraint", [EMPTY, INVALID], ids=["an error", "an invalid constraint"])
+def test_what_mutate_lets_pass_is_not_counted_as_what_would_be_denied(rules, constraint):
+    """Once for each object: by /validate."""
+    assert Outcome.WOULD_BE_DENIED is not mutate(deployment(constraint), rules=rules).outcome
 
 
 @pytest.mark.parametrize("obj", [None, [], "x", 1], ids=str)
@@ -335,15 +421,13 @@ def test_the_same_review_gives_the_same_answer_whatever_came_between():
 
 
 def test_a_list_of_templates_is_judged_template_by_template():
-    kinds = "{workloads: [{apiVersion: e.com/v1, kind: Fleet, resource: fleets, podTemplate: 'spec.sets[*].template'}]}"
-    sets = [{"template": deployment(*constraints)["spec"]["template"]} for constraints in ([constraint()], [EMPTY])]
-    obj = {"apiVersion": "e.com/v1", "kind": "Fleet", "metadata": {"name": "f"}, "spec": {"sets": sets}}
-    decision = validate(obj, rules=kinds)
+    obj = fleet(*(deployment(*constraints)["spec"]["template"] for constraints in ([constraint()], [EMPTY])))
+    decision = validate(obj, rules=f"{{workloads: [{FLEETS}]}}")
 
     assert decision.status["message"].startswith(
         "Fleet f: spec.sets[1].template.spec.topologySpreadConstraints[0].labelSelector: "
     )
-    assert ZONE == sets[0]["template"]["spec"]["topologySpreadConstraints"][0]["topologyKey"]
+    assert ZONE == obj["spec"]["sets"][0]["template"]["spec"]["topologySpreadConstraints"][0]["topologyKey"]
 
 
 def test_a_long_name_goes_back_as_it_is():

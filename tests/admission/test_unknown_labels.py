@@ -159,3 +159,10 @@ def test_what_is_foreseen_holds_whatever_the_labels(base, more, overrides):
     assert all(said[at] in (rank, WARNING.rank) and said[at] >= rank for at, rank in gravest.items())
     answers = [(decision.outcome, [*map(line, decision.findings)]) for decision in (foreseen, *known)]
     assert foreseen.unknown_labels_of or all(answer == answers[0] for answer in answers)
+
+
+def test_findings_stay_in_the_order_of_their_fields():
+    """Also those that only the policy itself has, which is asked last."""
+    findings = decide(policy(rules=DENIED, overrides=[override("a", IGNORED)])).findings
+
+    assert [0, 1] == [finding.path[2] for finding in findings if finding.severity is not Severity.INFO]
