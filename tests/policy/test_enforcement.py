@@ -104,3 +104,25 @@ def test_each_way_past_an_enforced_rule_is_noted(given, noted):
 
     assert len(noted) == len(notes)
     assert all(map(str.startswith, notes, noted))
+
+
+PLACES = [
+    {"apiVersion": "a/v1", "kind": "A", "resource": "as", "constraints": f"{place}.spread", **more}
+    for place, more in (("one", {"labels": "one.labels"}), ("other", {}))
+]
+
+
+@pytest.mark.parametrize(
+    ("places", "noted"),
+    [
+        (PLACES, "workloads: selector-misses-own-pod cannot judge other.spread of A: the labels of the Pods of a A"),
+        (PLACES[1:], "workloads: selector-misses-own-pod cannot judge A: the labels of the Pods of a A"),
+        (PLACES[:1], ""),
+    ],
+    ids=["in one of two places", "in its only place", "nowhere"],
+)
+def test_what_a_rule_cannot_judge_is_noted_once(places, noted):
+    notes = policy(workloads=places, rules={"selector-misses-own-pod": "error"}).notes
+
+    assert bool(noted) == len(notes)
+    assert all(note.startswith(noted) for note in notes)

@@ -233,7 +233,7 @@ REFUSED = [
     ),
     refused(
         "added labels that no Pod can carry",
-        "workloads: [{apiVersion: a/v1, kind: A, resource: as, podTemplate: a, addedLabels: [a b]}]",
+        "workloads: [{apiVersion: a/v1, kind: A, resource: as, podTemplate: a, addedLabels: [a, a b]}]",
         'workloads[0].addedLabels: found "a b", wanted label keys',
     ),
     refused("no resource", "workloads: [{podTemplate: a}]", "workloads[0]: must have apiVersion, kind, resource"),
@@ -372,6 +372,17 @@ def test_the_built_in_policy_is_zone_and_hostname_soft():
     assert (False, (), (), KINDS) == (found.early_answer, found.notes, found.overrides, found.kinds)
     assert DEFAULT_SETTINGS == found.settings
     assert found == policy()
+
+
+def test_the_defaults_of_each_override_are_noted():
+    hard = "[{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}]"
+    hosts = f"defaulting: {{defaultingType: List, defaultConstraints: {hard}}}"
+    by_label = [f"{{name: {name}, podSelector: {{matchLabels: {{a: {name}}}}}, {hosts}}}" for name in "ab"]
+    notes = policy(f"defaulting: {{}}\noverrides: [{', '.join(by_label)}]").notes
+
+    assert [f"overrides[{i}].defaulting.defaultConstraints[0].whenUnsatisfiable" for i in (0, 1)] == [
+        note.partition(": ")[0] for note in notes
+    ]
 
 
 def test_each_answer_can_be_the_other():

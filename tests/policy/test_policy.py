@@ -12,6 +12,7 @@ from webhook.objects.workload import parse_workloads as parse_workload
 from webhook.policy.defaults import Defaulting
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.rules import RULES
+from webhook.scheduler.selectors import Match
 
 HEAD = "apiVersion: config.evenkeel.dev/v1alpha1\nkind: SpreadPolicy\n"
 
@@ -46,6 +47,7 @@ PLACES = [
     Place("the namespace has another label", (TEAM,), "none", namespace={"team": "web"}),
     Place("the labels of the namespace are not known", (TEAM,), "none ?"),
     Place("they are not known, but the scheduler is another", (f"{TEAM}, schedulerName: gpu",), "none"),
+    Place("nor are they where the Pod has another label", (f"{TEAM}, {WEB}",), "none", given=pod(labels={"app": "db"})),
     Place("the name of the namespace is known", (NAMED % "shop",), "a"),
     Place("the name of the namespace is another", (NAMED % "bank",), "none"),
     Place("every namespace, whatever its labels", ("namespaceSelector: {}",), "a"),
@@ -122,6 +124,63 @@ def test_help_does_not_make_a_setting_another():
     assert "ask a" == found.overrides[0].settings["empty-selector"].help
     assert "ask us" == found.overrides[1].settings["empty-selector"].help
     assert frozenset() == found.in_force(*parse_workload(pod()), None).doubted
+
+
+def test_the_labels_of_pods_may_not_be_known():
+    """Where nobody names their path."""
+    found = policy(f"workloads: [{{apiVersion: a/v1, kind: A, resource: as, constraints: spread}}]\n{selecting(WEB)}")
+    (given,) = parse_workload({"apiVersion": "a/v1", "kind": "A", "metadata": {"name": "a"}}, found.kinds)
+
+    assert (None, False) == (found.in_force(given, {}).override, found.in_force(given, {}).certain)
+
+
+GIVEN = "defaulting: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: rack, %s}]}"
+SOFTLY, NO_DEFAULTS = GIVEN % "whenUnsatisfiable: ScheduleAnyway", "defaulting: {defaultingType: List}"
+
+
+@pytest.mark.parametrize(
+    ("base", "overrides", "namespaces"),
+    [
+        ("", (), [{}, {"team": "batch"}]),
+        (NO_DEFAULTS, (), []),
+        (NO_DEFAULTS, (f"{TEAM}, {SOFTLY}",), [{"team": "batch"}]),
+        (NO_DEFAULTS, (f"{ALL}, {SOFTLY}",), [{}, {"team": "batch"}]),
+        (NO_DEFAULTS, (f"{ALL}, {NO_DEFAULTS}", f"{TEAM}, {SOFTLY}"), [{"team": "batch"}]),
+    ],
+    ids=["built in", "none", "for one team", "for all Pods", "none for others"],
+)
+def test_where_pods_may_be_given_defaults(base, overrides, namespaces):
+    texts = (f"{{name: {name}, {text}}}" for name, text in zip("ab", overrides, strict=False))
+    found = policy(f"{base}\noverrides: [{', '.join(texts)}]")
+
+    assert namespaces == [
+        labels for labels in ({}, {"team": "batch"}) if found.defaulted_namespaces.match(labels) is Match.YES
+    ]
+    assert bool(namespaces) == found.defaults
+
+
+@pytest.mark.parametrize("override", [False, True])
+def test_what_one_override_asks_the_policy_is_asked_for(override):
+    rules = "rules: {missing-constraints: error}"
+    found, plain = policy(selecting(f"{ALL}, {rules}") if override else rules), policy()
+
+    assert (True, True) == (found.judges_without_constraints, found.gives("missing-constraints"))
+    assert (False, False) == (plain.judges_without_constraints, plain.gives("missing-constraints"))
+
+
+@pytest.mark.parametrize(("enforcement", "enforces"), [("Deny", True), ("Warn", False), ("Audit", False)])
+def test_no_rule_is_enforced_where_nothing_denies(enforcement, enforces):
+    found = policy(f"enforcement: {enforcement}\nrules: {{empty-selector: {{enforced: true}}}}")
+
+    assert enforces == found.in_force(*parse_workload(pod()), None).enforces
+
+
+def test_other_severities_hold_in_overrides_too():
+    found = policy(selecting(f"{ALL}, rules: {{soft-constraint: warning}}"))
+    changed = found.with_severities({"soft-constraint": Severity.ERROR})
+
+    assert [Severity.ERROR] * 2 == [part.settings["soft-constraint"].severity for part in changed.parts]
+    assert found.with_severities({"forbidden-topology-key": Severity.IGNORE}).gives("forbidden-topology-key")
 
 
 class Strictness(NamedTuple):
