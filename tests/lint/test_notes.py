@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import ROOT
-from webhook.lint.notes import _NOTED, KIND_NOT_JUDGED, UNRENDERED_TEMPLATE, Note, alike, many, together
+from webhook.lint.notes import _NOTED, KIND_NOT_JUDGED, UNRENDERED_TEMPLATE, Note, alike, together
 
 
 def note(file, why=UNRENDERED_TEMPLATE, what="template", advice="do this"):
@@ -24,13 +24,8 @@ def test_notes_of_one_reason_with_one_advice_are_alike():
 
 def test_few_files_are_named_each_once_and_of_many_the_first():
     assert "2 templates passed over: a; do this" == together([note("a"), note("a")])
-    assert "5 templates passed over: a, b, c, 2 more; do this" == together([note(file) for file in "abcde"])
+    assert "5 templates passed over: a, b, c and 2 more; do this" == together([note(file) for file in "abcde"])
     assert "1 v1 A passed over: <stdin>; do this" == together([note("-", KIND_NOT_JUDGED, "v1 A")])
-
-
-def test_a_count_has_its_singular_and_its_plural():
-    assert ["0 files", "1 file", "2 files"] == [many(count, "file") for count in range(3)]
-    assert "2 patches" == many(2, "patch", "patches")
 
 
 def test_each_reason_is_documented():

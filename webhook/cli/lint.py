@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
 from webhook.lint.builds import AUTO, BUILD_CHOICES, NEVER_BUILT, Build
 from webhook.lint.configuration import (
@@ -38,7 +38,6 @@ from webhook.lint.configuration import (
 )
 from webhook.lint.files import FileReader, WorkerDied, judge_files, read_context, read_overlays
 from webhook.lint.gitignore import Ignore, parse_gitignore
-from webhook.lint.notes import many
 from webhook.lint.other_files import OtherFiles
 from webhook.lint.overlays import Overlays
 from webhook.lint.results import JudgedFile, LintSummary
@@ -407,9 +406,9 @@ def _write_baseline(args: argparse.Namespace, session: Session) -> int:
     except OSError as error:
         raise UsageError(f"{args.baseline}: {error.strerror}") from error
     problems = [problem for problem in summary.problems if problem.lasting]
-    files = many(len({located.file for located in summary.found} | {problem.file for problem in problems}), "file")
-    accepted = [many(len(summary.found), "finding")]
-    accepted += [many(len(problems), "problem")] if problems else []
+    files = number_of(len({located.file for located in summary.found} | {problem.file for problem in problems}), "file")
+    accepted = [number_of(len(summary.found), "finding")]
+    accepted += [number_of(len(problems), "problem")] if problems else []
     print(f"wrote {one_line(args.baseline, LINE_LIMIT)}: accepts {' and '.join(accepted)} in {files}")
     for problem in summary.problems:
         line = f"{problem.file}:{problem.line}:{problem.column}: {problem.message}"

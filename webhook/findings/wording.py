@@ -36,9 +36,14 @@ def one_line(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def number_of(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 Pod` or `2,000 Pods`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def number_of(number: int, noun: str, several: str = "") -> str:
+    """Return a number with its noun, such as `1 Pod` or `2,000 Pods`; `several` is a plural that does not end in s."""
+    return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
+
+
+def range_of(least: int, most: int) -> str:
+    """Return `2`, or `2 to 5`."""
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def object_name(about: str) -> str:
@@ -77,7 +82,7 @@ def warnings(
     most = MOST_WARNINGS - len(notices) - bool(help_line)
     lines = list(dict.fromkeys([warning(finding, about) for finding in gravest[:most]]))
     if more := len(findings) - len(lines):
-        notices.append(f"{about}: {more} more finding{'s'[: more != 1]}; to see all: evenkeel admit -f FILE -o json")
+        notices.append(f"{about}: {number_of(more, 'more finding')}; to see all: evenkeel admit -f FILE -o json")
     return with_help((*lines, *notices), help_line)
 
 
@@ -204,13 +209,11 @@ def worded(
 
 
 def some(names: Iterable[str], most: int = 3) -> str:
-    """Return the first names, in their order, and how many more there are: `a, b, c and 2 more`."""
-    ordered = sorted(names)
-    shown = ", ".join(one_line(name, NAME_LIMIT) for name in ordered[:most])
-    return f"{shown} and {len(ordered) - most} more" if len(ordered) > most else shown
+    """Return the first names, in the order of the alphabet, and how many more there are: `a, b, c and 2 more`."""
+    return first_of(sorted(names), most, NAME_LIMIT)
 
 
-def first_of(names: Iterable[str], most: int, limit: int = LINE_LIMIT) -> str:
+def first_of(names: Iterable[str], most: int = 5, limit: int = LINE_LIMIT) -> str:
     """Return the first `most` names as they come, each cut at `limit`, and how many more there are."""
     every = list(names)
     shown = ", ".join(one_line(name, limit) for name in every[:most])

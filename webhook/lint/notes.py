@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from webhook.findings.wording import first_of, number_of
+
 UNRENDERED_TEMPLATE, PATCH, SYSTEM_NAMESPACE, KIND_NOT_JUDGED = "template", "patch", "systemNamespace", "kind"
 REPEATED_KEY, UNREAD, NOT_BUILT = "duplicateKey", "unreadable", "build"
 VALUES, BUILT, LABELS_UNKNOWN = "values", "kustomization", "namespaceLabels"
@@ -63,13 +65,6 @@ def together(notes: Sequence[Note]) -> str:
     """Return one line for notes that are alike: how many, the first files, and what to do."""
     first, count = notes[0], len(notes)
     told = first.why == KIND_NOT_JUDGED or (first.why == NOT_BUILT and count == 1)
-    counted = f"{count} {first.what}" if told else many(count, *_NOTED[first.why])
-    files = list(dict.fromkeys(note.file for note in notes))
-    more = [f"{len(files) - MOST_FILES} more"] if len(files) > MOST_FILES else []
-    named = ", ".join((*("<stdin>" if file == "-" else file for file in files[:MOST_FILES]), *more))
-    return f"{counted} {first.done}: {named}; {first.advice}"
-
-
-def many(count: int, singular: str, several: str | None = None) -> str:
-    """Return a number with its noun, such as `1 file` or `2 files`."""
-    return f"{count} {singular if count == 1 else several or f'{singular}s'}"
+    counted = f"{count} {first.what}" if told else number_of(count, *_NOTED[first.why])
+    files = dict.fromkeys("<stdin>" if note.file == "-" else note.file for note in notes)
+    return f"{counted} {first.done}: {first_of(files, MOST_FILES)}; {first.advice}"

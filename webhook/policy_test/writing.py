@@ -11,6 +11,7 @@ from pathlib import Path
 
 from webhook.admission.ownership import account_of
 from webhook.admission.terms import Terms
+from webhook.findings.wording import number_of
 from webhook.lint.walk import STANDARD_INPUT, find
 from webhook.loading import inputs
 from webhook.loading.usage import UsageError, print_notes
@@ -63,7 +64,7 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
         raise UsageError(f"--init: {name} already exists; remove it, or write another") from error
     except OSError as error:
         raise UsageError(f"--init: {name}: {error.strerror}") from error
-    print(f"{name}: {len(cases)} case{'' if len(cases) == 1 else 's'}")
+    print(f"{name}: {number_of(len(cases), 'case')}")
 
 
 def _manifests(paths: Iterable[str], terms: Terms, relative: Callable[[str], str]) -> Iterator[tuple[Raw, Given]]:

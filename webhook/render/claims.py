@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from webhook.findings.wording import first_of, number_of
 from webhook.objects.names import HOSTNAME
 from webhook.placement.claims import ClaimReach, VolumeGap
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.storage import CLAIMS, NO_STORAGE, PERSISTENT_VOLUMES
-
-MOST_PLACES = 5
 
 
 def claim_rows(claims: Sequence[ClaimReach], number: int) -> Iterator[tuple[str, str, str]]:
     """Yield for each claim its name, its state, and the nodes that it leaves, of so many."""
     for reach in claims:
         left = reach.nodes.bit_count()
-        nodes = f"{left:,} of {number:,} node{'' if number == 1 else 's'}" if left < number else "any node"
+        nodes = f"{left:,} of {number_of(number, 'node')}" if left < number else "any node"
         if not reach.judged:
             nodes = "not judged"
         place = places(reach)
@@ -33,8 +32,7 @@ def places(reach: ClaimReach) -> str:
     if not reach.domains:
         return ""
     named = "node" if reach.key == HOSTNAME else reach.key.rpartition("/")[2]
-    more = f" and {len(reach.domains) - MOST_PLACES:,} more" if len(reach.domains) > MOST_PLACES else ""
-    return f"{named} {', '.join(reach.domains[:MOST_PLACES])}{more}"
+    return f"{named} {first_of(reach.domains)}"
 
 
 def state(reach: ClaimReach) -> str:

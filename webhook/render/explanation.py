@@ -10,7 +10,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, number_of, one_line
+from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line, range_of
 from webhook.objects.names import HOSTNAME
 from webhook.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from webhook.placement.claims import ClaimReach
@@ -48,7 +48,7 @@ from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.simulation.pending import Runs
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
-MOST_ROWS, MOST_NODES_SHOWN = 12, 5
+MOST_ROWS = 12
 FEWEST_ALIKE = 6  # Nodes that are one line in place of a row each, if they say the same.
 SOURCES = {POLICY: "the default constraints of the policy", FROM_SCHEDULER: "kube-scheduler's own defaults"}
 OF_NEWEST = "the constraints that evenkeel gave its newest Pod"
@@ -123,7 +123,7 @@ def _lines(explained: Explained, now: datetime) -> Iterator[TextLine]:
         number = len(explained.waiting)
         wait = f"{number:,} of {number_of(explained.pods, 'Pod')} {'waits' if number == 1 else 'wait'}"
         command = asking(subject.ref.namespace, explained.waiting[0])
-        yield Styled(Look.ERROR, wait), f": {one_line(_some(explained.waiting), LINE_LIMIT)}; {command} says why"
+        yield Styled(Look.ERROR, wait), f": {first_of(explained.waiting)}; {command} says why"
     yield _headline(explained)
     for remark in (*subject.remarks, *nomination(explanation), *explained.notes):
         yield f"  {remark}"
@@ -293,7 +293,7 @@ def _refusing(left: NodeSet, explanation: Explanation) -> str:
     if others:
         single = left.bit_count() == 1
         refusing.append(f"{'its node' if single else 'nodes there'} {others}")
-    return " and ".join(refusing[:MOST_NODES_SHOWN]) or "no node there takes it"
+    return " and ".join(refusing[:MOST_ROWS]) or "no node there takes it"
 
 
 def obstacle_lines(explained: Explained) -> Iterator[str]:
@@ -303,8 +303,8 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
         refused = list(nodes.names(obstacle.nodes))
         several = not isinstance(obstacle.what, HostPort) and len(obstacle.what) > 1
         nobody = "no Pod nearby that all of them select" if several else "no Pod nearby"
-        met = f"because of {_some(obstacle.pods)}" if obstacle.pods else nobody
-        yield one_line(f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {_some(refused)}", 4 * LINE_LIMIT)
+        met = f"because of {first_of(obstacle.pods)}" if obstacle.pods else nobody
+        yield one_line(f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {first_of(refused)}", 4 * LINE_LIMIT)
     if more := len(explained.obstacles[MOST_ROWS:]):
         yield f"{more} more terms or ports refuse nodes"
 
@@ -312,7 +312,7 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
 def _kept_room(explained: Explained) -> Iterator[str]:
     """Yield a line for each node that would take the Pod if no room were kept there for others."""
     for node, pods in islice(explained.kept_room.items(), MOST_ROWS):
-        yield one_line(f"room on {node} is kept for {_some(pods)}, for which the node is nominated", 4 * LINE_LIMIT)
+        yield one_line(f"room on {node} is kept for {first_of(pods)}, for which the node is nominated", 4 * LINE_LIMIT)
     if len(explained.kept_room) > MOST_ROWS:
         yield f"{len(explained.kept_room) - MOST_ROWS} more nodes are nominated for others"
 
@@ -323,11 +323,6 @@ def _asked(obstacle: Obstacle) -> str:
     if isinstance(what, HostPort):
         return str(what)
     return " and ".join(f"{selector_text(term.selector)} per {term.topology_key}" for term in what)
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MOST_NODES_SHOWN])
-    return f"{shown} and {len(names) - MOST_NODES_SHOWN:,} more" if len(names) > MOST_NODES_SHOWN else shown
 
 
 def _pass(number: int) -> str:
@@ -422,11 +417,10 @@ def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Ite
             if i == MOST_ROWS // 2:
                 yield ("…", "", "", "", f"{len(rows) - MOST_ROWS} kinds of domains between these")
             continue
-        named = ", ".join(one_line(domain.value, 63) for domain in domains[:2])
-        more = f" and {len(domains) - 2:,} more" if len(domains) > 2 else ""
+        named = first_of([domain.value for domain in domains], 2, NAME_LIMIT)
         match_num, skew, _, outcome = _row(domains[0], explained, explanation)
         nodes = sum(domain.nodes.bit_count() for domain in domains)
-        yield (f"{named}{more}", match_num, skew, str(nodes), outcome)
+        yield (named, match_num, skew, str(nodes), outcome)
 
 
 def _row(domain: Domain, explained: ConstraintExplained, explanation: Explanation) -> tuple[str, ...]:
@@ -575,12 +569,9 @@ def preferred(explanation: Explanation) -> str:
     """Return the nodes that pass, the best first."""
     feasible = list(explanation.nodes.names(explanation.feasibility.feasible))
     best = sorted(feasible, key=lambda name: (-explanation.total.get(name, 0), name))
-    shown = [
-        f"{name} ({explanation.total[name]})" if name in explanation.total else name for name in best[:MOST_NODES_SHOWN]
-    ]
-    more = f" and {number_of(len(best) - MOST_NODES_SHOWN, 'more node')}" if len(best) > MOST_NODES_SHOWN else ""
+    shown = [f"{name} ({explanation.total[name]})" if name in explanation.total else name for name in best]
     scored = ", the best scores first" if explanation.total else ""
-    return f"Nodes that pass{scored}: {', '.join(shown)}{more}."
+    return f"Nodes that pass{scored}: {first_of(shown)}."
 
 
 def _remedies(explained: Explained) -> Iterator[TextLine]:
@@ -625,7 +616,7 @@ def remedies_by_place(explained: Explained) -> Iterator[tuple[str, Sequence[tupl
 
 def _come_to(proposal: Proposal, stuck: int) -> str:
     """Return what a change comes to: the nodes that take the Pod, its rollout, and the Pods that run then."""
-    nodes = [] if proposal.futile else [_some(proposal.remedy.nodes)]
+    nodes = [] if proposal.futile else [first_of(proposal.remedy.nodes)]
     rollout = [_rolled_out(proposal.rollout)] if proposal.rollout is not None else []
     known = proposal.runs is not None and (stuck > 1 or proposal.runs.least < stuck)
     runs = [run_then(proposal.runs, stuck)] if proposal.runs is not None and known else []
@@ -639,7 +630,7 @@ def run_then(runs: Runs, stuck: int) -> str:
         return "it then runs" if least else "it then runs if kube-scheduler tries it before other Pods"
     if least == stuck:
         return f"{'both' if stuck == 2 else f'all {stuck:,}'} waiting Pods then run"
-    number = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    number = range_of(least, most)
     return f"{number} of {stuck:,} waiting Pods then {'runs' if number == '1' else 'run'}"
 
 
@@ -654,7 +645,7 @@ def _rolled_out(rollout: Rollout) -> str:
     if rollout.replaced == 1:
         return f"all {rollout.replicas:,} Pods run in the end, if you delete the Pods that wait now{fewer}"
     waiting = rollout.pending
-    wait = f"{waiting.least:,}" if waiting.least == waiting.most else f"{waiting.least:,} to {waiting.most:,}"
+    wait = range_of(waiting.least, waiting.most)
     share = "" if rollout.finishes == 0 else f" in {1 - rollout.finishes:.0%} of {rollout.runs} runs".replace("%", " %")
     ends = "does not finish" if share else "never finishes"
     return f"its rollout {ends}{share}: {wait} {'Pod waits' if wait == '1' else 'Pods wait'}{fewer}"

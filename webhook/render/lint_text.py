@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 
 from webhook.findings import wording
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.lint.notes import alike, many, together
+from webhook.findings.wording import LINE_LIMIT, number_of, one_line
+from webhook.lint.notes import alike, together
 from webhook.lint.results import JudgedFile, LintSummary, Located, Problem
 from webhook.render.style import Look, Style
 
@@ -104,21 +104,21 @@ def judged_places(summary: LintSummary) -> Iterator[str]:
     total, in_full, without_labels = summary.places
     if total:
         unlabelled = f", and {without_labels} without the labels of their Pods" if without_labels else ""
-        yield f"judged {in_full} of {many(total, 'place')} with constraints in full{unlabelled}"
+        yield f"judged {in_full} of {number_of(total, 'place')} with constraints in full{unlabelled}"
 
 
 def counts(summary: LintSummary, style: Style, repairable: int) -> str:
     """Return how many findings and problems there are, and in how many files; --fix would repair `repairable`."""
-    of = f"{many(summary.files, 'file')}, {many(summary.objects, 'object')}"
+    of = f"{number_of(summary.files, 'file')}, {number_of(summary.objects, 'object')}"
     if not summary.found and not summary.problems:
         return f"{style(Look.GOOD, 'no findings')} in {of}"
     parts = [
-        style(str(severity), many(count, str(severity)) if severity is not Severity.INFO else f"{count} info")
+        style(str(severity), number_of(count, str(severity)) if severity is not Severity.INFO else f"{count} info")
         for severity in Severity
         if (count := summary.count(severity))
     ]
     if summary.problems:
-        parts.append(style(Look.ERROR, many(len(summary.problems), "problem")))
+        parts.append(style(Look.ERROR, number_of(len(summary.problems), "problem")))
     files = {*(located.file for located in summary.found), *(problem.file for problem in summary.problems)}
     hint = f"; --fix repairs {repairable} of them" if repairable else ""
     return f"{', '.join(parts)} in {len(files)} of {of}{hint}"
@@ -133,13 +133,13 @@ def notes(summary: LintSummary) -> Iterator[str]:
     if not summary.files:
         yield "judged nothing: there is no YAML or JSON file, or .gitignore or --exclude leaves all out; name the files"
     if summary.repaired:
-        yield f"{many(summary.repaired, 'finding')} repaired"
+        yield f"{number_of(summary.repaired, 'finding')} repaired"
     if summary.suppressed:
-        yield f"{many(summary.suppressed, 'finding')} suppressed by comments or annotations"
+        yield f"{number_of(summary.suppressed, 'finding')} suppressed by comments or annotations"
     if summary.accepted:
-        yield f"{many(summary.accepted, 'finding')} accepted by the baseline"
+        yield f"{number_of(summary.accepted, 'finding')} accepted by the baseline"
     if summary.before:
-        yield f"{many(summary.before, 'finding')} not counted: they were there before the change"
+        yield f"{number_of(summary.before, 'finding')} not counted: they were there before the change"
     yield from (one_line(together(notes), LINE_LIMIT) for notes in alike(summary.notes))
     if not (summary.found or summary.problems or summary.notes or summary.places.in_full < summary.places.total):
         return

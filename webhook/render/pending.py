@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, number_of, one_line
+from webhook.findings.wording import LINE_LIMIT, first_of, number_of, one_line
 from webhook.placement.commands import asking
 from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE
@@ -47,9 +47,7 @@ def text(
 def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings) -> Iterator[TextLine]:
     number = sum(len(group.pods) for group in listed.groups)
     if number or not around.elsewhere:
-        yield Styled(
-            Look.ERROR if number else Look.GOOD, f"{number} Pod{'' if number == 1 else 's'} could not be placed."
-        )
+        yield Styled(Look.ERROR if number else Look.GOOD, f"{number_of(number, 'Pod')} could not be placed.")
     else:
         yield one_line(_waiting_elsewhere(around, bool(others)), 2 * LINE_LIMIT)
     yield from around.notes
@@ -82,10 +80,8 @@ def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
 
 def _group(group: Group, together: bool) -> Iterator[TextLine]:
     """Yield a group, with what helps most of all Pods `together`, or of its own."""
-    names = ", ".join(one_line(name, LINE_LIMIT) for name in group.pods[:MOST_NAMES])
-    more = f" and {len(group.pods) - MOST_NAMES:,} more" if len(group.pods) > MOST_NAMES else ""
     workload = Styled(Look.NAME, one_line(f"{group.workload} in {group.namespace}", LINE_LIMIT))
-    yield workload, f": {len(group.pods)}: {names}{more}"
+    yield workload, f": {len(group.pods)}: {first_of(group.pods, MOST_NAMES)}"
     yield from (Styled(Look.WARNING, f"  {meaning}") for meaning in meant(group.misspelt))
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
     if group.cause.startswith(PASSES):

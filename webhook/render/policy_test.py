@@ -10,6 +10,7 @@ from textwrap import indent
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from webhook.findings.wording import number_of
 from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.reading import printable
 from webhook.policy_test.form import COUNTED_AS, TEST_KIND, CaseResult
@@ -52,7 +53,7 @@ def _lines(tested: Sequence[FileResults]) -> Iterator[str]:
             yield f"  {RESULT_MARKS[result.counted_as]:<5} {result.name}"
             yield from _failure(result, file) if result.counted_as == "failed" else ()
     cases = sum(len(file.results) for file in read)
-    yield f"{_count(cases, 'case')} in {_count(len(read), 'file')}, {_summary(_totals(read), cases)}"
+    yield f"{number_of(cases, 'case')} in {number_of(len(read), 'file')}, {_summary(_totals(read), cases)}"
 
 
 def _totals(tested: Sequence[FileResults]) -> dict[str, int]:
@@ -84,10 +85,6 @@ def diff(result: CaseResult) -> str:
 def _yaml(value: Mapping[str, object]) -> str:
     """Return YAML in which equal objects are written alike, whatever the order of their fields."""
     return render.dump(json.loads(json.dumps(value, sort_keys=True)), YAML_WIDTH) if value else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def as_json(tested: Sequence[FileResults]) -> str:

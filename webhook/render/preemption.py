@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webhook.findings.wording import LINE_LIMIT, one_line
+from webhook.findings.wording import LINE_LIMIT, first_of, one_line
 from webhook.placement.explanation import Explanation
 from webhook.scheduler.preemption import NEVER_PREEMPTS, Preemption, Victims, ending_for
 from webhook.scheduler.snapshot import NamedPod
@@ -66,15 +66,13 @@ def sentences(preemption: Preemption | None, namespace: str, *, certain: bool, e
 
 def _where(preemption: Preemption, namespace: str, each: bool) -> str:
     """Return whom it takes, and on which node; of several nodes, each with those that it takes there."""
-    victims = {node: _victims(preemption.candidates[node], namespace) for node in preemption.nodes[:MOST_SHOWN]}
+    victims = {node: _victims(preemption.candidates[node], namespace) for node in preemption.nodes}
     if len(preemption.nodes) == 1:
         return " on ".join((victims[preemption.nodes[0]], preemption.nodes[0]))
     which = "each" if each else "one"
     if not victims:
         return f"Pods on {which} of at least {len(preemption.candidates):,} nodes"
-    named = ", ".join(f"{node} ({pods})" for node, pods in victims.items())
-    more = len(preemption.nodes) - MOST_SHOWN
-    return f"Pods on {which} of {named}{f' and {more:,} more' if more > 0 else ''}"
+    return f"Pods on {which} of {first_of(f'{node} ({pods})' for node, pods in victims.items())}"
 
 
 def _victims(victims: Victims, namespace: str) -> str:

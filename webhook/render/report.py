@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line
+from webhook.findings.wording import NAME_LIMIT, first_of, number_of, one_line, range_of
 from webhook.objects.references import Scaling
 from webhook.placement.subject import FROM_POD
 from webhook.render.claims import places
@@ -255,7 +255,7 @@ def pinned_words(workload: ReportedWorkload) -> Iterator[str]:
     """Yield where claims pin Pods of a workload: the number of claims by place."""
     by_place = Counter(places(reach) for reach in workload.pinned.values())
     if by_place:
-        named = [f"{place} ({number:,} claim{'s' * (number > 1)})" for place, number in sorted(by_place.items())]
+        named = [f"{place} ({number_of(number, 'claim')})" for place, number in sorted(by_place.items())]
         yield f"its PersistentVolumeClaims restrict Pods to {first_of(named, SHOWN_OTHERS, NAME_LIMIT)}"
 
 
@@ -275,7 +275,9 @@ def foreign_words(workload: ReportedWorkload) -> str:
 def autoscaled(scaling: Scaling) -> str:
     """Return the bounds of an autoscaler."""
     least, most = scaling
-    return f"autoscaled: {least:,} replicas or more" if most is None else f"autoscaled: {least:,} to {most:,} replicas"
+    return (
+        f"autoscaled: {least:,} replicas or more" if most is None else f"autoscaled: {range_of(least, most)} replicas"
+    )
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[TextLine]:

@@ -9,6 +9,7 @@ from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Also, Need, Subject, in_yaml, rule
+from webhook.findings.wording import number_of
 from webhook.objects.fields import as_list
 from webhook.objects.names import ZONE
 
@@ -92,7 +93,7 @@ def missing_constraints(subject: Subject) -> Iterator[Cause]:
     if alone or max(1, workload.replicas) < subject.number("minReplicas"):
         return
     have, asked = {constraint.topology_key for constraint in subject.constraints}, subject.keys("topologyKeys")
-    replicas = f"{workload.replicas} replica{'' if workload.replicas == 1 else 's'}"
+    replicas = number_of(workload.replicas, "replica")
     missing, repairs = asked - have if asked or have else {ZONE}, Repairs(subject)
     for key in sorted(missing):
         message = f"{replicas}, but none" + (f" for {key}" if have else "")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import LOOKS_AT_AFFINITY, Nature, Need, Subject, rule
-from webhook.findings.wording import some
+from webhook.findings.wording import number_of, some
 from webhook.objects.kinds import BATCH
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
 from webhook.scheduler.constraint import HONOR, Constraint
@@ -101,7 +101,7 @@ def _remove_or(subject: Subject, constraint: Constraint, fix: str) -> str:
 def _bars(subject: Subject, constraint: Constraint, left: Set[str]) -> Iterator[Cause]:
     """Yield the cause if there are more replicas than the domains that are left can take."""
     by, replicas = _by(subject, constraint), subject.workload.replicas
-    fit, domains = constraint.max_skew * len(left), f"{len(left)} domain{'s' if len(left) > 1 else ''}"
+    fit, domains = constraint.max_skew * len(left), number_of(len(left), "domain")
     if constraint.min_domains > len(left) and constraint.node_affinity_policy == HONOR:
         message = f"only {fit} of {replicas} Pods can ever run: {by} allows {domains}"
         path, value = (

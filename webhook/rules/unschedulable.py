@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
-from webhook.findings.wording import some
+from webhook.findings.wording import number_of, some
 from webhook.objects.kinds import BATCH
 from webhook.objects.reading import Reader, brief
 from webhook.scheduler.constraint import HARD, HONOR
@@ -227,8 +227,8 @@ def _without_room(subject: Subject, most: Bound, which: str, fitting: int) -> Ca
     if not subject.reach.affine:
         message, fix = "no node matches its nodeSelector or node affinity", "correct them, or label a node to match"
         return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
-    value, wanted = f"room for {fitting} replica{'s'[: fitting != 1]}", f"room for {subject.workload.replicas}"
+    value, wanted = f"room for {number_of(fitting, 'replica')}", f"room for {subject.workload.replicas}"
     fix, why = "free room, add nodes, or request less", "no room"
     if number := most.kept_off.bit_count():
-        why = f"anti-affinity or host ports of Pods exclude {number} node{'s'[: number != 1]}, and no other has room"
+        why = f"anti-affinity or host ports of Pods exclude {number_of(number, 'node')}, and no other has room"
     return Cause(subject.at(subject.hard[0]), f"{which}: {why}", value, wanted, fix=fix)
