@@ -6,6 +6,7 @@ import json
 import ssl
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.support.apiserver import TOKEN, ApiServer, kubeconfig
 from tests.support.build import whole
 from tests.support.serving import certificate, until
 from tests.support.watching import QUICK, SHOP, configured, watching
-from webhook.cluster.client import Client, ClusterError, access, default_namespace, service_account
+from webhook.cluster.client import Access, Client, ClusterError, TooLong, access, default_namespace, service_account
 from webhook.cluster.live import Live, listed
 
 
@@ -289,3 +290,116 @@ def test_nothing_of_the_kubernetes_package_is_imported_without_need(in_a_pod, us
     assert (
         "[]" == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     )
+
+
+class Pool:
+    """Connections to an API server that answers everything alike, and what it was asked."""
+
+    def __init__(self, body=b"{}", status=200, **headers):
+        self.body, self.status, self.headers = body, status, {k.replace("_", "-"): v for k, v in headers.items()}
+        self.asked, self.closed = [], 0
+
+    def request(self, method, url, **sent):
+        self.asked.append((method, url, sent))
+        left = [self.body]
+
+        def read(size=None):
+            part, left[0] = left[0][:size], left[0][len(left[0][:size]) :]
+            return part
+
+        return SimpleNamespace(status=self.status, headers=self.headers, read=read, close=self._close)
+
+    def _close(self):
+        self.closed += 1
+
+    def client(self, **fields):
+        return Client(lambda: Access("https://here", self, lambda: TOKEN), **fields)
+
+
+@pytest.mark.parametrize("status", [200, 201])
+def test_what_is_sent_is_json_under_our_name(status):
+    pool = Pool(b'{"a": 1}', status)
+
+    assert {"a": 1} == pool.client().send("POST", "/api/v1/x", {"b": [2]}, 3.0)
+    ((method, url, sent),) = pool.asked
+    assert ("POST", "https://here/api/v1/x", '{"b": [2]}') == (method, url, sent["body"])
+    assert ("application/json", TOKEN) == (sent["headers"]["Content-Type"], sent["headers"]["Authorization"])
+    assert (3.0, 3.0, False) == (sent["timeout"].connect_timeout, sent["timeout"].read_timeout, sent["retries"])
+    assert 1 == pool.closed
+
+
+def test_what_is_asked_for_is_in_the_query():
+    pool = Pool()
+    pool.client().get("/x", {"labelSelector": "a=b,c"}, 60.0)
+    ((method, url, sent),) = pool.asked
+
+    assert ("GET", "https://here/x?labelSelector=a%3Db%2Cc") == (method, url)
+    assert (5.0, 60.0, False) == (sent["timeout"].connect_timeout, sent["timeout"].read_timeout, "body" in sent)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b'{"message": "try\\n later"}', "/x: 429 try later"),
+        (b"too\nmany", "/x: 429 too many"),
+        (b'{"message"', '/x: 429 {"message"'),
+        (b"y" * 1_000, "/x: 429 " + "y" * 292),
+    ],
+)
+def test_a_refusal_is_told_in_one_short_line(body, message):
+    pool = Pool(body, 429)
+    with pytest.raises(ClusterError) as caught:
+        pool.client().get("/x", {}, 5.0)
+
+    assert (message, 429, 1) == (str(caught.value), caught.value.status, pool.closed)
+
+
+@pytest.mark.parametrize(("after", "seconds"), [("7", 7.0), ("soon", 0.0), ("-1", 0.0), ("", 0.0)])
+def test_how_long_the_api_server_asks_to_wait(after, seconds, monkeypatch):
+    waited = []
+    monkeypatch.setattr("webhook.cluster.client.sleep", waited.append)
+    monkeypatch.setattr("webhook.cluster.client.monotonic", lambda: 100.0 * len(waited))
+    with pytest.raises(ClusterError) as caught:
+        Pool(status=503, Retry_After=after).client(patience=30.0).get("/x", {}, 5.0)
+
+    assert (seconds, [max(1.0, seconds)]) == (caught.value.retry_after, waited)
+
+
+@pytest.mark.parametrize(("most", "fits"), [(4, False), (5, True), (6, True), (None, True)])
+def test_an_answer_has_at_most_so_many_bytes(most, fits):
+    pool = Pool(b"{   }")
+    if fits:
+        assert {} == pool.client().get("/x", {}, 5.0, most=most)
+        return
+    with pytest.raises(TooLong):
+        pool.client().get("/x", {}, 5.0, most=most)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b'"x"', b"", b"{"])
+def test_an_answer_that_is_no_object_is_an_error(body):
+    with pytest.raises(ClusterError, match=r"^/x: "):
+        Pool(body).client().get("/x", {}, 5.0)
+
+
+def test_the_configuration_is_read_again_once_in_ten_seconds(monkeypatch):
+    now, found = [0.0], []
+    monkeypatch.setattr("webhook.cluster.client.monotonic", lambda: now[0])
+    client = Client(lambda: found.append(now[0]) or Access("https://here", Pool(), lambda: ""))
+    for now[0] in (5.0, 10.0, 10.5, 20.5, 21.0):
+        client.reconnect()
+
+    assert [0.0, 10.5, 21.0] == found
+
+
+@pytest.mark.parametrize(("proxy", "by_package"), [("", False), ("http://127.0.0.1:1", True)])
+def test_a_proxy_that_is_empty_is_none(in_a_pod, monkeypatch, proxy, by_package):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.setattr("webhook.cluster.client._by_package", lambda files: "by the package")
+
+    assert by_package == (access() == "by the package")
+
+
+def test_one_of_several_kubeconfigs_is_enough(tmp_path, monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/none:{two_contexts(tmp_path)}")
+
+    assert "https://there:1" == access(context="there").host

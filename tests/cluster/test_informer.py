@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import contextmanager
 from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -21,10 +22,13 @@ from webhook.cluster.informer import (
     WATCH_FAILED,
     WATCH_LISTED,
     WATCH_RESUMED,
+    Informer,
     Pace,
 )
 from webhook.cluster.listed_resources import LISTED_RESOURCES as KINDS
 from webhook.cluster.reduction import custom_page
+from webhook.cluster.store import Store
+from webhook.cluster.watched_resources import SERVICE
 
 (NODES,) = (kind for kind in KINDS if kind.kind == "Node")
 
@@ -191,3 +195,136 @@ def test_an_object_of_the_wrong_form_is_passed_over_and_told():
         assert [{"problem": "Service shop/bad: spec.selector: found [], must be an object"}] == it.heard(
             OBJECT_LEFT_OUT
         )
+
+
+def line(what, name="web", version="7", **fields):
+    obj = service(name)
+    obj["metadata"]["resourceVersion"] = version
+    return json.dumps({"type": what, "object": {**obj, **fields}}).encode()
+
+
+FAILS = ClusterError("no", 500)
+NEWS = [[line("ADDED")]]
+
+
+class Scripted:
+    """An API server that answers each watch by the next of `answers`: batches of lines, or an error; then it stops."""
+
+    def __init__(self, *answers, pace=Pace()):  # noqa: B008
+        self.answers, self.watches, self.lists, self.reconnected = list(answers), [], 0, 0
+        self.waited, self.reports, self.store = [], [], Store()
+        self.informer = Informer(SERVICE, self, self.store, self._report, pace)
+        self.informer._stopped.wait = self.waited.append
+        self.informer.run()
+
+    def _report(self, what, kind, **fields):
+        self.reports.append((what, fields))
+
+    def authenticate(self):
+        """As the service account's token is read again."""
+
+    def reconnect(self):
+        self.reconnected += 1
+        raise ClusterError("no such file")
+
+    def get(self, path, query, seconds, decode, most):
+        self.lists += 1
+        return {"metadata": {"resourceVersion": "5"}, "items": [service("old")]}
+
+    @contextmanager
+    def stream(self, path, query, silence):
+        if not self.answers:
+            self.informer.stop()
+            raise FAILS
+        self.watches.append(query)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        yield answer
+
+    @property
+    def names(self):
+        return {one.name for one in self.store.view().services_of("shop", {"app": "web"})}
+
+
+@pytest.fixture
+def on_the_dot(monkeypatch):
+    """Nobody waits longer or shorter by chance."""
+    monkeypatch.setattr(informer, "CHANCE", SimpleNamespace(uniform=lambda least, most: 1.0))
+
+
+@pytest.mark.parametrize(
+    ("answers", "waited"),
+    [
+        ([FAILS] * 7, [1, 2, 4, 8, 16, 30, 30]),
+        ([FAILS, FAILS, NEWS, FAILS], [1, 2, 1]),
+        ([FAILS, FAILS, [], FAILS], [1, 2, 4, 8]),
+        ([FAILS, FAILS, ClusterError("gone", 410), FAILS], [1, 2, 1, 1]),
+        ([ClusterError("busy", 429, 50.0), FAILS], [50, 2]),
+        ([ClusterError("busy", 429, 0.5)], [1]),
+    ],
+    ids=[
+        *("doubled, up to 30 s", "anew after an event", "not after an empty watch", "anew after a list"),
+        *("for as long as it is asked to", "no shorter for that"),
+    ],
+)
+@pytest.mark.usefixtures("on_the_dot")
+def test_how_long_it_waits_after_a_failure(answers, waited):
+    assert waited == Scripted(*answers).waited
+
+
+@pytest.mark.parametrize(
+    ("error", "lists"),
+    [
+        *((ClusterError("x", status), 2) for status in (400, 410, 504)),
+        *((ClusterError("x", status), 1) for status in (0, 401, 403, 429, 500, 503)),
+        (ValueError("a defect"), 2),
+    ],
+    ids=str,
+)
+def test_which_failure_of_a_watch_needs_a_new_list(error, lists):
+    asked = Scripted(error, NEWS)
+
+    assert (lists, ["5", "5"]) == (asked.lists, [query["resourceVersion"] for query in asked.watches])
+
+
+def test_what_came_before_an_error_event_is_kept_and_what_comes_after_is_not_read():
+    error = json.dumps({"type": "ERROR", "object": {"code": 500, "message": "no"}}).encode()
+    asked = Scripted([[line("ADDED", "a"), b"", line("ADDED", "b", "8"), error, line("ADDED", "c", "9")]], NEWS)
+
+    assert ({"old", "a", "b", "web"}, ["5", "8"]) == (asked.names, [one["resourceVersion"] for one in asked.watches])
+    assert ["/api/v1/services: no"] == [fields["problem"] for what, fields in asked.reports if what == WATCH_FAILED]
+
+
+def test_what_is_modified_stays_what_is_deleted_goes_and_a_bookmark_is_no_object():
+    events = [line("MODIFIED", "a"), line("DELETED", "old", "8"), line("BOOKMARK", "b", "9")]
+    asked = Scripted([events], [])
+
+    assert ({"a"}, "9") == (asked.names, asked.watches[1]["resourceVersion"])
+
+
+def test_a_watch_that_ends_after_a_while_is_none_that_fails():
+    assert [] == Scripted([], pace=Pace(first=0.0)).waited
+
+
+@pytest.mark.usefixtures("on_the_dot")
+def test_a_watch_asks_for_bookmarks_and_ends_in_time():
+    (query,) = Scripted(NEWS).watches
+
+    assert {"watch": "1", "resourceVersion": "5", "allowWatchBookmarks": "true", "timeoutSeconds": "300"} == query
+
+
+@pytest.mark.parametrize(("status", "times"), [(401, 1), (403, 0), (500, 0)])
+def test_who_is_not_known_reads_the_configuration_again(status, times):
+    asked = Scripted(ClusterError("no", status))
+
+    assert times == asked.reconnected
+    assert ("no" + "; no such file" * times) == asked.informer.problem
+
+
+def test_the_first_answer_after_failures_is_told_once():
+    asked = Scripted(FAILS, FAILS, NEWS, NEWS)
+    told = [(what, fields.get("tries")) for what, fields in asked.reports if what != WATCH_LISTED]
+
+    assert [(WATCH_FAILED, 1), (WATCH_FAILED, 2), (WATCH_RESUMED, 2)] == told
+    assert "" == asked.informer.problem

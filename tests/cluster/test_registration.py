@@ -135,3 +135,26 @@ def test_an_api_server_that_is_away_is_an_error():
 
     with pytest.raises(ClusterError, match="refused"):
         registration(client).inject(b"PEM")
+
+
+def test_both_are_read():
+    client = registered(b"PEM")
+    one = registration(client)
+    one.read()
+
+    assert ((b"PEM",) * 8, []) == (one.bundles, client.writes)
+
+
+@pytest.mark.parametrize(("away", "known"), [(True, True), (False, False)], ids=["not reached", "may not be read"])
+def test_what_was_read_is_known_while_it_may_be_read(monkeypatch, away, known):
+    client = registered(b"PEM")
+    one = registration(client)
+    one.read()
+    if away:
+        client.away = True
+    else:
+        refusing(client, monkeypatch, [("GET", VALIDATING)])
+    with pytest.raises(ClusterError):
+        one.read()
+
+    assert known == (one.seen is not None)

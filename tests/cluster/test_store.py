@@ -153,3 +153,22 @@ def test_a_view_says_whether_node_pools_are_served():
 
     store.note_node_pools(False)
     assert not store.view().serves_node_pools
+
+
+def test_of_a_list_only_the_kind_that_was_listed_is_forgotten():
+    store, kinds = Store(), [("v1", "Service"), ("apps/v1", "ReplicaSet")]
+    tell(store, service("a"), service("b"), service("a", namespace="bank"), workload("ReplicaSet"))
+    store.retain(kinds[0], {"shop": {"a"}})
+
+    assert [1, 1] == [store.count(kind) for kind in kinds]
+    store.retain(kinds[0], {})
+    assert [0, 1] == [store.count(kind) for kind in kinds]
+
+
+def test_nodes_come_in_the_order_of_their_names():
+    store = Store()
+    tell(store, node("b"), node("a"))
+    assert ["a", "b"] == [one.name for one in store.view().nodes]
+
+    tell(store, node("0"))
+    assert ["0", "a", "b"] == [one.name for one in store.view().nodes]

@@ -43,8 +43,10 @@ def test_a_whole_float_becomes_an_integer_and_nothing_else_changes():
         (listed(minDomains=2), "d.defaultConstraints[0].minDomains: found 2, can only use minDomains if"),
         (listed(nodeTaintsPolicy="No"), 'd.defaultConstraints[0].nodeTaintsPolicy: found "No", supported values'),
         ({"defaultConstraints": [SOFT]}, "d: absent defaultingType means System"),
+        ({"defaultingType": "List", "defaultConstraints": [SOFT, SOFT]}, "d.defaultConstraints[1]: found"),
+        (listed(matchLabelKeys=["a b"]), 'd.defaultConstraints[0].matchLabelKeys[0]: found "a b"'),
     ],
-    ids=["for the scheduler", "for the API server", "a policy that is none", "no type"],
+    ids=["for the scheduler", "for the API server", "a policy that is none", "no type", "twice", "no label key"],
 )
 def test_what_cannot_be_used_is_named(args, begins):
     (cause,) = defaulting_errors(args, ("d",), LATEST)

@@ -226,6 +226,24 @@ def test_of_two_overrides_that_may_be_in_force_either_leaves_it_in_doubt(order):
     assert (None, "Deny", "Audit") == (found.defaulting, found.owned_objects, audited.owned_objects)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_mildest_of_two_that_may_be_in_force_is(order):
+    mild = f"{{name: a, {TEAM}, enforcement: Warn, ownedObjects: Audit, defaultingMode: Audit}}"
+    same = f"{{name: b, {TEAM.replace('team', 'env')}}}"
+    texts = ", ".join([(mild, same)[i] for i in order])
+    found = policy(f"ownedObjects: Deny\noverrides: [{texts}]").in_force(*parse_workload(pod()), None)
+
+    assert ("Warn", "Deny", "Audit", None) == (
+        *(found.enforcement, found.of_enforced, found.owned_objects, found.defaulting),
+    )
+
+
+def test_the_doubt_is_about_what_differs_from_the_override_in_force():
+    found = policy(f"overrides: [{{name: a, {TEAM}}}, {{name: b, {ALL}, rules: {{empty-selector: warning}}}}]")
+
+    assert {"empty-selector"} == found.in_force(*parse_workload(pod()), None).doubted
+
+
 def test_what_is_enforced_by_some():
     rules = "rules: {empty-selector: {enforced: true}}"
     one = policy(f"enforcement: Warn\n{rules}\n{selecting(f'{TEAM}, enforcement: Deny')}")

@@ -56,6 +56,8 @@ def test_each_scheduler_that_is_named_has_its_profile_and_the_first_override_tha
 
     assert {"default-scheduler": listed(SOFT), "batch": listed(HARD)} == args(both)
     assert SYSTEM == args(POLICIES["of one scheduler twice"])["batch"]
+    some_of_batch = {**FOR_SOME, "schedulerName": "batch"}
+    assert listed(HARD) == args(policy(defaulting=listed(SOFT), overrides=[some_of_batch, FOR_BATCH]))["batch"]
     assert {"default-scheduler": listed(SOFT)} == args(policy(defaulting=listed(SOFT), overrides=[FOR_SOME]))
     assert {"default-scheduler": listed(SOFT)} == args(POLICIES["matchLabelKeys"])
 
@@ -88,6 +90,7 @@ class Loss(NamedTuple):
             ),
             ["overrides[1] (some): left out: kube-scheduler cannot select Pods by podSelector"],
         ),
+        Loss(policy(defaulting=SYSTEM, overrides=[{"name": "a", "schedulerName": "b", "until": "2199-01-31"}]), []),
         Loss(
             POLICIES["matchLabelKeys"],
             [
@@ -125,6 +128,7 @@ AT = "profiles[0] (default-scheduler): PodTopologySpread:"
         Copy(configuration(profile(listed({**SOFT, "matchLabelKeys": ["a"]}))), []),
         Copy(configuration(profile(listed({**SOFT, "nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}))), []),
         Copy(configuration(profile(listed(SOFT)), profile(listed(SOFT), name="other")), []),
+        Copy(configuration({"pluginConfig": [{"name": "PodTopologySpread", "args": listed(SOFT)}]}), []),
         Copy(configuration(), [f"{AT} defaultingType: found System, wanted List"]),
         Copy(
             configuration(profile(listed({**SOFT, "maxSkew": 2}))),
