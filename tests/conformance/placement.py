@@ -11,8 +11,9 @@ from webhook.objects.fields import as_mapping, path_text, value_at
 from webhook.objects.reading import Reader
 from webhook.scheduler.default_constraints import SYSTEM
 from webhook.scheduler.features import Features
-from webhook.scheduler.filtering import UNLABELLED
 from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
+from webhook.scheduler.plugins.plugin import Reason
+from webhook.scheduler.plugins.pod_topology_spread import UNLABELLED
 from webhook.scheduler.scoring import Scores
 from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
@@ -39,7 +40,7 @@ def differences(case: Mapping[str, object], features: Features) -> Iterator[Diff
     yield from compared(case, "preFilter", _status(hard, features))
     yield from compared(case, "domainCounts", [match_nums(domains) for domains in verdicts.domains])
     yield from compared(case, "filter", {node.name: _filter(reasons.get(node.name)) for node in snapshot.nodes})
-    yield from compared(case, "filterReason", reasons)
+    yield from compared(case, "filterReason", {name: reason.text for name, reason in reasons.items()})
     yield from compared(case, "preScore", _status(soft if len(snapshot.nodes) else [], features))
     yield from compared(case, "rawScore", raw)
     yield from compared(case, "score", normalized)
@@ -49,10 +50,10 @@ def _status(constraints: list[object], features: Features) -> str:
     return SUCCESS if constraints or not features.skips_unconstrained else SKIP
 
 
-def _filter(reason: str | None) -> str:
+def _filter(reason: Reason | None) -> str:
     if reason is None:
         return SUCCESS
-    return "UnschedulableAndUnresolvable" if reason == UNLABELLED else "Unschedulable"
+    return "UnschedulableAndUnresolvable" if reason is UNLABELLED else "Unschedulable"
 
 
 def system_defaults(case: Mapping[str, object]) -> bool:

@@ -10,14 +10,16 @@ from tests.conformance.placement import read_pod, read_snapshot, system_defaults
 from tests.support.placement import prioritize
 from webhook.objects.fields import as_mapping
 from webhook.scheduler.features import Features
-from webhook.scheduler.fit import CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT, TOO_MANY_PODS
+from webhook.scheduler.fit import CPU, MEMORY, PODS, STORAGE
 from webhook.scheduler.framework import feasible_nodes, find_feasible, message, total
 from webhook.scheduler.nodes import Nodes, NodeSet
+from webhook.scheduler.plugins.node_resources_fit import insufficient
 from webhook.scheduler.profile import NODE_RESOURCES_FIT, USUAL_PROFILE, VOLUME_BINDING, WEIGHTS, Cycle, Profile
 
 # whole_profile and volume_profile, too: all filters and scores, where profile has no Pod affinity, port or volume.
 RECORDED = "*profile.jsonl.gz"
-FIRST = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)  # These come in this order, before all others.
+# These come in this order, before all others.
+FIRST = [reason.text for reason in insufficient((PODS, CPU, MEMORY, STORAGE))]
 
 
 def differences(
@@ -30,7 +32,7 @@ def differences(
     found = find_feasible(cycle)
     scores = prioritize(cycle, found.feasible)
     reasons = {
-        name: {"plugin": refusal.plugin, "reasons": list(refusal.reasons)}
+        name: {"plugin": refusal.plugin, "reasons": [reason.text for reason in refusal.reasons]}
         for refusal in found.refusals
         for name in snapshot.nodes.names(refusal.nodes)
     }

@@ -14,7 +14,7 @@ from tests.support.build import HOSTNAME, ZONE, constraint, pod
 from tests.support.commands import script
 from tests.support.placing import requesting
 from tests.support.serving import until
-from webhook.scheduler.filtering import UNEVEN, UNLABELLED
+from webhook.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
 
 CREATED, REPLICAS = "deployment.apps/web created\n", 6
 AT_ONCE = {"replicas": REPLICAS, "strategy": {"type": "Recreate"}}
@@ -62,7 +62,7 @@ def test_a_key_that_no_node_carries(plane, namespace):
     output = plane.apply(deployment(namespace, constraint(topologyKey="rack"), spec=AT_ONCE))
 
     assert (0, CREATED, unknown(f"Deployment {namespace}/web")) == output
-    assert [True] * REPLICAS == [UNLABELLED in said for said in waiting(plane, namespace)]
+    assert [True] * REPLICAS == [UNLABELLED.text in said for said in waiting(plane, namespace)]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_domain_whose_every_node_is_tainted(plane, namespace, tainted, key, no
 
     assert (0, CREATED) == output[:2]
     assert says(output, namespace, said, "tainted-domain"), output
-    assert [True] * left == [UNEVEN in said for said in waiting(plane, namespace)]
+    assert [True] * left == [UNEVEN.text in said for said in waiting(plane, namespace)]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_domains_that_the_node_selector_leaves(plane, namespace, fields, said, l
 
     assert (0, CREATED) == output[:2]
     assert says(output, namespace, said, "pinned-domain"), output
-    assert [True] * left == [UNEVEN in each for each in waiting(plane, namespace)]
+    assert [True] * left == [UNEVEN.text in each for each in waiting(plane, namespace)]
 
 
 def test_taints_that_are_honoured_bar_nothing(plane, namespace, tainted):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.placement import HARD, SOFT, bound, by_node, cluster, filter_nodes, incoming, match_nums, parsed
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.filtering import UNEVEN, UNLABELLED
+from webhook.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
 
 KEYS = ("zone", "rack")
 

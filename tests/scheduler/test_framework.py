@@ -29,6 +29,8 @@ from webhook.scheduler.counts import BoundPod, PodInfo, Requests, Usage, label_s
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.fit import CPU, MOST_ALLOCATED, ScoringStrategy
 from webhook.scheduler.framework import PLUGINS, DryRun, Framework, total, usable_nodes
+from webhook.scheduler.plugins.inter_pod_affinity import AFFINITY_UNMET
+from webhook.scheduler.plugins.node_resources_fit import insufficient
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.plugins.plugin import Plugin
 from webhook.scheduler.profile import FILTERS, WEIGHTS, Cycle, Profile
@@ -244,7 +246,7 @@ def test_pods_are_taken_and_given_back():
     before = tried.feasibility()
     (there,) = tried.cycle.snapshot.pods_on["n1"]
     with DryRun(tried, "n1") as dry_run:
-        assert ("Insufficient cpu",) == dry_run.refusal().reasons
+        assert insufficient(("cpu",)) == dry_run.refusal().reasons
         dry_run.give(taken(there), -1)
         assert dry_run.passes()
         dry_run.give(taken(there))
@@ -283,8 +285,8 @@ def test_a_node_must_pass_with_the_nominated_pods_and_without_them():
         affinity=near,
     )
 
-    assert ("Insufficient cpu",) == DryRun(full, "n1").refusal().reasons
-    assert ("node(s) didn't match pod affinity rules",) == DryRun(alone, "n1").refusal().reasons
+    assert insufficient(("cpu",)) == DryRun(full, "n1").refusal().reasons
+    assert (AFFINITY_UNMET,) == DryRun(alone, "n1").refusal().reasons
 
 
 def test_a_terminating_pod_counts_for_constraints_once_it_is_tried():

@@ -38,7 +38,9 @@ def refusals(asked):
     assert nodes.all == found.feasible | sum(refusal.nodes for refusal in found.refusals)  # each in one set
     assert found.feasible == feasible_nodes(asked)
     return {
-        name: (refusal.plugin, *refusal.reasons) for refusal in found.refusals for name in nodes.names(refusal.nodes)
+        name: (refusal.plugin, *[reason.text for reason in refusal.reasons])
+        for refusal in found.refusals
+        for name in nodes.names(refusal.nodes)
     }
 
 

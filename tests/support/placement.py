@@ -11,6 +11,7 @@ from webhook.scheduler.features import LATEST
 from webhook.scheduler.filtering import HardConstraints
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.incoming import read_incoming_pod
+from webhook.scheduler.plugins.pod_topology_spread import UNEVEN, UNLABELLED
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.scoring import SoftConstraints
 
@@ -67,7 +68,8 @@ def prioritize(cycle, candidates):
 
 def by_node(snapshot, verdicts):
     """The reason by the name of each node that is refused."""
-    return {name: reason for reason, those in verdicts.reasons() for name in snapshot.nodes.names(those)}
+    refused = ((UNEVEN, verdicts.uneven), (UNLABELLED, verdicts.unlabelled))
+    return {name: reason for reason, nodes in refused for name in snapshot.nodes.names(nodes)}
 
 
 def match_nums(domains):

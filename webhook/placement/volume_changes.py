@@ -18,6 +18,7 @@ from webhook.scheduler.affinity import NodeTerm
 from webhook.scheduler.framework import Feasibility
 from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
+from webhook.scheduler.plugins.plugin import Reason
 from webhook.scheduler.plugins.volume_binding import NO_VOLUME, NOT_ENOUGH_SPACE, UNBOUND
 from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT, not_found
 from webhook.scheduler.profile import Cycle
@@ -64,7 +65,7 @@ def in_the_way(cycle: Cycle, feasibility: Feasibility) -> Iterator[list[list[Nam
         yield [[named] for name in names for named in snapshot.pods_of(name) if named.pod.mounts]
 
 
-def _refused_for(feasibility: Feasibility, *reasons: str) -> NodeSet:
+def _refused_for(feasibility: Feasibility, *reasons: Reason) -> NodeSet:
     return union(refusal.nodes for refusal in feasibility.refusals if set(refusal.reasons) & set(reasons))
 
 

@@ -32,18 +32,9 @@ from webhook.scheduler.constraint import HONOR, IGNORE, Constraint
 from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.inter_pod_affinity import (
-    AFFINITY_UNMET,
-    ANTI_AFFINITY_OF_OTHERS_UNMET,
-    ANTI_AFFINITY_UNMET,
-)
-from webhook.scheduler.plugins.node_declared_features import FEATURES_MISSING
-from webhook.scheduler.plugins.node_ports import NO_FREE_PORTS
-from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
-from webhook.scheduler.plugins.volume_binding import NO_VOLUME, NOT_ENOUGH_SPACE, OUT_OF_REACH
-from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT
-from webhook.scheduler.plugins.volume_zone import OTHER_ZONE
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, TAINT_TOLERATION
+from webhook.scheduler.plugins.plugin import Reason
+from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33
+from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.simulation.pending import Runs
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
@@ -227,15 +218,13 @@ def _headline(explained: Explained) -> tuple[str, ...]:
 def _causes(explanation: Explanation) -> Iterator[str]:
     """Yield on how many nodes each cause refuses the Pod, the most first; nothing if no filter was asked."""
     feasibility, number = explanation.feasibility, len(explanation.nodes)
-    refused: dict[tuple[str, str], NodeSet] = {}
+    refused: dict[Reason, NodeSet] = {}
     for refusal in () if feasibility.rejected or feasibility.error else feasibility.refusals:
         for reason in refusal.reasons:
-            by = refusal.plugin, reason
-            refused[by] = refused.get(by, 0) | refusal.nodes
-    for (plugin, reason), nodes in sorted(refused.items(), key=lambda cause: -cause[1].bit_count())[:MOST_ROWS]:
+            refused[reason] = refused.get(reason, 0) | refusal.nodes
+    for reason, nodes in sorted(refused.items(), key=lambda cause: -cause[1].bit_count())[:MOST_ROWS]:
         many = nodes.bit_count()
-        words = " or ".join(_words(plugin, (reason,), nodes, explanation, many == 1))
-        yield one_line(f"{many:,} of {number_of(number, 'node')} {words}", 2 * LINE_LIMIT)
+        yield one_line(f"{many:,} of {number_of(number, 'node')} {reason.of_nodes(many)}", 2 * LINE_LIMIT)
 
 
 def meant(misspelt: Mapping[str, str]) -> Iterator[str]:
@@ -459,72 +448,14 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
 
 def _why(nodes: NodeSet, explanation: Explanation, but: str | None = None) -> str:
     """Return what refuses these nodes besides one plugin, in the fewest words."""
-    words: list[str] = []
-    single = nodes.bit_count() == 1
-    for refusal in explanation.feasibility.refusals:
-        if refusal.nodes & nodes and refusal.plugin != but:
-            words += _words(refusal.plugin, refusal.reasons, refusal.nodes & nodes, explanation, single)
-    return " or ".join(dict.fromkeys(words))
-
-
-def _words(
-    plugin: str, reasons: Sequence[str], nodes: NodeSet, explanation: Explanation, single: bool
-) -> Iterator[str]:
-    if plugin != TAINT_TOLERATION:
-        yield from (
-            _OWN_WORDS.get(reason, (f"is refused: {reason}", f"are refused: {reason}"))[not single]
-            for reason in reasons
-        )
-        return
-    tolerations = explanation.cycle.pod.tolerations
-    has = "has" if single else "have"
-    for taint, tainted in sorted(explanation.nodes.untolerated(tolerations).items()):
-        if tainted & nodes:
-            yield f"{has} a taint it does not tolerate ({one_line(str(taint), LINE_LIMIT)})"
-
-
-_OWN_WORDS = {
-    "node(s) were unschedulable": ("is cordoned", "are cordoned"),
-    "node(s) didn't match Pod's node affinity/selector": (
-        "does not match this Pod's node affinity or nodeSelector",
-        "do not match this Pod's node affinity or nodeSelector",
-    ),
-    "node(s) didn't satisfy plugin(s) [NodeAffinity]": (
-        "is not named in this Pod's node affinity",
-        "are not named in this Pod's node affinity",
-    ),
-    "pod affinity terms conflict": (
-        "is left out: its affinity terms conflict",
-        "are left out: its affinity terms conflict",
-    ),
-    "Insufficient cpu": ("has too little cpu free", "have too little cpu free"),
-    "Insufficient memory": ("has too little memory free", "have too little memory free"),
-    "Too many pods": ("has no room for another Pod", "have no room for another Pod"),
-    NO_FREE_PORTS: ("has a Pod with its host port", "have Pods with its host port"),
-    AFFINITY_UNMET: (
-        "has no Pod nearby that its podAffinity selects",
-        "have no Pod nearby that its podAffinity selects",
-    ),
-    ANTI_AFFINITY_UNMET: (
-        "has a Pod nearby that its podAntiAffinity selects",
-        "have Pods nearby that its podAntiAffinity selects",
-    ),
-    ANTI_AFFINITY_OF_OTHERS_UNMET: (
-        "has a Pod nearby whose podAntiAffinity selects it",
-        "have Pods nearby whose podAntiAffinity selects it",
-    ),
-    OUT_OF_REACH: ("does not reach the volume of its claim", "do not reach the volume of its claim"),
-    NO_VOLUME: ("has no volume for its claim", "have no volume for its claim"),
-    NOT_ENOUGH_SPACE: ("has too little free storage for its claim", "have too little free storage for its claim"),
-    OTHER_ZONE: ("is not in the zone of its volume", "are not in the zone of its volume"),
-    TOO_MANY: ("has as many volumes as its CSI driver attaches", "have as many volumes as their CSI driver attaches"),
-    DISK_CONFLICT: ("has a Pod with its disk", "have Pods with its disk"),
-    **dict.fromkeys(
-        (CLAIM_IN_USE, CLAIM_IN_USE_TO_33),
-        ("is refused: another Pod uses its claim", "are refused: another Pod uses its claim"),
-    ),
-    FEATURES_MISSING: ("does not declare a feature that it needs", "do not declare a feature that it needs"),
-}
+    number = nodes.bit_count()
+    words = [
+        reason.of_nodes(number)
+        for refusal in explanation.feasibility.refusals
+        if refusal.nodes & nodes and refusal.plugin != but
+        for reason in refusal.reasons
+    ]
+    return one_line(" or ".join(dict.fromkeys(words)), LINE_LIMIT)
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[TextLine]:
@@ -787,8 +718,9 @@ def _constraint_json(explained: ConstraintExplained, source: str) -> dict[str, o
 def _nodes_json(explanation: Explanation) -> dict[str, object]:
     numbers: dict[str, object] = {}
     for refusal in explanation.feasibility.refusals:
+        reasons = [reason.text for reason in refusal.reasons]
         for name in explanation.nodes.names(refusal.nodes):
-            numbers[name] = {"feasible": False, **fields(refusal, "plugin", "reasons"), "score": None}
+            numbers[name] = {"feasible": False, "plugin": refusal.plugin, "reasons": reasons, "score": None}
     for name in explanation.nodes.names(explanation.feasibility.feasible):
         score = explanation.total.get(name)
         numbers[name] = {"feasible": True, "plugin": None, "reasons": [], "score": score}

@@ -13,28 +13,20 @@ from webhook.scheduler.domains import carrying_every_key
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.profile import Cycle
 
-UNEVEN = "node(s) didn't match pod topology spread constraints"
-UNLABELLED = f"{UNEVEN} (missing required label)"
-
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
     """
-    What the hard constraints say of each node: those that pass, and those that are refused for each reason.
+    What the hard constraints say of each node: those that pass, and those that are refused, by why.
 
     `domains` is what each constraint counts, in the order of the constraints.  `uneven` and `unlabelled` are the nodes
-    refused for that reason by the first constraint that refuses them.
+    refused for that by the first constraint that refuses them.
     """
 
     domains: tuple[DomainCounts, ...]
     passing: NodeSet
     uneven: NodeSet
     unlabelled: NodeSet
-
-    def reasons(self) -> tuple[tuple[str, NodeSet], ...]:
-        """Return the reasons, each with the nodes refused for it."""
-        reasons = ((UNEVEN, self.uneven), (UNLABELLED, self.unlabelled))
-        return tuple([(why, nodes) for why, nodes in reasons if nodes])
 
 
 @dataclass(frozen=True, slots=True)

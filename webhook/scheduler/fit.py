@@ -17,11 +17,9 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.nodes import Allocatable
 from webhook.scheduler.resources import is_extended
 
-TOO_MANY_PODS = "Too many pods"
-CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT = (f"Insufficient {name}" for name in ("cpu", "memory", "ephemeral-storage"))
-_SHORTAGE_REASONS = (TOO_MANY_PODS, CPU_SHORT, MEMORY_SHORT, STORAGE_SHORT)
 MAX_NODE_SCORE = 100  # fwk.MaxNodeScore
-CPU, MEMORY, STORAGE = "cpu", "memory", "ephemeral-storage"
+PODS, CPU, MEMORY, STORAGE = "pods", "cpu", "memory", "ephemeral-storage"
+_NATIVE = (PODS, CPU, MEMORY, STORAGE)
 LEAST_ALLOCATED, MOST_ALLOCATED, TO_CAPACITY = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 
 
@@ -104,7 +102,7 @@ def lacking(requests: Requests, allocatable: Allocatable, usage: Usage) -> Lack:
 
 def shortages(requests: Requests, allocatable: Allocatable, usage: Usage) -> tuple[str, ...]:
     """
-    Return every reason why the node has no room for the Pod, in the scheduler's order; none if it has.
+    Return the resources of which the node has too little for the Pod, in the scheduler's order.
 
     upstream: fit.go:fitsRequest (v1.37)
     """
@@ -112,8 +110,8 @@ def shortages(requests: Requests, allocatable: Allocatable, usage: Usage) -> tup
     if not any(lacks):
         return ()
     *lack, scalars = lacks
-    reasons = [reason for reason, amount in zip(_SHORTAGE_REASONS, lack, strict=True) if amount]
-    return (*reasons, *[f"Insufficient {name}" for name, _ in scalars])
+    names = [name for name, amount in zip(_NATIVE, lack, strict=True) if amount]
+    return (*names, *[name for name, _ in scalars])
 
 
 def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:

@@ -21,7 +21,7 @@ from webhook.scheduler.nodes import Allocatable, NodeSet, union
 from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
 from webhook.scheduler.plugins.image_locality import ImageLocality
 from webhook.scheduler.plugins.inter_pod_affinity import InterPodAffinity
-from webhook.scheduler.plugins.node_affinity import NodeAffinity
+from webhook.scheduler.plugins.node_affinity import NOT_NAMED, NodeAffinity
 from webhook.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from webhook.scheduler.plugins.node_name import NodeName
 from webhook.scheduler.plugins.node_ports import NodePorts
@@ -29,13 +29,13 @@ from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from webhook.scheduler.plugins.node_unschedulable import NodeUnschedulable
 from webhook.scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage, NodesByUsage
-from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
+from webhook.scheduler.plugins.plugin import Parts, Plugin, Reason, Refusal
 from webhook.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from webhook.scheduler.plugins.taint_toleration import TaintToleration
 from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from webhook.scheduler.plugins.volume_zone import VolumeZone
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
+from webhook.scheduler.profile import NODE_AFFINITY, POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
 from webhook.scheduler.snapshot import NominatedPod
 from webhook.scheduler.storage import Storage
 from webhook.scheduler.volumes import Mounts
@@ -48,7 +48,10 @@ PLUGINS: tuple[type[Plugin], ...] = (
 )
 _PLUGINS_BY_NAME = {plugin.name: plugin for plugin in PLUGINS}
 
-OWN_NODE_PASSES = "not tried: the node that is nominated for the Pod passes"
+OWN_NODE_PASSES = Reason(
+    "not tried: the node that is nominated for the Pod passes",
+    "is not tried: the node that is nominated for the Pod passes",
+)
 NO_NODES_AVAILABLE = "no nodes available to schedule pods"
 
 
@@ -250,12 +253,13 @@ class Framework:
         try:
             return self._feasibility(spread)
         except SchedulerError as error:
-            return Feasibility(0, (Refusal("", (str(error),), self.cycle.snapshot.nodes.all),), "", spread, str(error))
+            refusal = Refusal("", (Reason(str(error)),), self.cycle.snapshot.nodes.all)
+            return Feasibility(0, (refusal,), "", spread, str(error))
 
     def _feasibility(self, spread: Verdicts) -> Feasibility:
         rejected, left_out, naming = self._pre_filter
         if rejected.reasons:
-            return Feasibility(0, (rejected,), rejected.reasons[0], spread)
+            return Feasibility(0, (rejected,), rejected.reasons[0].text, spread)
         remaining = self.cycle.snapshot.nodes.all & ~left_out
         refusals = list(self._refused_for_nominated(remaining))
         remaining &= ~union(refusal.nodes for refusal in refusals)
@@ -286,14 +290,14 @@ class Framework:
                 continue
             result = self.plugin(kind.name).pre_filter()
             if result.rejected:
-                return Refusal(kind.name, (result.rejected,), nodes.all), 0, frozenset()
+                return Refusal(kind.name, (Reason(result.rejected),), nodes.all), 0, frozenset()
             if result.names is not None:
                 naming.add(kind.name)
                 names = result.names if names is None else names & result.names
         if names is None:
             return nothing, 0, frozenset()
         if not names:
-            return Refusal("", (f"{_unsatisfied(naming)} simultaneously",), nodes.all), 0, frozenset()
+            return Refusal("", (Reason(f"{_unsatisfied(naming).text} simultaneously"),), nodes.all), 0, frozenset()
         return nothing, nodes.all & ~nodes.named(names), frozenset(naming)
 
     def prioritize(self, candidates: NodeSet) -> dict[str, dict[str, int]]:
@@ -503,9 +507,10 @@ def message(cycle: Cycle, feasibility: Feasibility) -> str:
     return f"0/{number} nodes are available: {feasibility.rejected or counted(feasibility.refusals)}."
 
 
-def _unsatisfied(plugins: Iterable[str]) -> str:
+def _unsatisfied(plugins: Iterable[str]) -> Reason:
     """Return what is said of the nodes that these plugins leave out."""
-    return f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
+    text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
+    return Reason(text, NOT_NAMED if set(plugins) == {NODE_AFFINITY} else "")
 
 
 def counted(refusals: Iterable[Refusal]) -> str:
@@ -517,7 +522,7 @@ def counted(refusals: Iterable[Refusal]) -> str:
     reasons: dict[str, int] = {}
     for refusal in refusals:
         for reason in refusal.reasons:
-            reasons[reason] = reasons.get(reason, 0) + refusal.nodes.bit_count()
+            reasons[reason.text] = reasons.get(reason.text, 0) + refusal.nodes.bit_count()
     return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
 
 

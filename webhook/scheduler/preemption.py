@@ -22,14 +22,14 @@ from webhook.scheduler.counts import LabelSet
 from webhook.scheduler.framework import DryRun, Feasibility, Framework, counted, message
 from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import Refusal
+from webhook.scheduler.plugins.plugin import Reason, Refusal
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.selectors import Selector, as_selector
 from webhook.scheduler.snapshot import NamedPod
 from webhook.scheduler.validation import selector_errors
 
-NO_VICTIMS = "No preemption victims found for incoming pod"
-NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_VICTIMS = Reason("No preemption victims found for incoming pod")
+NOT_HELPFUL = Reason("Preemption is not helpful for scheduling")
 NO_NODE_FITS = "nodes are available: "
 NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 STILL_ENDING = "not eligible due to a terminating pod on the nominated node."
@@ -240,7 +240,7 @@ class _Evaluator:
             except SchedulerError as raised:
                 error = str(raised)
         self.errors[error] = None
-        return Refusal("", (error,), bit)
+        return Refusal("", (Reason(error),), bit)
 
     def _reprieve(self, dry_run: DryRun, lower: Sequence[NamedPod]) -> Victims:
         """Give Pods back beside which the Pod still fits, those first that violate a budget; return the others."""

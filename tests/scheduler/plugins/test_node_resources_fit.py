@@ -10,7 +10,7 @@ from tests.support.attempts import (
 )
 from tests.support.build import pod
 from webhook.scheduler.counts import Usage
-from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit
+from webhook.scheduler.plugins.node_resources_fit import NodeResourcesFit, insufficient
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 
 
@@ -37,7 +37,7 @@ def test_a_node_that_fills_up_refuses_the_pod_and_takes_it_when_it_is_free_again
     assert 0b11 == plugin.passing(0b11)
 
     usage.set("n1", FULL)
-    assert (0b10, [(("Insufficient cpu",), 0b01)]) == (
+    assert (0b10, [(insufficient(("cpu",)), 0b01)]) == (
         plugin.passing(0b11),
         [(refusal.reasons, refusal.nodes) for refusal in plugin.refusals(0b11)],
     )

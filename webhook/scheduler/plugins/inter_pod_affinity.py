@@ -11,14 +11,18 @@ from webhook.objects.labels import Labels
 from webhook.scheduler.counts import LabelSet, PodInfo
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import NodeSet, union
-from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
+from webhook.scheduler.plugins.plugin import Parts, Plugin, Reason, Refusal
 from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
 from webhook.scheduler.profile import INTER_POD_AFFINITY, Cycle
 from webhook.scheduler.topology_counts import TopologyCounts
 
-AFFINITY_UNMET = "node(s) didn't match pod affinity rules"
-ANTI_AFFINITY_UNMET = "node(s) didn't match pod anti-affinity rules"
-ANTI_AFFINITY_OF_OTHERS_UNMET = "node(s) didn't satisfy existing pods anti-affinity rules"
+AFFINITY_UNMET = Reason("node(s) didn't match pod affinity rules", "has no Pod nearby that its podAffinity selects")
+ANTI_AFFINITY_UNMET = Reason(
+    "node(s) didn't match pod anti-affinity rules", "has a Pod nearby that its podAntiAffinity selects"
+)
+ANTI_AFFINITY_OF_OTHERS_UNMET = Reason(
+    "node(s) didn't satisfy existing pods anti-affinity rules", "has a Pod nearby whose podAntiAffinity selects it"
+)
 NO_TERMS = PodAffinity()
 
 Weights = tuple[tuple[str, int], ...]  # Topology keys, each with what a Pod weighs in its domain.
@@ -152,7 +156,7 @@ class InterPodAffinity(Plugin):
             (ANTI_AFFINITY_UNMET, _reached(self._unwanted)),
             (ANTI_AFFINITY_OF_OTHERS_UNMET, _reached(self._keeping_off)),
         ):
-            yield Refusal(self.name, (reason,), remaining & refused, reason != AFFINITY_UNMET)
+            yield Refusal(self.name, (reason,), remaining & refused, reason is not AFFINITY_UNMET)
             remaining &= ~refused
 
     def kept_off(self) -> NodeSet:

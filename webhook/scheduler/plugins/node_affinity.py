@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import EVERY_NODE, Parts, Plugin, PreFilterResult, Refusal, normalized
+from webhook.scheduler.plugins.plugin import EVERY_NODE, Parts, Plugin, PreFilterResult, Reason, Refusal, normalized
 from webhook.scheduler.profile import NODE_AFFINITY
 
 CONFLICT = "pod affinity terms conflict"
-OTHER_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
-ENFORCED_AFFINITY = "node(s) didn't match scheduler-enforced node affinity"
+NOT_NAMED = "is not named in this Pod's node affinity"
+OTHER_AFFINITY = Reason(
+    "node(s) didn't match Pod's node affinity/selector", "does not match this Pod's node affinity or nodeSelector"
+)
+ENFORCED_AFFINITY = Reason(
+    "node(s) didn't match scheduler-enforced node affinity", "does not match the addedAffinity of kube-scheduler"
+)
 
 
 class NodeAffinity(Plugin):

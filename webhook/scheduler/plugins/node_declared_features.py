@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import Plugin, Refusal
+from webhook.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from webhook.scheduler.profile import NODE_DECLARED_FEATURES
 
-FEATURES_MISSING = "node(s) didn't match Pod's required features"
+FEATURES_MISSING = Reason("node(s) didn't match Pod's required features", "does not declare a feature that it needs")
 
 
 class NodeDeclaredFeatures(Plugin):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Refusal
+from webhook.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Reason, Refusal
 from webhook.scheduler.profile import NODE_NAME
 
-OTHER_NAME = "node(s) didn't match the requested node name"
+OTHER_NAME = Reason("node(s) didn't match the requested node name", "is not the node that this Pod names")
 
 
 class NodeName(Plugin):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from webhook.scheduler.counts import PodInfo
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import Plugin, Refusal
+from webhook.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from webhook.scheduler.profile import NODE_PORTS, Cycle
 
-NO_FREE_PORTS = "node(s) didn't have free ports for the requested pod ports"
+NO_FREE_PORTS = Reason("node(s) didn't have free ports for the requested pod ports", "has a Pod with its host port")
 
 
 class NodePorts(Plugin):

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 
 from webhook.scheduler.counts import UNUSED, Usage
-from webhook.scheduler.fit import allocation, asked_of_node, shortages
+from webhook.scheduler.fit import PODS, allocation, asked_of_node, shortages
 from webhook.scheduler.nodes import Allocatable, Node, NodeSet, union
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage, NodesByUsage, OfUsage
-from webhook.scheduler.plugins.plugin import Plugin, Refusal
+from webhook.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from webhook.scheduler.profile import NODE_RESOURCES_FIT, Cycle
+
+TOO_MANY_PODS = Reason("Too many pods", "has no room for another Pod")
+
+
+@lru_cache
+def insufficient(resources: tuple[str, ...]) -> tuple[Reason, ...]:
+    """Return the reasons for which a node is refused that has too little of these resources."""
+    return tuple(
+        [
+            TOO_MANY_PODS if name == PODS else Reason(f"Insufficient {name}", f"has too little {name} free")
+            for name in resources
+        ]
+    )
 
 
 class NodeResourcesFit(Plugin):
-    """Keeps the nodes by the reasons why they have no room, () for those that have room."""
+    """Keeps the nodes by the resources of which they have too little, () for those that have room."""
 
     name = NODE_RESOURCES_FIT
     counts_pods = True
@@ -27,10 +40,10 @@ class NodeResourcesFit(Plugin):
 
     def follow_usage(self, usage: ChangingUsage) -> None:
         asked = "shortages", self.cycle.requests  # Which of these are of devices depends on nothing else.
-        self._by_reasons: NodesByUsage[tuple[str, ...]] = usage.grouped(asked, self._shortages())
+        self._by_shortages: NodesByUsage[tuple[str, ...]] = usage.grouped(asked, self._shortages())
 
     def _shortages(self) -> OfUsage[tuple[str, ...]]:
-        """Return what says why a node has no room; it is asked of each node."""
+        """Return what says of which resources a node has too little; it is asked of each node."""
         requests, of_devices = self.cycle.requests, self.cycle.of_devices
         if not of_devices:
             return partial(shortages, requests)
@@ -44,11 +57,12 @@ class NodeResourcesFit(Plugin):
 
         upstream: fit.go:Fit.Filter (v1.37)
         """
-        self._by_reasons.look_at(remaining)
-        for reasons, nodes in self._by_reasons.by_answer.items():
-            refused = remaining & nodes if reasons else 0
+        self._by_shortages.look_at(remaining)
+        for resources, nodes in self._by_shortages.by_answer.items():
+            refused = remaining & nodes if resources else 0
             if not refused:
                 continue
+            reasons = insufficient(resources)
             beyond = refused & self._too_small if self.cycle.features.requests_beyond_preemption else 0
             if beyond:
                 yield Refusal(self.name, reasons, beyond)
@@ -67,8 +81,8 @@ class NodeResourcesFit(Plugin):
         return union(nodes for allocatable, nodes in self.nodes.by_allocatable.items() if is_too_small(allocatable))
 
     def passing(self, remaining: NodeSet) -> NodeSet:
-        self._by_reasons.look_at(remaining)
-        return remaining & self._by_reasons.by_answer.get((), 0)
+        self._by_shortages.look_at(remaining)
+        return remaining & self._by_shortages.by_answer.get((), 0)
 
     def score_usage(self, allocatable: Allocatable, usage: Usage) -> int:
         """
@@ -79,7 +93,7 @@ class NodeResourcesFit(Plugin):
         return allocation(self.cycle.profile.strategy, self.cycle.pod.requests, allocatable, usage)
 
     def try_usage(self, node: Node, usage: Usage) -> None:
-        self._by_reasons.try_usage(node, usage)
+        self._by_shortages.try_usage(node, usage)
 
     def copy(self) -> NodeResourcesFit:
         return copy(self)

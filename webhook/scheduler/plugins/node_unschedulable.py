@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import Plugin, Refusal
+from webhook.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from webhook.scheduler.profile import NODE_UNSCHEDULABLE
 
-UNSCHEDULABLE = "node(s) were unschedulable"
+UNSCHEDULABLE = Reason("node(s) were unschedulable", "is cordoned")
 
 
 class NodeUnschedulable(Plugin):

@@ -8,11 +8,11 @@ from functools import cached_property
 from webhook.scheduler.attached_volumes import AttachedVolume, SchedulerError
 from webhook.scheduler.counts import PodInfo
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import Plugin, Refusal
+from webhook.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from webhook.scheduler.profile import NODE_VOLUME_LIMITS, Cycle
 from webhook.scheduler.storage import CSINode, Storage
 
-TOO_MANY = "node(s) exceed max volume count"
+TOO_MANY = Reason("node(s) exceed max volume count", "has as many volumes as the CSI driver attaches")
 
 
 class NodeVolumeLimits(Plugin):
@@ -44,9 +44,10 @@ class NodeVolumeLimits(Plugin):
             if not wanted or not left:
                 continue
             for driver in sorted({volume.driver for volume in wanted}):
-                missing = left & self._lacking(driver)
-                yield Refusal(self.name, (f"{driver} CSI driver is not installed on the node",), missing, True)
-                left &= ~missing
+                if missing := left & self._lacking(driver):
+                    text = f"{driver} CSI driver is not installed on the node"
+                    yield Refusal(self.name, (Reason(text, f"does not have the CSI driver {driver}"),), missing, True)
+                    left &= ~missing
             wrong = left & self.nodes.named(attached.errors)
             for node in self.nodes.names(wrong and wrong & self._limited):
                 error = min(attached.errors[node].values())

@@ -15,6 +15,22 @@ from webhook.scheduler.storage import Storage
 Parts = list[tuple[NodeSet, int]]  # Disjoint sets of nodes, each with a number that holds for all of its nodes.
 
 
+class Reason(NamedTuple):
+    """Why nodes are refused: the `text` of kube-scheduler, and plain words for one node, such as `is cordoned`."""
+
+    text: str
+    words: str = ""
+
+    def of_nodes(self, number: int) -> str:
+        """Return the words for so many nodes; where there are none, the text of kube-scheduler."""
+        words = self.words or f"is refused: {self.text}"
+        verb, _, rest = words.partition(" ")
+        return words if number == 1 else f"{_VERBS_OF_SEVERAL[verb]} {rest}"
+
+
+_VERBS_OF_SEVERAL = {"is": "are", "has": "have", "does": "do"}
+
+
 class PreFilterResult(NamedTuple):
     """Why the Pod is `rejected` on all nodes, or ""; and the `names` of the nodes that are left, None for all."""
 
@@ -34,7 +50,7 @@ class Refusal(NamedTuple):
     """
 
     plugin: str
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     nodes: NodeSet
     resolvable: bool = False
 

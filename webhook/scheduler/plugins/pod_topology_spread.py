@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from webhook.scheduler.counts import PodInfo
-from webhook.scheduler.filtering import UNEVEN, HardConstraints, Verdicts
+from webhook.scheduler.filtering import HardConstraints, Verdicts
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal
+from webhook.scheduler.plugins.plugin import Parts, Plugin, Reason, Refusal
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, Cycle
 from webhook.scheduler.scoring import SoftConstraints
+
+UNEVEN = Reason("node(s) didn't match pod topology spread constraints")
+UNLABELLED = Reason(f"{UNEVEN.text} (missing required label)")
 
 
 class PodTopologySpread(Plugin):
@@ -52,8 +55,10 @@ class PodTopologySpread(Plugin):
 
         upstream: filtering.go:PodTopologySpread.Filter (v1.37)
         """
-        for reason, nodes in self.verdicts().reasons():
-            yield Refusal(self.name, (reason,), nodes & remaining, reason == UNEVEN)
+        verdicts = self.verdicts()
+        for reason, nodes in ((UNEVEN, verdicts.uneven), (UNLABELLED, verdicts.unlabelled)):
+            if nodes:
+                yield Refusal(self.name, (reason,), nodes & remaining, reason is UNEVEN)
 
     def passing(self, remaining: NodeSet) -> NodeSet:
         return self.hard.passing(remaining)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import Parts, Plugin, Refusal, normalized
+from webhook.scheduler.plugins.plugin import Parts, Plugin, Reason, Refusal, normalized
 from webhook.scheduler.profile import TAINT_TOLERATION
 from webhook.scheduler.taints import PREFER_NO_SCHEDULE, untolerated_taint
 
@@ -20,9 +20,18 @@ class TaintToleration(Plugin):
 
         upstream: taint_toleration.go:TaintToleration.Filter (v1.37)
         """
-        for taint, tainted in self.cycle.reach.untolerated.items():
+        for reason, tainted in self._untolerated:
+            yield Refusal(self.name, (reason,), remaining & tainted)
+
+    @cached_property
+    def _untolerated(self) -> list[tuple[Reason, NodeSet]]:
+        """The nodes by the first taint that the Pod does not tolerate."""
+        untolerated = list[tuple[Reason, NodeSet]]()
+        for taint, tainted in sorted(self.cycle.reach.untolerated.items()):
             which = f" {{{taint.key}: {taint.value}}}" if self.cycle.features.names_untolerated_taint else "(s)"
-            yield Refusal(self.name, (f"node(s) had untolerated taint{which}",), remaining & tainted)
+            words = f"has a taint it does not tolerate ({taint})"
+            untolerated.append((Reason(f"node(s) had untolerated taint{which}", words), tainted))
+        return untolerated
 
     def scores(self, candidates: NodeSet) -> Parts:
         """

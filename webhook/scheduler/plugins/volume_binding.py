@@ -17,15 +17,18 @@ from webhook.scheduler.attached_volumes import SchedulerError, is_owned, not_own
 from webhook.scheduler.fit import MAX_NODE_SCORE, on_line
 from webhook.scheduler.in_tree_volumes import IN_TREE, TranslationError
 from webhook.scheduler.nodes import NodeSet, positions, union
-from webhook.scheduler.plugins.plugin import EVERY_NODE, Parts, Plugin, PreFilterResult, Refusal
+from webhook.scheduler.plugins.plugin import EVERY_NODE, Parts, Plugin, PreFilterResult, Reason, Refusal
 from webhook.scheduler.plugins.volume_restrictions import not_found
 from webhook.scheduler.profile import VOLUME_BINDING, Cycle
 from webhook.scheduler.storage import CAPACITIES, Claim, PersistentVolume, StorageCapacity, StorageClass
 
-OUT_OF_REACH = "node(s) didn't match PersistentVolume's node affinity"
-NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
-NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
-VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+OUT_OF_REACH = Reason("node(s) didn't match PersistentVolume's node affinity", "does not reach the volume of its claim")
+NO_VOLUME = Reason("node(s) didn't find available persistent volumes to bind", "has no volume for its claim")
+NOT_ENOUGH_SPACE = Reason("node(s) did not have enough free storage", "has too little free storage for its claim")
+VOLUME_MISSING = Reason(
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    "is refused: the volume of its claim does not exist",
+)
 MOST_PAIRS = 10_000  # of sets of nodes that are compared; where there are more, nodes are gone through one by one
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 
@@ -137,7 +140,7 @@ class VolumeBinding(Plugin):
             (NOT_ENOUGH_SPACE, unbound.without_space),
             (VOLUME_MISSING, remaining & ~reached & ~out_of_reach),
         )
-        groups: dict[tuple[str, ...], NodeSet] = {(): remaining}
+        groups: dict[tuple[Reason, ...], NodeSet] = {(): remaining}
         for reason, nodes in refused:
             for reasons, group in list(groups.items()):
                 if both := group & nodes:

@@ -7,16 +7,20 @@ from functools import cached_property
 
 from webhook.scheduler.counts import PodInfo
 from webhook.scheduler.nodes import NodeSet
-from webhook.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Refusal
+from webhook.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Reason, Refusal
 from webhook.scheduler.profile import VOLUME_RESTRICTIONS, Cycle
 from webhook.scheduler.storage import ONE_POD
 from webhook.scheduler.volumes import ClaimKey, Mounts
 
-DISK_CONFLICT = "node(s) had no available disk"
-CLAIM_IN_USE = (
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+DISK_CONFLICT = Reason("node(s) had no available disk", "has a Pod with its disk")
+_IN_USE = "is refused: another Pod uses its claim"
+CLAIM_IN_USE = Reason(
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod",
+    _IN_USE,
 )
-CLAIM_IN_USE_TO_33 = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+CLAIM_IN_USE_TO_33 = Reason(
+    "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode", _IN_USE
+)
 
 
 def not_found(claim: str) -> str:

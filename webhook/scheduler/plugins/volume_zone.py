@@ -9,11 +9,11 @@ from webhook.objects.labels import Labels
 from webhook.objects.names import BETA_REGION, BETA_ZONE, REGION, ZONE
 from webhook.scheduler.in_tree_volumes import MANY_ZONES
 from webhook.scheduler.nodes import NodeSet, union
-from webhook.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Refusal
+from webhook.scheduler.plugins.plugin import EVERY_NODE, Plugin, PreFilterResult, Reason, Refusal
 from webhook.scheduler.plugins.volume_restrictions import not_found
 from webhook.scheduler.profile import VOLUME_ZONE, Cycle
 
-OTHER_ZONE = "node(s) had no available volume zone"
+OTHER_ZONE = Reason("node(s) had no available volume zone", "is not in the zone of its volume")
 NOT_BETA = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
 
 
