@@ -9,6 +9,7 @@ import stat
 import sys
 from base64 import b64decode
 from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import timedelta
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.support.memory import over_http
 from tests.support.registered import MUTATING, registered
 from tests.support.serving import EVENKEEL, PATIENCE, RUN, Running, free_port, free_ports, ready, until
 from webhook.cluster.client import ClusterError
+from webhook.objects.times import duration
 from webhook.serving import renewal
 from webhook.serving.certificate import choose
 from webhook.serving.settings import SETTINGS, SettingsError
@@ -187,3 +189,68 @@ def test_a_self_signed_certificate_for_no_name_is_refused():
 
 def unreachable(*_arguments):
     raise ClusterError("away")
+
+
+def choosing(host="", client=None, **given):
+    values = {setting.name: setting.default for setting in SETTINGS}
+    values |= {name.replace("_", "-"): value for name, value in given.items()}
+    return choose(values, host, ("guard", "keel") if client else None, lambda: client)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "needs a certificate: give both --tls-cert and --tls-key"),
+        ({"tls_cert": "a"}, "needs a certificate: give both"),
+        ({"tls_key": "a"}, "needs a certificate: give both"),
+        ({"self_signed": "true", "tls_cert": "a"}, "--self-signed and --tls-cert: found 2 sources of a certificate"),
+        ({"tls_secret": "a/b", "tls_cert": "a"}, "--tls-secret and --tls-cert: found 2 sources of a certificate"),
+        ({"self_signed": "true", "client_names": "a"}, "--client-names: needs --client-ca"),
+        ({"self_signed": "true", "client_names": " ,"}, '--client-names: found " ,", wanted NAME,…'),
+        ({"self_signed": "true", "ca_lifetime": "59d", "certificate_lifetime": "30d"}, "--ca-lifetime: found 59d"),
+        ({"self_signed": "true", "certificate_lifetime": "59s"}, '--certificate-lifetime: found "59s", wanted'),
+        ({"self_signed": "true", "ca_lifetime": "36501d"}, '--ca-lifetime: found "36501d", wanted'),
+        ({"self_signed": "true", "ca_lifetime": "soon"}, '--ca-lifetime: found "soon", wanted'),
+    ],
+    ids=str,
+)
+def test_settings_that_name_no_certificate_are_refused(given, message):
+    with pytest.raises(SettingsError) as caught:
+        choosing(**given)
+
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ("", ()),
+        ("0.0.0.0", ()),
+        ("::", ()),
+        ("localhost", ()),
+        ("web.shop.svc", ("web.shop.svc",)),
+        ("10.0.0.1", ("10.0.0.1",)),
+    ],
+)
+def test_a_self_signed_certificate_is_for_this_host_and_the_one_that_is_bound(host, names):
+    chosen = choosing(host, self_signed="true", certificate_lifetime="1m", ca_lifetime="36500d")
+
+    assert (("localhost", "127.0.0.1", "::1", *names), None) == (chosen.serving.served.contents.names, chosen.renewal)
+
+
+@pytest.mark.parametrize(("lifetime", "minutes"), [("90d", 120), ("12h", 120), ("6h", 60), ("6m", 1)])
+def test_a_new_ca_settles_well_before_certificates_are_due(lifetime, minutes):
+    chosen = choosing(client=registered(), tls_names="keel.guard.svc", certificate_lifetime=lifetime)
+
+    assert timedelta(minutes=minutes) == chosen.renewal.lifetimes.settling
+    assert duration(lifetime) == chosen.renewal.lifetimes.leaf.total_seconds()
+    assert timedelta(days=3650) == chosen.renewal.lifetimes.ca
+
+
+def test_the_oldest_version_of_tls_and_the_names_of_the_secret_are_those_that_are_set():
+    chosen = choosing(client=registered(), tls_names="a.svc, B.svc,", tls_min_version="1.3")
+
+    assert ssl.TLSVersion.TLSv1_3 is chosen.serving.context.minimum_version
+    assert ("a.svc", "b.svc") == chosen.serving.served.contents.names
+    oldest = choosing(self_signed="true").serving.context.minimum_version
+    assert ssl.TLSVersion.TLSv1_2 is oldest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from contextlib import contextmanager
 
 import pytest
@@ -13,7 +14,10 @@ from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import namespace, pod, request, service, workload
 from tests.support.serving import serving, until
 from webhook.admission.ownership import MANAGER
+from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED, WATCH_RESUMED
+from webhook.cluster.live import ABSENT, BUSY, FAILED, FOUND, LOOKUP_EVENTS, SYNCED
 from webhook.cluster.watched_resources import WATCHED
+from webhook.serving import cluster_telemetry
 
 POD = pod(owner="ReplicaSet/web")
 
@@ -139,3 +143,19 @@ def test_it_stops_soon_although_nobody_answers(tmp_path, api):
         running.process.terminate()
 
         assert 0 == running.process.wait(5)
+
+
+@pytest.mark.parametrize(
+    ("what", "fields", "level"),
+    [
+        (WATCH_LISTED, {"again": False}, "info"),
+        (SYNCED, {}, "info"),
+        (WATCH_FAILED, {"tries": 1}, "warning"),
+        (WATCH_FAILED, {"tries": 2}, "debug"),
+        (WATCH_RESUMED, {"tries": 2}, "warning"),
+        *((LOOKUP_EVENTS[result], {"result": result}, "debug") for result in (FOUND, ABSENT)),
+        *((LOOKUP_EVENTS[result], {"result": result}, "warning") for result in (FAILED, BUSY)),
+    ],
+)
+def test_the_first_of_failures_in_a_row_is_a_warning(what, fields, level):
+    assert level == logging.getLevelName(cluster_telemetry._level(what, fields)).lower()

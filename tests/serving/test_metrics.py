@@ -23,10 +23,11 @@ from tests.support.monitoring import (
     unknown,
 )
 from webhook.admission.decision import Decision, Outcome
-from webhook.admission.defaulting import Defaults
+from webhook.admission.defaulting import Defaults, Undefaulted
 from webhook.admission.request import AdmissionRequest
 from webhook.findings.finding import Finding, Severity
 from webhook.objects.kinds import KINDS
+from webhook.objects.references import Owner
 from webhook.scheduler.selectors import Selector
 from webhook.serving.metrics import Metrics
 
@@ -198,3 +199,58 @@ def test_an_alert_fires_alone_and_when_it_shall(alert, happened, tmp_path):
 @needs_promtool
 def test_promtool_reads_the_rules_and_every_query(tmp_path):
     reads(FILE, QUERIES.values(), tmp_path)
+
+
+def counted(decision, request=None):
+    """What has risen from 0, by name and labels."""
+    metrics = Metrics()
+    metrics.count(request or AdmissionRequest("u", "mutate", "CREATE"), decision, 0.1)
+    lines = [line.rpartition(" ") for line in metrics.text().decode().splitlines() if line.startswith("evenkeel_")]
+    return {name.removeprefix("evenkeel_"): float(value) for name, _, value in lines if float(value)}
+
+
+def of_owner(kind):
+    request = AdmissionRequest("u", "mutate", "CREATE")
+    return request._replace(owner=Owner("apps/v1", kind, "web")) if kind else request
+
+
+@pytest.mark.parametrize(
+    ("owner", "label"),
+    [(None, "none"), ("ReplicaSet", "ReplicaSet"), ("StatefulSet", "StatefulSet"), ("Rollout", "other")],
+)
+@pytest.mark.parametrize(
+    ("outcome", "name"), [(Outcome.DEFAULTED, "defaulted"), (Outcome.WOULD_BE_DEFAULTED, "would_be_defaulted")]
+)
+def test_pods_that_get_defaults_are_counted_by_their_owner(owner, label, outcome, name):
+    given = Defaults((), Selector(), ("Service/web",), (), "web", lacking="no node has a zone")
+    found = counted(Decision(outcome, defaulted=given), of_owner(owner))
+
+    assert 1 == found[f'{name}_pods_total{{owner_kind="{label}"}}']
+    assert (outcome is Outcome.DEFAULTED) == ("defaults_reduced_total" in found)
+    assert 1 == sum("_pods_total{" in name for name in found)
+
+
+def test_pods_that_get_no_defaults_are_counted_by_the_reason():
+    found = counted(Decision(defaulted=Undefaulted("nothing-selects-it")))
+
+    assert 1 == found['defaults_not_applied_total{reason="nothing-selects-it"}']
+    assert "defaults_reduced_total" not in found
+
+
+def test_findings_are_counted_by_rule_and_severity():
+    error, warning = (
+        Finding("empty-selector", severity, (), "", "", "", "") for severity in (Severity.ERROR, Severity.WARNING)
+    )
+    found = counted(Decision(Outcome.DENIED, findings=(error, warning, error)))
+
+    assert {2.0, 1.0} == {value for name, value in found.items() if name.startswith("findings_total")}
+    assert 2 == found['findings_total{rule="empty-selector",severity="error"}']
+
+
+@pytest.mark.parametrize(("operation", "label"), [("CREATE", "CREATE"), ("UPDATE", "UPDATE"), ("DELETE", "other")])
+@pytest.mark.parametrize("phase", ["mutate", "validate"])
+def test_requests_are_counted_by_phase_operation_and_result(phase, operation, label):
+    found = counted(Decision(Outcome.DENIED), AdmissionRequest("u", phase, operation))
+
+    assert 1 == found[f'requests_total{{operation="{label}",phase="{phase}",result="denied"}}']
+    assert 0.1 == found[f'request_latency_seconds_sum{{phase="{phase}"}}']

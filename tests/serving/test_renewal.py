@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from tests.support.memory import Memory
 from tests.support.registered import MUTATING, VALIDATING, refusing, registered, registration
 from webhook.cluster.client import ClusterError
 from webhook.cluster.secret import Secret
+from webhook.serving import renewal
 from webhook.serving.renewal import Renewal
 
 NAMES = ("keel.guard.svc",)
@@ -197,3 +199,46 @@ def test_a_start_without_an_api_server_ends_in_words(replica, monkeypatch):
 
     with pytest.raises(CertificateError, match="connection refused"):
         replica(client).first()
+
+
+def test_a_failure_is_told_once_until_it_is_another_one(replica, monkeypatch, lines):
+    one, problems = replica(registered()), ["a", "a", "b", "", "b"]
+    rotate = renewal.rotate
+
+    def failing(*given):
+        if problem := problems.pop(0):
+            raise ClusterError(problem)
+        return rotate(*given)
+
+    monkeypatch.setattr(renewal, "rotate", failing)
+    worked = [one.round() for _ in range(5)]
+
+    assert [False, False, False, True, False] == worked
+    told = [json.loads(line) for line in lines()]
+    assert ["a", "b", "b"] == [line["problem"] for line in told if line["message"].startswith("renewing")]
+
+
+def test_of_a_failure_that_no_token_mends_the_configuration_is_not_read_again(replica, monkeypatch):
+    client, asked = registered(), []
+    monkeypatch.setattr(client, "reconnect", lambda: asked.append(1), raising=False)
+    one = replica(client)
+    for status in (403, 500, 401):
+        monkeypatch.setattr(renewal, "rotate", raises(ClusterError("no", status)))
+        one.round()
+
+    assert [1] == asked
+
+
+@pytest.mark.parametrize("rounds", [60, 61])
+def test_a_start_waits_for_a_minute(replica, monkeypatch, rounds):
+    """One round more than there are pauses of a second."""
+    one, waited = replica(registered()), []
+    real = renewal.rotate
+    monkeypatch.setattr(renewal, "sleep", waited.append)
+    monkeypatch.setattr(renewal, "rotate", lambda *given: real(*given) if len(waited) >= rounds else {}["gone"])
+    if rounds == 60:
+        assert one.first() is one.serving
+        return
+    with pytest.raises(CertificateError, match="gone"):
+        one.first()
+    assert [1.0] * 60 == waited

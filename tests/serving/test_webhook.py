@@ -5,16 +5,35 @@ from __future__ import annotations
 import gzip
 import json
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
 
+import pytest
+
+from certs.authority import Authority
+from certs.serving import ServingCertificate
 from tests.support import ROOT
 from tests.support.admission_reviews import review
 from tests.support.build import pod
+from tests.support.registered import registered, registration
 from tests.support.review import review as decide
 from tests.support.serving import serving
 from webhook.policy.parsing import built_in
 from webhook.scheduler.features import features
 from webhook.scheduler.snapshot import from_objects
-from webhook.serving import wire
+from webhook.serving import webhook, wire
+from webhook.serving.health import Check
+
+NOW = datetime.now(UTC)
+CONFIG = webhook.Config(
+    certificate=ServingCertificate(*Authority.create(NOW).issue(["localhost"], NOW).pem("--self-signed")),
+    policy=built_in(),
+    policy_file=None,
+    cluster=None,
+    features=features(36),
+    asks_version=False,
+)
 
 
 def test_a_bad_deployment_is_denied(server):
@@ -63,3 +82,49 @@ def test_the_recorded_reviews_over_http(tmp_path):
             for kind in ("ReplicaSet", "StatefulSet", "ReplicationController")
         )
     assert (92, True) == (len(recorded), patched > 0)
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [(("127.0.0.1", 8443), "https://127.0.0.1:8443"), (("::", 8443, 0, 0), "https://[::]:8443")],
+)
+def test_where_it_listens_is_told_as_an_address(address, url):
+    assert url == webhook.url("https", SimpleNamespace(getsockname=lambda: address))
+
+
+def test_a_task_that_fails_keeps_no_other_from_its_turn(lines):
+    done = []
+    webhook._run([lambda: done.append(1), lambda: {}["gone"], lambda: done.append(2)])
+
+    assert [1, 2] == done
+    assert ["KeyError('gone')"] == [json.loads(line)["problem"] for line in lines()]
+
+
+@pytest.mark.parametrize(("worked", "failures"), [(True, 0.0), (False, 1.0)])
+def test_a_certificate_that_could_not_be_renewed_is_counted(worked, failures):
+    config = replace(CONFIG, renewal=SimpleNamespace(round=lambda: worked, registration=registration(registered())))
+    served = webhook.Webhook(config)
+    served._renew()
+
+    assert f"evenkeel_certificate_renewal_failures_total {failures}" in served.reviewer.metrics.text().decode()
+
+
+def test_what_is_checked_and_in_which_order():
+    """Files, renewal, calls, policy, kinds and version, and the cluster last."""
+    renewal = SimpleNamespace(check=lambda: Check("registration", True, ""), registration=registration(registered()))
+
+    assert ["certificate", "policy", "cluster"] == [check.name for check in webhook.Webhook(CONFIG).checks()]
+    assert ["certificate", "registration", "calls", "policy", "cluster"] == [
+        check.name for check in webhook.Webhook(replace(CONFIG, renewal=renewal)).checks()
+    ]
+
+
+def test_a_client_that_is_refused_is_counted_and_a_request_answered():
+    served = webhook.Webhook(CONFIG)
+    served.refused_client("expired")
+    body = json.loads(served.refusal_body(413, "too large"))["response"]
+
+    text = served.reviewer.metrics.text().decode()
+    assert 'evenkeel_clients_refused_total{reason="expired"} 1.0' in text
+    assert 'evenkeel_requests_refused_total{code="413"} 1.0' in text
+    assert (False, "too large", frozenset()) == (body["allowed"], body["status"]["message"], served.client_names)

@@ -14,6 +14,7 @@ from webhook.admission.decision import Decision, Outcome
 from webhook.admission.request import VALIDATE, AdmissionRequest
 from webhook.objects.kinds import KINDS
 from webhook.serving import wire
+from webhook.transport.limits import Limits
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
@@ -182,3 +183,62 @@ def test_a_defect_costs_neither_the_uid_nor_the_name_of_the_object(monkeypatch):
 
     assert (UID, "CREATE", "web", "shop") == (found.uid, found.operation, found.name, found.namespace)
     assert isinstance(found.defect, KeyError)
+
+
+COUNTED = {"MOST_JSON_VALUES": "values", "MOST_KEYS": "keys", "MOST_CONTAINERS": "objects and lists"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "piece", "body"),
+    [
+        ("MOST_JSON_VALUES", 5, 1 << 20, b'{"a": [1, 2], "b": {}}'),
+        ("MOST_JSON_VALUES", 5, 4, b'{"a": [1, 2], "b": {}}'),
+        ("MOST_KEYS", 3, 1 << 20, b'{"a": 1, "b": {"c": 2}}'),
+        ("MOST_CONTAINERS", 4, 1 << 20, b'{"a": [[], {}]}'),
+        ("MOST_CONTAINERS", 4, 4, b'{"a": [[], {}]}'),
+    ],
+)
+def test_as_much_as_may_be_is_read_and_no_more(monkeypatch, bound, most, piece, body):
+    """However many pieces the body is counted in."""
+    body += b" " * Limits.small_bytes
+    monkeypatch.setattr(wire, "_COUNTED_AT_A_TIME", piece)
+    monkeypatch.setattr(wire, bound, most)
+    assert "" == wire._too_much(body)
+
+    monkeypatch.setattr(wire, bound, most - 1)
+    assert f"more than {most - 1} {COUNTED[bound]}" == wire._too_much(body)
+
+
+def test_small_bodies_are_not_counted(monkeypatch):
+    monkeypatch.setattr(wire, "MOST_JSON_VALUES", 1)
+    body = b"{}" + b" " * (Limits.small_bytes - 2)
+
+    assert ("", "more than 1 values") == (wire._too_much(body), wire._too_much(b"[1,2]" + body))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_as_many_floats_as_may_be_are_read(monkeypatch, more):
+    monkeypatch.setattr(wire, "MOST_FLOATS", 3)
+    body = b"[" + b"1.5," * (3 + more) + b"0" + b" " * Limits.small_bytes + b"]"
+    if not more:
+        assert [1.5] * 3 + [0] == wire.parse(body)
+        return
+    with pytest.raises(wire.TooManyFloats):
+        wire.parse(body)
+
+
+@pytest.mark.parametrize(("length", "known"), [(1, True), (128, True), (129, False)])
+def test_a_uid_is_as_long_as_it_may_be(length, known):
+    found = read(review(request={"uid": "u" * length, "operation": "DELETE"}).encode())
+
+    assert known == isinstance(found, AdmissionRequest)
+    assert ("u" * length if known else "") == found.uid
+
+
+def test_strict_json_is_asked_of_large_bodies_only():
+    """json reads NaN, too, but takes nine bytes for one."""
+    body = b"[NaN]"
+
+    assert 1 == len(wire.parse(body + b" " * (wire.RETRIED - len(body))))
+    with pytest.raises(ValueError, match="JSON"):
+        wire.parse(body + b" " * (wire.RETRIED - len(body) + 1))
