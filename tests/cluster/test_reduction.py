@@ -11,7 +11,7 @@ import pytest
 from tests.support.planted import PLANTED, kept, planted
 from tests.support.watching import SHOP
 from webhook.cluster import decoding, reduction
-from webhook.cluster.fields import OBJECT_FIELDS, FieldReader, form
+from webhook.cluster.fields import OBJECT_FIELDS, form
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.objects.kinds import Kind
 from webhook.scheduler.snapshot import read_object
@@ -228,10 +228,7 @@ def _structures(hint):
 def test_all_that_the_webhook_decodes_commands_do_too():
     """One of the fields may be decoded whole here, where only a part of it is watched."""
     of_watches = {("metadata", "resourceVersion"), ("message",), ("code",)}
-    watched, read = (
-        {path for path, _ in hints(decoding.FORM)},
-        dict(hints(form(OBJECT_FIELDS, FieldReader.COMMANDS))),
-    )
+    watched, read = {path for path, _ in hints(decoding.FORM)}, dict(hints(form(OBJECT_FIELDS)))
     whole = {path for path, hint in read.items() if hint is typing.Any}
 
     assert of_watches <= watched

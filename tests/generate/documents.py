@@ -21,7 +21,7 @@ from tests.generate.markdown import table
 from tests.support import ROOT
 from tests.support.monitoring import described
 from tests.support.planted import kept, planted
-from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, OBJECT_FIELDS, TEMPLATE_FIELDS, FieldReader
+from webhook.cluster.fields import CONDITIONS, KEPT_ANNOTATIONS, KEPT_METADATA, OBJECT_FIELDS, TEMPLATE_FIELDS
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.reduction import only_read
 from webhook.cluster.watched_resources import WATCHED, Watched
@@ -109,20 +109,16 @@ def fields_of(one: Watched) -> list[str]:
 
 def dumped_parts() -> str:
     """The tables of what is kept of the parts that several kinds have."""
-    spec, status = (OBJECT_FIELDS[name].below for name in ("spec", "status"))
+    spec, status = OBJECT_FIELDS["spec"], OBJECT_FIELDS["status"]
     parts = {
-        "`metadata`": OBJECT_FIELDS["metadata"].below,
-        "its annotations": dict.fromkeys(KEPT_ANNOTATIONS),
-        "a container": spec["containers"].below,
-        "a container's status": status["containerStatuses"].below,
-        f"a condition, of the types {', '.join(f'`{name}`' for name in CONDITIONS)} only": status["conditions"].below,
-        "a Pod template": TEMPLATE_FIELDS["spec"].below,
+        "`metadata`": KEPT_METADATA,
+        "its annotations": KEPT_ANNOTATIONS,
+        "a container": spec["containers"][0],
+        "a container's status": status["containerStatuses"][0],
+        f"a condition, of the types {', '.join(f'`{name}`' for name in CONDITIONS)} only": status["conditions"][0],
+        "a Pod template": TEMPLATE_FIELDS["spec"],
     }
-    read = {
-        part: [name for name, field in fields.items() if field is None or FieldReader.COMMANDS in field.readers]
-        for part, fields in parts.items()
-    }
-    rows = ((part, ", ".join(f"`{name}`" for name in sorted(names))) for part, names in read.items())
+    rows = ((part, ", ".join(f"`{name}`" for name in sorted(names))) for part, names in parts.items())
     more = "Of a Namespace, the dump also has annotations named `team`, `owner` or `contact`, with any prefix."
     return f"{table(('part', 'what is in it'), rows)}\n{more}\n"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from webhook.cluster.fields import OBJECT_FIELDS, FieldReader, event_form, form, page_form
+from webhook.cluster.fields import WATCHED_FIELDS, event_form, form, page_form
 
-FORM = form(OBJECT_FIELDS, FieldReader.WEBHOOK)
+FORM = form(WATCHED_FIELDS)
 _PAGE, _EVENT = (msgspec.json.Decoder(form_of(FORM)) for form_of in (page_form, event_form))
 
 

@@ -1,7 +1,7 @@
 """
-The fields that are read of a cluster's objects, each with who reads it.
+The fields that are read of a cluster's objects.
 
-    table ──form(reader)──> a type by which msgspec decodes these fields and passes over the others
+    table ──form──> a type by which msgspec decodes these fields and passes over the others
 
 Where it only matters that a feature is used, such as a claim of a volume, its name is kept and its content is not.
 """
@@ -9,8 +9,7 @@ Where it only matters that a feature is used, such as a claim of a volume, its n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Flag, auto
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from webhook.objects.names import (
     BETA_STORAGE_CLASS,
@@ -25,31 +24,7 @@ from webhook.objects.names import (
     SELECTED_NODE,
 )
 
-
-class FieldReader(Flag):
-    """The webhook, or the commands and their dumps."""
-
-    WEBHOOK = auto()
-    COMMANDS = auto()
-
-
-BY_SERVER, BY_COMMANDS = FieldReader.WEBHOOK, FieldReader.COMMANDS
-BY_EVERYBODY = BY_SERVER | BY_COMMANDS
-
-Table = Mapping[str, "Field"]
-
-
-class Field(NamedTuple):
-    """
-    Who reads a field, and what of it: all if `below` is None, else the fields of the table.
-
-    A field `of_each` is a list of such objects.
-    """
-
-    readers: FieldReader
-    below: Table | None = None
-    of_each: bool = False
-
+Table = Mapping[str, "Table | list[Table] | None"]  # By the name of a field, what of it: None for all.
 
 # The types of a Pod's conditions that are kept in a dump.
 CONDITIONS = ("DisruptionTarget", "PodScheduled", "PodResizePending", "Ready")
@@ -74,177 +49,147 @@ class Used(TypedDict):
 USED: Table = {}
 
 
-def _fields(readers: FieldReader, names: str) -> dict[str, Field]:
-    return {name: Field(readers) for name in names.split()}
+def _all_of(names: str) -> dict[str, None]:
+    return dict.fromkeys(names.split())
 
 
-_OWNER = _fields(BY_COMMANDS, "apiVersion kind name uid controller")
-_KEPT_METADATA: Table = {
-    **_fields(BY_EVERYBODY, "name namespace uid labels"),
-    "deletionTimestamp": Field(BY_COMMANDS),
-    "annotations": Field(BY_COMMANDS, _fields(BY_COMMANDS, " ".join(KEPT_ANNOTATIONS))),
-    "creationTimestamp": Field(BY_COMMANDS),
-    "ownerReferences": Field(BY_COMMANDS, _OWNER, of_each=True),
+KEPT_METADATA: Table = {
+    **_all_of("name namespace uid labels creationTimestamp deletionTimestamp"),
+    "annotations": dict.fromkeys(KEPT_ANNOTATIONS),
+    "ownerReferences": [_all_of("apiVersion kind name uid controller")],
 }
-_REQUESTS_FIELDS = _fields(BY_COMMANDS, "requests")
-# A new Pod with limits alone requests these.
-_REQUESTS_AND_LIMITS = {**_REQUESTS_FIELDS, **_fields(BY_COMMANDS, "limits")}
+_REQUESTS = _all_of("requests")
+_REQUESTS_AND_LIMITS = _all_of("requests limits")  # A new Pod with limits alone requests these.
 _CONTAINER: Table = {
-    "name": Field(BY_COMMANDS),
-    "resources": Field(BY_COMMANDS, _REQUESTS_AND_LIMITS),
-    "image": Field(BY_COMMANDS),
-    "ports": Field(BY_COMMANDS, _fields(BY_COMMANDS, "containerPort hostIP hostPort protocol"), of_each=True),
-    "restartPolicy": Field(BY_COMMANDS),
-    "restartPolicyRules": Field(BY_COMMANDS, _fields(BY_COMMANDS, "action"), of_each=True),
-    "volumeMounts": Field(BY_COMMANDS, _fields(BY_COMMANDS, "bindMountOptions"), of_each=True),
+    **_all_of("name image restartPolicy"),
+    "resources": _REQUESTS_AND_LIMITS,
+    "ports": [_all_of("containerPort hostIP hostPort protocol")],
+    "restartPolicyRules": [_all_of("action")],
+    "volumeMounts": [_all_of("bindMountOptions")],
 }
-_CONTAINER_STATUS: Table = {
-    **_fields(BY_COMMANDS, "name allocatedResources"),
-    "resources": Field(BY_COMMANDS, _REQUESTS_FIELDS),
-}
+_CONTAINER_STATUS: Table = {**_all_of("name allocatedResources"), "resources": _REQUESTS}
 _CLAIM_SPEC: Table = {
-    **_fields(BY_COMMANDS, "accessModes selector storageClassName volumeAttributesClassName volumeMode volumeName"),
-    "resources": Field(BY_COMMANDS, _fields(BY_COMMANDS, "requests")),
+    **_all_of("accessModes selector storageClassName volumeAttributesClassName volumeMode volumeName"),
+    "resources": _REQUESTS,
 }
 _CLAIM_TEMPLATE: Table = {
-    "metadata": Field(
-        BY_COMMANDS,
-        {**_fields(BY_COMMANDS, "name"), "annotations": Field(BY_COMMANDS, _fields(BY_COMMANDS, BETA_STORAGE_CLASS))},
-    ),
-    "spec": Field(BY_COMMANDS, _CLAIM_SPEC),
+    "metadata": {"name": None, "annotations": _all_of(BETA_STORAGE_CLASS)},
+    "spec": _CLAIM_SPEC,
 }
 # What names a disk, of a Pod's volume and of a PersistentVolume.
 _DISKS: Table = {
-    "awsElasticBlockStore": Field(BY_COMMANDS, _fields(BY_COMMANDS, "volumeID readOnly")),
-    "azureDisk": Field(BY_COMMANDS, _fields(BY_COMMANDS, "diskURI kind")),
-    "cinder": Field(BY_COMMANDS, _fields(BY_COMMANDS, "volumeID")),
-    "gcePersistentDisk": Field(BY_COMMANDS, _fields(BY_COMMANDS, "pdName readOnly")),
-    "portworxVolume": Field(BY_COMMANDS, _fields(BY_COMMANDS, "volumeID")),
+    "awsElasticBlockStore": _all_of("volumeID readOnly"),
+    "azureDisk": _all_of("diskURI kind"),
+    "cinder": _all_of("volumeID"),
+    "gcePersistentDisk": _all_of("pdName readOnly"),
+    "portworxVolume": _all_of("volumeID"),
 }
 _VOLUME: Table = {
     **_DISKS,
-    "name": Field(BY_COMMANDS),
-    "ephemeral": Field(BY_COMMANDS, {"volumeClaimTemplate": Field(BY_COMMANDS, _CLAIM_TEMPLATE)}),
-    "image": Field(BY_COMMANDS, _fields(BY_COMMANDS, "reference")),
-    "iscsi": Field(BY_COMMANDS, _fields(BY_COMMANDS, "iqn readOnly")),
-    "persistentVolumeClaim": Field(BY_COMMANDS, _fields(BY_COMMANDS, "claimName")),
-    "rbd": Field(BY_COMMANDS, _fields(BY_COMMANDS, "image monitors pool readOnly")),
+    "name": None,
+    "ephemeral": {"volumeClaimTemplate": _CLAIM_TEMPLATE},
+    "image": _all_of("reference"),
+    "iscsi": _all_of("iqn readOnly"),
+    "persistentVolumeClaim": _all_of("claimName"),
+    "rbd": _all_of("image monitors pool readOnly"),
 }
 _PERSISTENT_VOLUME_SPEC: Table = {
     **_DISKS,
-    **_fields(BY_COMMANDS, "accessModes capacity nodeAffinity storageClassName volumeAttributesClassName volumeMode"),
-    "claimRef": Field(BY_COMMANDS, _fields(BY_COMMANDS, "name namespace uid")),
-    "csi": Field(BY_COMMANDS, _fields(BY_COMMANDS, "driver volumeHandle")),
+    **_all_of("accessModes capacity nodeAffinity storageClassName volumeAttributesClassName volumeMode"),
+    "claimRef": _all_of("name namespace uid"),
+    "csi": _all_of("driver volumeHandle"),
 }
 _CSI_SPEC: Table = {
-    "drivers": Field(
-        BY_COMMANDS,
-        {**_fields(BY_COMMANDS, "name topologyKeys"), "allocatable": Field(BY_COMMANDS, _fields(BY_COMMANDS, "count"))},
-        of_each=True,
-    ),  # of a CSINode
-    **_fields(BY_COMMANDS, "storageCapacity preventPodSchedulingIfMissing"),  # of a CSIDriver
-    "attacher": Field(BY_COMMANDS),  # of a VolumeAttachment
-    "source": Field(BY_COMMANDS, _fields(BY_COMMANDS, "persistentVolumeName")),  # likewise
+    "drivers": [{**_all_of("name topologyKeys"), "allocatable": _all_of("count")}],  # of a CSINode
+    **_all_of("storageCapacity preventPodSchedulingIfMissing"),  # of a CSIDriver
+    "attacher": None,  # of a VolumeAttachment
+    "source": _all_of("persistentVolumeName"),  # likewise
 }
 _POD_SPEC: Table = {
-    "affinity": Field(BY_COMMANDS),
-    "containers": Field(BY_COMMANDS, _CONTAINER, of_each=True),
-    "initContainers": Field(BY_COMMANDS, {**_CONTAINER, "restartPolicy": Field(BY_COMMANDS)}, of_each=True),
-    "nodeName": Field(BY_COMMANDS),
-    "overhead": Field(BY_COMMANDS),
-    "resourceClaims": Field(BY_COMMANDS, USED, of_each=True),
-    "resources": Field(BY_COMMANDS, _REQUESTS_AND_LIMITS),
-    "volumes": Field(BY_COMMANDS, _VOLUME, of_each=True),
-    "priority": Field(BY_COMMANDS),
-    "schedulingGroup": Field(BY_COMMANDS, USED),
-    **_fields(BY_COMMANDS, "hostNetwork hostUsers nodeSelector preemptionPolicy priorityClassName"),
-    **_fields(BY_COMMANDS, "runtimeClassName schedulerName schedulingGates terminationGracePeriodSeconds tolerations"),
-    "topologySpreadConstraints": Field(BY_COMMANDS),
+    "containers": [_CONTAINER],
+    "initContainers": [_CONTAINER],
+    "resourceClaims": [USED],
+    "resources": _REQUESTS_AND_LIMITS,
+    "volumes": [_VOLUME],
+    "schedulingGroup": USED,
+    **_all_of("affinity hostNetwork hostUsers nodeName nodeSelector overhead preemptionPolicy priority"),
+    **_all_of("priorityClassName runtimeClassName schedulerName schedulingGates terminationGracePeriodSeconds"),
+    **_all_of("tolerations topologySpreadConstraints"),
 }
 _WORKLOAD_SPEC: Table = {
-    "selector": Field(BY_EVERYBODY),
-    "volumeClaimTemplates": Field(BY_COMMANDS, _CLAIM_TEMPLATE, of_each=True),
-    "persistentVolumeClaimRetentionPolicy": Field(BY_COMMANDS, _fields(BY_COMMANDS, "whenScaled")),
-    **_fields(BY_COMMANDS, "completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
-    **_fields(BY_COMMANDS, "podManagementPolicy replicas strategy updateStrategy"),
-    **_fields(BY_COMMANDS, "backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy"),  # of a Job
+    "volumeClaimTemplates": [_CLAIM_TEMPLATE],
+    "persistentVolumeClaimRetentionPolicy": _all_of("whenScaled"),
+    **_all_of("completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
+    **_all_of("podManagementPolicy replicas selector strategy updateStrategy"),
+    **_all_of("backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy"),  # of a Job
 }
-TEMPLATE_FIELDS: Table = {
-    "metadata": Field(BY_COMMANDS, _KEPT_METADATA),
-    "spec": Field(BY_COMMANDS, {name: Field(BY_COMMANDS, *field[1:]) for name, field in _POD_SPEC.items()}),
-}
-_JOB_TEMPLATE: Table = {
-    "metadata": Field(BY_COMMANDS, _KEPT_METADATA),
-    "spec": Field(BY_COMMANDS, {**_WORKLOAD_SPEC, "template": Field(BY_COMMANDS, TEMPLATE_FIELDS)}),
-}
+TEMPLATE_FIELDS: Table = {"metadata": KEPT_METADATA, "spec": _POD_SPEC}
+_JOB_TEMPLATE: Table = {"metadata": KEPT_METADATA, "spec": {**_WORKLOAD_SPEC, "template": TEMPLATE_FIELDS}}
 _SPEC: Table = {
     **_PERSISTENT_VOLUME_SPEC,
     **_CLAIM_SPEC,
     **_CSI_SPEC,
     **_POD_SPEC,
     **_WORKLOAD_SPEC,
-    "template": Field(BY_COMMANDS, TEMPLATE_FIELDS),
-    "jobTemplate": Field(BY_COMMANDS, _JOB_TEMPLATE),
-    **_fields(BY_EVERYBODY, "taints unschedulable"),  # of a Node
-    **_fields(BY_COMMANDS, "maxReplicas minReplicas scaleTargetRef"),  # of a HorizontalPodAutoscaler
-    **_fields(BY_COMMANDS, "maxUnavailable minAvailable unhealthyPodEvictionPolicy"),  # of a PodDisruptionBudget
-    "limits": Field(BY_COMMANDS),  # of a LimitRange
-    "extendedResourceName": Field(BY_COMMANDS),  # of a DeviceClass
-    "holderIdentity": Field(BY_COMMANDS),  # of a Lease
+    "template": TEMPLATE_FIELDS,
+    "jobTemplate": _JOB_TEMPLATE,
+    **_all_of("taints unschedulable"),  # of a Node
+    **_all_of("maxReplicas minReplicas scaleTargetRef"),  # of a HorizontalPodAutoscaler
+    **_all_of("maxUnavailable minAvailable unhealthyPodEvictionPolicy"),  # of a PodDisruptionBudget
+    "limits": None,  # of a LimitRange
+    "extendedResourceName": None,  # of a DeviceClass
+    "holderIdentity": None,  # of a Lease
 }
-_CONDITION_FIELDS: Table = {
-    **_fields(BY_COMMANDS, "type reason"),
-    **_fields(BY_COMMANDS, "status message lastTransitionTime"),
-}
-_STATUS_FIELDS: Table = {
-    "phase": Field(BY_COMMANDS),
-    "allocatable": Field(BY_COMMANDS),  # of a Node
-    "declaredFeatures": Field(BY_COMMANDS),  # likewise
-    "nodeInfo": Field(BY_COMMANDS, _fields(BY_COMMANDS, "kubeletVersion")),  # likewise
-    "images": Field(BY_COMMANDS, _fields(BY_COMMANDS, "names sizeBytes"), of_each=True),  # likewise
-    "conditions": Field(BY_COMMANDS, _CONDITION_FIELDS, of_each=True),
-    "containerStatuses": Field(BY_COMMANDS, {**_CONTAINER_STATUS, "restartCount": Field(BY_COMMANDS)}, of_each=True),
-    "initContainerStatuses": Field(BY_COMMANDS, _CONTAINER_STATUS, of_each=True),
-    "resources": Field(BY_COMMANDS, _REQUESTS_FIELDS),
-    "allocatedResources": Field(BY_COMMANDS),
-    **_fields(BY_COMMANDS, "nominatedNodeName startTime"),
-    **_fields(BY_COMMANDS, "disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
-    "failed": Field(BY_COMMANDS),  # of a Job
-    **_fields(BY_COMMANDS, "availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
+_STATUS: Table = {
+    "conditions": [_all_of("type reason status message lastTransitionTime")],
+    "containerStatuses": [{**_CONTAINER_STATUS, "restartCount": None}],
+    "initContainerStatuses": [_CONTAINER_STATUS],
+    "resources": _REQUESTS,
+    **_all_of("allocatedResources nominatedNodeName phase startTime"),
+    **_all_of("allocatable declaredFeatures"),  # of a Node
+    "nodeInfo": _all_of("kubeletVersion"),  # likewise
+    "images": [_all_of("names sizeBytes")],  # likewise
+    **_all_of("disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
+    "failed": None,  # of a Job
+    **_all_of("availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
 }
 OBJECT_FIELDS: Table = {
-    **_fields(BY_COMMANDS, "apiVersion kind"),
-    "metadata": Field(BY_EVERYBODY, {**_KEPT_METADATA, "resourceVersion": Field(BY_SERVER)}),
-    "spec": Field(BY_EVERYBODY, _SPEC),
-    "status": Field(BY_COMMANDS, _STATUS_FIELDS),
-    **_fields(BY_COMMANDS, "globalDefault preemptionPolicy value"),  # of a PriorityClass
-    **_fields(BY_COMMANDS, "overhead scheduling"),  # of a RuntimeClass
-    **_fields(BY_COMMANDS, "allowedTopologies provisioner volumeBindingMode"),  # of a StorageClass
-    **_fields(BY_COMMANDS, "capacity maximumVolumeSize nodeTopology storageClassName"),  # of a CSIStorageCapacity
-    **_fields(BY_SERVER, "message code"),  # of a metav1.Status, an error
+    **_all_of("apiVersion kind"),
+    "metadata": KEPT_METADATA,
+    "spec": _SPEC,
+    "status": _STATUS,
+    **_all_of("globalDefault preemptionPolicy value"),  # of a PriorityClass
+    **_all_of("overhead scheduling"),  # of a RuntimeClass
+    **_all_of("allowedTopologies provisioner volumeBindingMode"),  # of a StorageClass
+    **_all_of("capacity maximumVolumeSize nodeTopology storageClassName"),  # of a CSIStorageCapacity
 }
 # Of its annotations those that name a team or a contact are kept, which no table can list.
 NAMESPACE_FIELDS: Table = {
-    **_fields(BY_COMMANDS, "apiVersion kind"),
-    "metadata": Field(BY_COMMANDS, {**_KEPT_METADATA, "annotations": Field(BY_COMMANDS)}),
-    "status": Field(BY_COMMANDS, _fields(BY_COMMANDS, "phase")),
+    **_all_of("apiVersion kind"),
+    "metadata": {**KEPT_METADATA, "annotations": None},
+    "status": _all_of("phase"),
+}
+# What the webhook reads of what it watches, and of a metav1.Status, an error.
+WATCHED_FIELDS: Table = {
+    "metadata": _all_of("name namespace uid labels resourceVersion"),
+    "spec": _all_of("selector taints unschedulable"),
+    **_all_of("message code"),
 }
 
 
-def form(table: Table, reader: FieldReader) -> Any:
-    """Return the type of an object with the fields of a table that `reader` reads; an object or a list may be null."""
+def form(table: Table) -> Any:
+    """Return the type of an object with the fields of a table; an object or a list may be null."""
     if not table:
         return Used
-    fields = {name: _form_of(field, reader) for name, field in table.items() if reader in field.readers}
-    return TypedDict("Fields", fields, total=False)  # type: ignore[operator]
+    return TypedDict("Fields", {name: _form_of(below) for name, below in table.items()}, total=False)  # type: ignore[operator]
 
 
-def _form_of(field: Field, reader: FieldReader) -> Any:
-    if field.below is None:
+def _form_of(below: Table | list[Table] | None) -> Any:
+    if below is None:
         return Any
-    of = form(field.below, reader)
-    if field.of_each:
-        return list[of] | None  # type: ignore[valid-type]
+    if isinstance(below, list):
+        return list[form(below[0])] | None  # type: ignore[misc]
+    of = form(below)
     return of if of is Used else of | None
 
 

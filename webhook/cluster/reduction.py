@@ -13,10 +13,10 @@ import msgspec
 
 from webhook.cluster.fields import (
     CONDITIONS,
+    KEPT_METADATA,
     NAMESPACE_FIELDS,
     OBJECT_FIELDS,
     TEMPLATE_FIELDS,
-    FieldReader,
     form,
     page_form,
 )
@@ -25,10 +25,9 @@ from webhook.objects.contacts import contacts_in
 from webhook.objects.fields import FieldPath
 from webhook.objects.kinds import EACH, EACH_KEY, Kind
 
-_OBJECT_FORM, _NAMESPACE_FORM, _TEMPLATE_FORM = (
-    form(table, FieldReader.COMMANDS) for table in (OBJECT_FIELDS, NAMESPACE_FIELDS, TEMPLATE_FIELDS)
+_OBJECT_FORM, _NAMESPACE_FORM, _TEMPLATE_FORM, _METADATA_FORM = map(
+    form, (OBJECT_FIELDS, NAMESPACE_FIELDS, TEMPLATE_FIELDS, KEPT_METADATA)
 )
-_METADATA_FORM = form(OBJECT_FIELDS["metadata"].below or {}, FieldReader.COMMANDS)
 _PAGE, _NAMESPACES = (msgspec.json.Decoder(page_form(of)) for of in (_OBJECT_FORM, _NAMESPACE_FORM))
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
