@@ -194,7 +194,6 @@ def test_an_answer_to_head_has_no_body(client):
     assert int(response.headers["Content-Length"]) > 0
 
 
-@pytest.mark.alone
 def test_a_review_that_would_wait_steps_aside():
     """Neither Flask nor the reviewer answers for it; the worker asks again, in a thread."""
 

@@ -13,15 +13,16 @@ import pytest
 
 from tests.support.clients import CHUNKED, CROWD, LARGE, MB, OTHER, Server, drip, head, post, suppressed
 from tests.support.serving import until
-from webhook.transport.limits import Limits
+from webhook.transport.limits import Limits, Refused
 from webhook.transport.memory import BLAME_SECONDS, BLAMED, HURRY, SILENT_SECONDS, STALLED_SECONDS, Memory
 from webhook.transport.request import turn_seconds
 
-pytestmark = pytest.mark.alone
+alone = pytest.mark.alone  # With a server, whose memory and time are measured.
 
 TWO = {"large_held": 2 * len(LARGE)}  # Turns for two at a time.
 
 
+@alone
 def test_large_bodies_take_turns_and_small_ones_do_not_wait(tmp_path):
     """20 clients stop in the middle of a large body: memory stays bounded, and even a large review gets its turn."""
     with Server(tmp_path, limits=TWO | {"body": 30.0}) as server, ExitStack() as crowd:
@@ -59,6 +60,7 @@ def ask_again(server, request):
         time.sleep(1)
 
 
+@alone
 def test_large_bodies_that_drip_make_room(tmp_path):
     """A byte now and then does not keep a turn that others wait for."""
     with Server(tmp_path, limits=TWO | {"body": 30.0}) as server, ExitStack() as crowd:
@@ -79,6 +81,7 @@ def test_large_bodies_that_drip_make_room(tmp_path):
         assert {408} == {client.answer().status for client in given_up}
 
 
+@alone
 def test_many_large_bodies_at_once_are_all_served(server):
     """They wait for each other, not for ever."""
     answers = []
@@ -96,6 +99,7 @@ def test_many_large_bodies_at_once_are_all_served(server):
     assert [b"%d" % len(LARGE)] * 8 == answers
 
 
+@alone
 def test_turns_are_given_by_size(tmp_path):
     """Eight bodies of 2 MB take no more than one of 17, so nobody waits for those that have stalled."""
     with Server(tmp_path, limits=TWO | {"body": 30.0}) as server, ExitStack() as crowd:
@@ -110,6 +114,7 @@ def test_turns_are_given_by_size(tmp_path):
 ASKED = [head(Content_Length=len(LARGE)), head(Content_Length=len(LARGE), Expect="100-continue")]
 
 
+@alone
 @pytest.mark.parametrize("request_head", [*ASKED, CHUNKED + b"%x\r\n" % len(LARGE)])
 def test_a_large_body_without_a_turn_is_refused_before_it_is_read(tmp_path, request_head):
     """With 429 and Retry-After, upon which kube-apiserver asks again."""
@@ -139,6 +144,7 @@ def trickle(client, data, stop):
     client.send(data[begin:] + bytes(MB))
 
 
+@alone
 def test_bytes_held_are_bounded(tmp_path):
     """The oldest go first, so that a review that is being sent does not."""
     with Server(tmp_path, limits={"held_bytes": 2 * MB}) as server, server.client() as client, ExitStack() as crowd:
@@ -152,6 +158,7 @@ def test_bytes_held_are_bounded(tmp_path):
         until(lambda: server.usage().descriptors <= before.descriptors + 2, "the others to be dropped", 5)
 
 
+@alone
 def test_answers_that_nobody_reads_are_bounded_too(tmp_path):
     """60 clients leave 360 MB unread: the stalled are dropped, and whoever reads is served."""
     with Server(tmp_path, limits={"held_bytes": 32 << 20}) as server, ExitStack() as crowd:
@@ -164,6 +171,7 @@ def test_answers_that_nobody_reads_are_bounded_too(tmp_path):
         assert server.usage().descriptors < before.descriptors + 25  # The kernel takes some megabytes of each.
 
 
+@alone
 def test_a_peer_without_a_turn_takes_one_from_a_peer_that_has_several(tmp_path):
     """Whoever loses it is asked to come again; with one turn each, nobody does."""
     with Server(tmp_path, limits=TWO) as server, server.client() as first, server.client() as second:
@@ -185,6 +193,7 @@ def test_a_peer_without_a_turn_takes_one_from_a_peer_that_has_several(tmp_path):
         assert 429 == second.answer().status
 
 
+@alone
 def test_whoever_holds_most_loses_first(tmp_path):
     """A crowd fills what may be held, again and again; what another peer has begun, before all of them, stays."""
     with Server(tmp_path, limits={"held_bytes": 4 * MB}) as server, ExitStack() as crowd, server.client(OTHER) as other:
@@ -197,6 +206,7 @@ def test_whoever_holds_most_loses_first(tmp_path):
         assert b"900000" == other.answer().body
 
 
+@alone
 def test_what_has_stalled_is_lost_before_what_one_peer_sends(tmp_path):
     """Each of a crowd has an address of its own, and holds less than the peer whose review is coming."""
     with Server(tmp_path, limits={"held_bytes": 4 * MB}) as server, ExitStack() as crowd, server.client(OTHER) as other:
@@ -204,6 +214,103 @@ def test_what_has_stalled_is_lost_before_what_one_peer_sends(tmp_path):
             crowd.enter_context(server.client(f"127.0.4.{number}")).send(post(b"x" * 300_000)[:-1])
         time.sleep(STALLED_SECONDS + 0.2)
         assert [b"950000"] * 3 == [other.ask(post(b"x" * 950_000)).body for _ in range(3)]
+
+
+class Held:
+    """Stands for a connection whose request, or answer, is held."""
+
+    def __init__(self, peer, begun=0.0, heard=inf, deadline=5.0, droppable=True):
+        self.peer, self.begun, self.heard, self.deadline, self.droppable = peer, begun, heard, deadline, droppable
+        self.held, self.behind, self.inbox, self.outbox, self.unsent = 0, 0, b"", b"", b""
+
+
+@pytest.fixture
+def held():
+    """A memory of ten bytes, and what it drops, in turn; each of these is forgotten."""
+
+    def drop(connection, _why):
+        dropped.append(connection)
+        connections.remove(connection)
+        memory.forget(connection)
+
+    connections, dropped = [], []
+    memory = Memory(Limits(held_bytes=10), connections, drop=drop, resume=None, defer=lambda call: call())
+
+    def hold(count, *given, **more):
+        connections.append(Held(*given, **more))
+        memory.hold(connections[-1], count)
+        return connections[-1]
+
+    return memory, hold, dropped
+
+
+def test_as_much_as_may_be_is_held_and_then_the_oldest_of_who_holds_most_goes(held):
+    memory, hold, dropped = held
+    one, newer, older = hold(2, OTHER, 0.0), hold(4, CROWD, 2.0), hold(4, CROWD, 1.0)
+    assert (10, []) == (memory.held, dropped)
+
+    memory.hold(one, 1)
+    assert (7, [older]) == (memory.held, dropped)
+    memory.hold(newer, 3)
+    assert (10, [older]) == (memory.held, dropped)
+
+
+def test_what_has_stalled_goes_before_who_holds_most(held):
+    """But not what waits for the server: it has no deadline."""
+    _, hold, dropped = held
+    hold(6, CROWD)
+    stalled = hold(2, OTHER, heard=time.monotonic() - STALLED_SECONDS)
+    hold(2, "127.0.0.9", heard=0.0, deadline=inf)
+    hold(1, "127.0.0.8")
+
+    assert [stalled] == dropped
+
+
+def test_who_still_sends_goes_before_who_waits_for_an_answer(held):
+    _, hold, dropped = held
+    hold(4, CROWD, 0.0, deadline=inf)
+    newer = hold(4, CROWD, 1.0)
+    hold(3, OTHER)
+
+    assert [newer] == dropped
+
+
+def test_what_a_thread_works_on_is_not_dropped(held):
+    memory, hold, dropped = held
+    hold(8, CROWD, droppable=False)
+    free = hold(2, OTHER)
+    with pytest.raises(Refused) as refused:
+        memory.hold(free, 1)
+    assert (503, []) == (refused.value.status, dropped)
+
+    memory.forget(free)
+    free.droppable = False
+    other = hold(2, CROWD, droppable=False)
+    with pytest.raises(Refused):
+        memory.hold(other, 2)
+
+
+def test_whoever_holds_most_is_refused_where_it_asks_itself(held):
+    _, hold, dropped = held
+    hold(4, OTHER)
+    with pytest.raises(Refused) as refused:
+        hold(7, CROWD)
+
+    assert (503, []) == (refused.value.status, dropped)
+
+
+def test_an_answer_is_held_in_place_of_the_request_and_dropped_for_no_reader(held):
+    memory, hold, dropped = held
+    one, other = hold(3, OTHER), hold(7, CROWD)
+    one.inbox, one.behind, one.outbox, one.unsent = b"12", 1, b"34", b"5"
+    memory.release(one)
+    assert (6, 6, [other]) == (one.held, memory.held, dropped)
+
+    one.outbox = bytes(40)
+    memory.release(one)
+    assert (44, [other]) == (memory.held, dropped), "what is being sent stays"
+    memory.forget(one)
+    assert (0, 0) == (memory.held, one.held)
 
 
 class Large:
@@ -384,6 +491,7 @@ def test_that_a_peer_has_stalled_is_forgotten(turns, monkeypatch):
     assert not memory.is_blamed(next(iter(memory.blamed)))
 
 
+@alone
 def test_clients_that_stall_and_come_again_keep_nobody_from_being_served(tmp_path):
     """Four addresses announce a large body, send half of it and stop, again and again."""
     stop = threading.Event()
