@@ -333,6 +333,27 @@ def test_all_changed_workloads_of_files_are_rolled_out_together(simulate):
     assert "    Deployment shop/web   4 Pods" in out.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("words", "pod_name", "explaining"),
+    [
+        ("rollout deployment/web", "", "deployment.apps/web"),
+        ("rollout -f web.yaml --kubernetes-version 1.33", "", "-f web.yaml"),
+        ("scale deployment/web --replicas 4", "web-1-9", "pod/web-1-9"),
+    ],
+)
+def test_the_command_that_explains_the_first_pod_that_waits_is_named(simulate, run, words, pod_name, explaining):
+    """It is for the same cluster, and explain refuses there the Pod on every node."""
+    there = [*nodes("a=1 b=1 c=1", pods="1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
+    there += [pod("ReplicaSet/web-1", 9, "")] if pod_name else []
+    files = {"web.yaml": deployment(replicas=3, priority=0)[0]} if "web.yaml" in words else {}
+    out = simulate(f"{words} -n shop", there, **files).out
+    command = out.splitlines()[-1].partition(": evenkeel ")[2]
+
+    version = " --kubernetes-version 1.33" if files else ""
+    assert f"explain {explaining} -n shop --cluster dump{version}" == command
+    assert 1 == run(command, dump={"apiVersion": "v1", "kind": "List", "items": there}, **files).code
+
+
 def test_files_that_change_nothing_are_not_simulated(simulate):
     same = deployment(replicas=3)[0]
     printed = simulate("rollout -f web.yaml --fail-on stuck", **{"web.yaml": same})

@@ -10,10 +10,10 @@ from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import node
 from tests.support.simulated import budget, deployment, nodes, owned, plan, pod, stateful, template
 from webhook.objects.references import ObjectRef
-from webhook.placement.commands import Command
+from webhook.placement.commands import ClusterEdit
 from webhook.render.simulation import Simulated, as_json, ending_lines, said_share, text, total_line
 from webhook.simulation.disruption import MORE_THAN_ONE
-from webhook.simulation.remedies import helping
+from webhook.simulation.remedies import Cure
 from webhook.simulation.results import KeptPods, OfDrain, Range, StuckRollout, UncountedPods, WaitingPods, results
 from webhook.simulation.run import run
 
@@ -467,21 +467,27 @@ def test_of_many_domains_only_those_alike_in_what_is_unreachable_are_summed_up()
     assert "      a3                    1   x   1 on unreachable nodes" in found
 
 
-def test_what_would_help_stands_at_the_end():
-    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3)]
-    one = shown(objects, "scale=9")
-    helps = helping(one.plan, 1, [run(one.plan, 1, 0)], REF)
-    kubectl = Command(("label", "node", "c1", "x=y"))
-    one = one._replace(helping=helps, commands=[(), *([kubectl] for _ in helps.changes[1:])])
-    found = text(one).splitlines()
+def test_what_lets_a_rollout_finish_stands_at_the_end():
+    restart = ClusterEdit(("rollout", "undo", "deployment.apps/web"), ("web",))
+    one = shown(EVEN, "scale=4", 1)._replace(cures=[Cure("roll back", (restart,)), Cure("wait", ())])
+    one = one._replace(explain="evenkeel explain pod/web-2")
 
-    assert "  Changes after which the 4 waiting Pods get a node (each was tried in one simulated run):" in found
-    assert "    now: add a node (such as c1) to zone c, 2 times: all 4 Pods get a node" in found
-    assert "    now: add a node (such as c1) to zone c: 3 of 4 Pods get a node" in found
-    assert [f"  {helps.changes[1].remedy.change}:", "    kubectl label node c1 x=y"] == found[-2:]
+    assert [
+        "  Changes with which the rollout finishes (each was simulated):",
+        "    roll back",
+        "      kubectl rollout undo deployment.apps/web",
+        "    wait",
+        "",
+        "  For changes with which the first waiting Pod gets a node: evenkeel explain pod/web-2",
+    ] == text(one).splitlines()[-6:]
+    assert [
+        "  Changes with which the rollouts finish (each was simulated for all of them together):",
+        "    roll back: Deployment shop/web, Deployment shop/web",
+        "    wait: Deployment shop/web, Deployment shop/web",
+    ] == text(one, one).splitlines()[-5:-2]
     printed = json.loads(as_json(one))
-    assert (4, {"change", "where", "runs", "commands"}) == (printed["stuck"], {*printed["remedies"][0]})
-    assert ["kubectl label node c1 x=y"] == [made["shell"] for made in printed["remedies"][1]["commands"]]
+    assert ("evenkeel explain pod/web-2", "roll back") == (printed["explain"], printed["remedies"][0]["change"])
+    assert ["kubectl rollout undo deployment.apps/web"] == [of["shell"] for of in printed["remedies"][0]["commands"]]
 
 
 def test_the_json_is_the_form_of_a_simulation():
@@ -498,7 +504,7 @@ def test_the_json_is_the_form_of_a_simulation():
         "runs": 20,
         "early": False,
         "remedies": [],
-        "stuck": 0,
+        "explain": "",
         "notJudged": [],
         "notes": ["A note."],
     } == {name: value for name, value in found.items() if name not in ("now", "steps")}

@@ -1,90 +1,116 @@
-"""What would let in the Pods that wait in the end."""
+"""What lets a rollout finish that does not, and what explains the Pod that waits first."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.support.build import ZONE, constraint
+from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import INFRA, node
-from tests.support.simulated import deployment, nodes, plan, pod, stateful, updating
+from tests.support.simulated import application, cluster, deployment, nodes, owned, plan, pod, stateful, updating
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import commands
-from webhook.simulation.remedies import NOTHING_HELPS, helping
-from webhook.simulation.run import last_attempts, run
+from webhook.simulation.planning import planned_workloads
+from webhook.simulation.remedies import cures, explained
+from webhook.simulation.run import at_end, run_named
+from webhook.simulation.step import parse_step
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
 OF_SET = ObjectRef("apps/v1", "StatefulSet", "shop", "web")
+ROLLING = "maxSurge: 0 and maxUnavailable: 1 in spec.strategy (one Pod fewer runs meanwhile)"
+RECREATE = "type: Recreate in spec.strategy (no Pod runs meanwhile)"
+UNDO = "roll back to the old template"
+ONE_PER_NODE = constraint(topologyKey=HOSTNAME, minDomains=4)
+ZONES = ["a1", "b1", "c1"]
 
 
-def helped(objects, steps, ref=REF, **fields):
+def outcomes(made, runs=5):
+    return [run_named(made, 1, i) for i in range(runs)]
+
+
+def changes(objects, steps, ref=REF, **fields):
     made = plan(objects, steps, **fields)
-    return helping(made, 1, [run(made, 1, i) for i in range(5)], ref)
+    found = cures(made, 1, outcomes(made), [ref], applied=fields.get("applied", False))
+    return {cure.change: [*map(str, commands(cure.edits, None))] for cure in found.get(ref, ())}
 
 
-def changes(*args, **fields):
-    """How many Pods run after each change."""
-    return {each.remedy.change: each.runs for each in helped(*args, **fields).changes}
+@pytest.mark.parametrize(
+    "objects",
+    [
+        [*nodes("a=1 b=1 c=1"), *deployment(ONE_PER_NODE, replicas=3, on=ZONES)],
+        [*nodes("a=1 b=1 c=1", pods="1"), *deployment(replicas=3, on=ZONES)],
+    ],
+)
+def test_where_each_node_takes_one_pod_the_old_one_goes_first(objects):
+    """open-bank-oss#3544, DataDog/helm-charts#2887"""
+    assert [ROLLING, RECREATE, UNDO] == [*changes(objects, "rollout")]
 
 
-def test_a_zone_without_room_is_given_room():
-    """kubernetes#116978"""
-    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1")]
-    found = changes(objects, "", applied=True, raw=deployment(replicas=9)[0])
+def test_each_change_has_its_command():
+    objects = [*nodes("a=1 b=1 c=1", pods="1"), *deployment(replicas=3, on=ZONES)]
+    rolling, recreate, undo = changes(objects, "rollout").values()
 
-    assert 3 == found["add a node (such as c1) to zone c"]
-    assert 4 == found["add a node (such as c1) to zone c, 2 times"]
-    assert not [change for change in found if "maxSkew" in change]
-
-
-def test_those_that_help_most_pods_come_first():
-    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
-    numbers = [*changes(objects, "scale=9").values()]
-
-    assert numbers == sorted(numbers, reverse=True)
-    assert 0 not in numbers
+    patch = "kubectl patch deployment.apps/web -n shop --type=json -p "
+    strategy = '{"type":"RollingUpdate","rollingUpdate":{"maxSurge":0,"maxUnavailable":1}}'
+    assert [patch + f"""'[{{"op":"add","path":"/spec/strategy","value":{strategy}}}]'"""] == rolling
+    assert [patch + """'[{"op":"add","path":"/spec/strategy","value":{"type":"Recreate"}}]'"""] == recreate
+    assert ["kubectl rollout undo deployment.apps/web -n shop"] == undo
 
 
-def test_the_cluster_is_as_the_steps_have_left_it():
-    objects = [*nodes("a=1"), node("b1", "b", taints=[INFRA]), *deployment(replicas=1, on=["a1"])]
+def test_of_one_replica_no_pod_runs_meanwhile():
+    objects = [*nodes("a=1", pods="1"), *deployment(replicas=1, on=["a1"])]
 
-    assert "remove the taint dedicated=infra:NoSchedule from b1 (zone b)" in changes(objects, "scale=4")
-
-
-def test_no_step_is_undone():
-    objects = [*nodes("a=1 b=1"), *deployment(replicas=2, on=["a1", "b1"])]
-
-    assert not [change for change in changes(objects, "cordon=b1 scale=4") if "uncordon" in change]
-    assert not [
-        change for change in changes(objects, "taint=b1,dedicated=infra:NoSchedule scale=4") if "take the" in change
-    ]
+    assert [ROLLING.replace("one Pod fewer runs", "no Pod runs"), RECREATE, UNDO] == [*changes(objects, "rollout")]
 
 
-def test_a_zone_that_is_lost_is_given_no_node():
-    there = [node(f"{zone}1", zone, pods="2") for zone in "abc"]
-    objects = [*there, *deployment(constraint(nodeTaintsPolicy="Honor"), replicas=6, on=["a1", "b1", "c1"] * 2)]
-    found = changes(objects, f"lose={ZONE}=c")
-
-    assert not [change for change in found if change.endswith("zone c")]
-    assert 2 == found["add a node (such as a1) to zone a, and add a node (such as b1) to zone b"]
+def test_a_rollout_that_finishes_needs_no_change():
+    assert {} == changes([*nodes("a=2"), *deployment(replicas=1, on=["a1"])], "rollout")
 
 
-def test_a_change_of_the_template_whose_rollout_never_ends_is_not_offered():
-    """Pods of the old template keep one of two nodes, and the new ones the other."""
-    objects = [*[node(f"{zone}1", zone, pods="2") for zone in "ab"], *deployment(replicas=4, on=["a1", "b1"] * 2)]
-    found = helped(objects, "scale=5").changes
+def test_a_strategy_that_does_not_help_is_not_named():
+    """The new Pods fit on no node, whichever Pods run."""
+    objects = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=ZONES)]
+    new = deployment(replicas=3, nodeSelector={"no": "node"})[0]
 
-    assert found
-    assert not [each for each in found if each.remedy.where == "template"]
+    assert {} == changes(objects, "", applied=True, raw=new)
 
 
-def test_nor_is_one_after_which_fewer_pods_wait_and_some_still_do():
-    """All Pods are made anew at once: with maxSkew 2 seven of nine have room, where five had."""
-    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1")]
-    objects += deployment(replicas=5, on=["a1", "a1", "b1", "b1", "c1"], strategy={"type": "Recreate"})
-    found = changes(objects, "scale=9")
+def test_only_recreate_helps_where_the_new_pods_keep_away_from_the_old_ones():
+    objects = [*nodes("a=2"), *deployment(replicas=2, on=["a1", "a2"])]
+    old = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"pod-template-hash": "1"}}}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [old]}}
 
-    assert 4 == found["whenUnsatisfiable: ScheduleAnyway on constraint 0"]
-    assert not [change for change in found if "maxSkew" in change]
+    assert [RECREATE] == [*changes(objects, "", applied=True, raw=deployment(replicas=2, affinity=apart)[0])]
+
+
+def test_what_is_in_files_is_changed_there_and_not_rolled_back():
+    objects = [*nodes("a=1 b=1 c=1", pods="1"), *deployment(replicas=3, on=ZONES)]
+    new = deployment(replicas=3, priority=0)[0]
+
+    assert {ROLLING: [], RECREATE: []} == changes(objects, "", applied=True, raw=new)
+
+
+def amid_a_rollout(**fields):
+    """The Deployment web, whose new Pod waits for a node with a label that none has."""
+    new, made = deployment(replicas=2, nodeSelector={"no": "node"})[0], deployment(replicas=2, on=["a1", "b1"])[1:]
+    new["spec"].update(fields)
+    labels = {"app": "web", "pod-template-hash": "2"}
+    of_set = {**new["spec"], "replicas": 1, "selector": {"matchLabels": labels}}
+    of_set["template"] = {**new["spec"]["template"], "metadata": {"labels": labels}}
+    waiting = pod("ReplicaSet/web-2", 0, "", spec={"nodeSelector": {"no": "node"}})
+    newest = owned("ReplicaSet", "web-2", of_set, "Deployment/web")
+    for number, replica_set in enumerate((made[0], newest), 4):
+        replica_set["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": f"{number}"}
+    return [*nodes("a=1 b=1"), new, *made, newest, waiting]
+
+
+def test_a_rollout_that_the_cluster_has_begun_is_rolled_back_to_the_revision_that_runs():
+    found = changes(amid_a_rollout(), "scale=3")
+
+    assert {UNDO: ["kubectl rollout undo deployment.apps/web -n shop --to-revision=4"]} == found
+
+
+def test_what_is_paused_is_not_rolled_back():
+    assert {} == changes(amid_a_rollout(paused=True), "scale=3")
 
 
 def test_the_old_pods_of_a_statefulset_are_deleted():
@@ -94,57 +120,67 @@ def test_the_old_pods_of_a_statefulset_are_deleted():
         made["spec"]["topologySpreadConstraints"] = [constraint()]
     objects = [*nodes("a=2"), node("b1", "b", taints=[INFRA]), *there]
     soft = stateful(constraint(whenUnsatisfiable="ScheduleAnyway"), replicas=2)[0]
-    found = helped(objects, "", OF_SET, applied=True, raw=soft | {"status": there[0]["status"]})
+    found = changes(objects, "", OF_SET, applied=True, raw=soft | {"status": there[0]["status"]})
 
-    words = "delete Pod web-1: its controller creates it again from the new template"
-    assert (words, 1) == (found.changes[0].remedy.change, found.changes[0].runs)
-    assert not [each for each in found.changes if each.remedy.where == "template"]
-    assert ["kubectl delete pod web-1 -n shop"] == [*map(str, commands(found.changes[0].remedy.edits, None))]
+    assert {"delete Pod web-1": ["kubectl delete pod web-1 -n shop"]} == found
 
 
-def test_pods_that_keep_the_old_template_are_deleted_after_a_change():
-    objects = [*nodes("a=2"), node("b1", "b", taints=[INFRA]), *stateful(constraint(), replicas=2, on=["a1", ""])]
-    found = changes(objects, "cordon=a2", OF_SET)
+def test_a_statefulset_is_rolled_back_and_its_pod_that_waits_is_deleted():
+    """kubernetes#67250"""
+    there = updating(on=[("a1", "old"), ("", "new")])
+    for new in (there[0]["spec"]["template"], there[2]):
+        new["spec"]["nodeSelector"] = {"no": "node"}
+    found = changes([*nodes("a=1 b=1"), *there], "scale=2", OF_SET)
 
-    assert 1 == found["nodeTaintsPolicy: Honor on constraint 0, then delete Pod web-1"]
-
-
-def test_many_pods_that_are_deleted_are_counted_and_not_named():
-    there = stateful(constraint(), replicas=6, on=["a1", *[""] * 5])
-    found = changes([*nodes("a=2"), node("b1", "b", taints=[INFRA]), *there], "cordon=a2", OF_SET)
-
-    assert 5 == found["nodeTaintsPolicy: Honor on constraint 0, then delete the 5 Pods that wait"]
-
-
-@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet"])
-def test_of_what_does_not_roll_out_no_template_is_changed(kind):
-    made = deployment(replicas=2, on=["a1"])
-    raw = made[0] if kind == "Deployment" else made[1]
-    raw["spec"]["paused"] = True
-    objects = [*nodes("a=1"), node("b1", "b", taints=[INFRA]), *made]
-
-    found = helped(objects, "scale=2 cordon=b1", raw=raw).changes
-    assert {"now"} == {each.remedy.where for each in found}
+    undo = ["kubectl rollout undo statefulset.apps/web -n shop", "kubectl delete pod web-1 -n shop"]
+    assert {f"{UNDO}, then delete Pod web-1": undo} == found
 
 
 @pytest.mark.parametrize(("partition", "deleted"), [(0, ["web-1", "web-2"]), (2, ["web-2"]), (3, [])])
 def test_no_pod_below_the_partition_is_deleted(partition, deleted):
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}
     on = [("a1", "old"), ("", "old"), ("", "old")]
-    made, *there = updating(constraint(), on=on, updateStrategy=strategy)
-    objects = [*nodes("a=1"), node("b1", "b", taints=[INFRA]), made, *there]
-    found = last_attempts(plan(objects, "cordon=b1"), 1, 0)
+    objects = [*nodes("a=1"), node("b1", "b", taints=[INFRA]), *updating(on=on, updateStrategy=strategy)]
+    end = at_end(plan(objects, "cordon=b1"), 1, 0)
+    workload = end.workloads[str(OF_SET)]
 
-    assert deleted == [f"web-{attempt.ordinal}" for attempt in found if attempt.old]
-
-
-def test_where_too_many_unlike_pods_wait_changes_are_tried_on_the_first(monkeypatch):
-    monkeypatch.setattr("webhook.simulation.remedies.NODES_SEEN_AT_END", 1)
-    unlike = [pod("ReplicaSet/web-1", i, "", spec={"nodeSelector": {"no": f"{i}"}}) for i in range(3)]
-    found = helped([*nodes("a=1"), *deployment(replicas=3), *unlike], "cordon=a1")
-
-    assert (1, True) == (found.stuck, found.first)
+    assert deleted == [f"web-{pod.ordinal}" for pod in end.state.waiting if workload.is_outdated(pod)]
 
 
-def test_where_nothing_waits_nothing_is_said():
-    assert NOTHING_HELPS == helped([*nodes("a=1"), *deployment(replicas=1, on=["a1"])], "scale=2")
+def two(pods):
+    """The Deployments web and api, each with a Pod on two nodes that take so many."""
+    return [*nodes("a=1 b=1", pods=pods), *application("web", ["a1", "b1"]), *application("api", ["a1", "b1"])]
+
+
+def test_a_change_is_tried_for_all_workloads_that_are_stuck():
+    objects = two("2")
+    raws = [one for one in objects if one["kind"] == "Deployment"]
+    made = planned_workloads(raws, cluster(*objects), [parse_step("rollout")]).plan
+    refs = [ObjectRef.of(raw) for raw in raws]
+    found = cures(made, 1, outcomes(made), refs, applied=False)
+
+    assert [ROLLING, RECREATE, UNDO] == [cure.change for cure in found[refs[0]]]
+    assert refs == [*found]
+
+
+def explaining(objects, steps, ref=REF, **fields):
+    made = plan(objects, steps, **fields)
+    return explained(made, 1, outcomes(made), [ref])
+
+
+def test_the_pod_of_the_cluster_that_waits_first_is_explained():
+    assert ObjectRef("v1", "Pod", "shop", "web-2-0") == explaining(amid_a_rollout(), "scale=3")
+
+
+def test_of_a_rollout_the_next_pod_of_the_workload_is_explained():
+    assert REF == explaining([*nodes("a=1 b=1 c=1", pods="1"), *deployment(replicas=3, on=ZONES)], "rollout")
+
+
+def test_a_pod_that_has_a_node_in_the_cluster_as_it_is_is_not_explained():
+    objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1"), *deployment(replicas=1, on=["a1"])]
+
+    assert explaining(objects, "scale=9") is None
+
+
+def test_where_no_pod_waits_none_is_explained():
+    assert explaining([*nodes("a=1"), *deployment(replicas=1, on=["a1"])], "scale=2") is None

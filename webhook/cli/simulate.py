@@ -25,6 +25,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import join
 
 from webhook.cluster.reduction import only_read
 from webhook.findings.wording import first_of
@@ -37,9 +38,7 @@ from webhook.objects.fields import Raw, as_mapping
 from webhook.objects.kinds import Kinds
 from webhook.objects.references import ObjectRef, owner_of
 from webhook.objects.times import seconds_at
-from webhook.placement.commands import Command, commands, read_template
 from webhook.placement.inferred_defaults import given_defaults
-from webhook.placement.remedies import Remedy
 from webhook.placement.subject import next_replica
 from webhook.render import cluster_simulation
 from webhook.render import simulation as render
@@ -58,7 +57,7 @@ from webhook.simulation.planning import (
     planned_workloads,
     wanted,
 )
-from webhook.simulation.remedies import NOTHING_HELPS, helping
+from webhook.simulation.remedies import cures, explained
 from webhook.simulation.results import StepResult, results
 from webhook.simulation.run import Plan, StepOutcome, run_named
 from webhook.simulation.step import ROLLOUT, Step, StepError, parse_step, parse_words
@@ -160,10 +159,10 @@ def run(args: argparse.Namespace) -> int:
         ]
 
     outcomes = _outcomes(args, run_named, made.plan, runs, come_to)
-    helps, unlisted = NOTHING_HELPS, dict.fromkeys(note for raw in raws for note in _unlisted(raw, known, kinds))
-    if len(those) == 1:
-        of_runs = [[step[str(those[0])] for step in of_run] for of_run in outcomes]
-        helps = helping(made.plan, args.seed, of_runs, those[0])
+    unlisted = dict.fromkeys(note for raw in raws for note in _unlisted(raw, known, kinds))
+    cured = cures(made.plan, args.seed, outcomes, those, applied=bool(args.filename))
+    waiting = explained(made.plan, args.seed, outcomes, those)
+    asking = _explaining(args, waiting) if waiting is not None else ""
     notes = [*selection.noted(args, (*known.notes, *known.assumed)), *unlisted, *made.notes]
     if same:
         notes.append(render.unchanged(same))
@@ -176,11 +175,11 @@ def run(args: argparse.Namespace) -> int:
             result,
             (*made.not_judged, *gaps),
             notes,
-            helps,
-            [_commands(each.remedy, raw, kinds, applied=bool(args.filename)) for each in helps.changes],
+            cured.get(ref, ()),
+            asking,
             len(outcomes) < runs,
         )
-        for ref, raw, result in zip(those, raws, come_to(outcomes), strict=True)
+        for ref, result in zip(those, come_to(outcomes), strict=True)
     ]
     as_json = args.output == selection.JSON
     print(render.as_json(*shown) if as_json else render.text(*shown, style=style_of(args.color)))
@@ -269,11 +268,19 @@ def _cluster(known: Known) -> SimulatedCluster:
     return SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
 
 
-def _commands(remedy: Remedy, raw: Raw, kinds: Kinds, *, applied: bool) -> tuple[Command, ...]:
-    """Return the commands that make a change; the template of a workload from a file is changed in the file."""
-    template = None if applied else read_template(raw, {}, kinds)
-    of_template = template._replace(pod=template.spec) if template is not None else None
-    return commands(remedy.edits, of_template)
+def _explaining(args: argparse.Namespace, ref: ObjectRef) -> str:
+    """Return the command that explains a Pod, or the next one of a workload, as a shell reads it."""
+    of_files = args.filename if ref.kind != "Pod" else None
+    what = [word for name in of_files for word in ("-f", name)] if of_files else [ref.in_kubectl]
+    options = {
+        "--cluster": args.cluster if args.cluster != inputs.LIVE else "",
+        "--kubeconfig": args.kubeconfig,
+        "--context": args.context,
+        "--scheduler-config": args.scheduler_config,
+        inputs.VERSION_OPTION: args.kubernetes_version,
+    }
+    given = [word for option, value in options.items() if value for word in (option, str(value))]
+    return join(["evenkeel", "explain", *what, "-n", ref.namespace, *given])
 
 
 def _waits(shown: render.Simulated) -> bool:

@@ -102,6 +102,12 @@ def deleting(namespace: str, *names: str) -> ClusterEdit:
     return ClusterEdit(("delete", "pod", *names, "-n", namespace), (namespace, *names))
 
 
+def patching(ref: ObjectRef, *operations: Mapping[str, object]) -> ClusterEdit:
+    """Return how an object is patched."""
+    command = _patching(JsonPatch(ref, operations))
+    return ClusterEdit(command.arguments, (ref.namespace, ref.name), patch=command.patch)
+
+
 def asking(namespace: str, pod: str) -> str:
     """Return the command that explains a Pod, as a shell reads it; without the Pod if nobody could name it."""
     named = (f"pod/{pod}", "-n", namespace) if is_subdomain(pod) and is_subdomain(namespace) else ()

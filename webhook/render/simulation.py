@@ -9,14 +9,13 @@ from typing import NamedTuple
 from webhook.findings.wording import LINE_LIMIT, first_of, number_of, one_line
 from webhook.objects.names import OUTPUT_API_VERSION
 from webhook.objects.references import ObjectRef
-from webhook.placement.commands import Command
+from webhook.placement.commands import commands
 from webhook.placement.gaps import DISRUPTION_BUDGETS
-from webhook.placement.remedies import IN_TEMPLATE, NOW
 from webhook.render.explanation import command_json, constraint_words, too_few_domains, unwritten
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine
 from webhook.simulation.disruption import MORE_THAN_ONE, BlockedEviction
 from webhook.simulation.pod import PodClass
-from webhook.simulation.remedies import NOTHING_HELPS, Helping
+from webhook.simulation.remedies import Cure
 from webhook.simulation.results import (
     BudgetNumbers,
     KeptPods,
@@ -42,15 +41,14 @@ NOT_EVICTED = (
     "kubectl skips the Pod, continues, and fails in the end."
 )
 LEFT_OUT = "on nodes that lack a topologyKey, or that nodeAffinityPolicy or nodeTaintsPolicy excludes"
-TITLES = {NOW: "now", IN_TEMPLATE: "in the template"}
 
 
 class Simulated(NamedTuple):
     """
     All that is to be printed of a simulation of one workload.
 
-    `helping` is for its Pods that wait in the end, with the `commands` of each of the changes.  Runs ended `early` if
-    further ones would change no number.
+    With any of the `cures` a rollout finishes that does not, and the command `explain` explains the first Pod that
+    waits in the end.  Runs ended `early` if further ones would change no number.
     """
 
     ref: ObjectRef
@@ -60,8 +58,8 @@ class Simulated(NamedTuple):
     results: Sequence[StepResult]
     not_judged: Sequence[str]
     notes: Sequence[str]
-    helping: Helping = NOTHING_HELPS
-    commands: Sequence[Sequence[Command]] = ()
+    cures: Sequence[Cure] = ()
+    explain: str = ""
     early: bool = False
 
 
@@ -108,6 +106,7 @@ def _lines_of_several(shown: Sequence[Simulated]) -> Iterator[TextLine]:
                 yield "      ", line
             for words in excess:
                 yield "      ", Styled(Look.WARNING, words)
+    yield from cure_lines(shown)
 
 
 def _lines(shown: Simulated) -> Iterator[TextLine]:
@@ -126,7 +125,7 @@ def _lines(shown: Simulated) -> Iterator[TextLine]:
         yield from (("    ", line) for line in waiting_lines(result))
         if i:
             yield from (("    ", line) for line in ending_lines(result))
-    yield from _helping(shown)
+    yield from cure_lines([shown])
 
 
 def _of_all(result: StepResult) -> Iterator[str]:
@@ -135,44 +134,25 @@ def _of_all(result: StepResult) -> Iterator[str]:
     yield from (*waiting_lines(of_step), *ending_lines(of_step))
 
 
-def _helping(shown: Simulated) -> Iterator[TextLine]:
-    """Yield the changes that help, and the commands of the first that has any."""
-    if not shown.helping.changes:
-        return
-    yield ""
-    yield Styled(Look.NAME, f"  {helping_title(shown.helping)}:")
-    yield from (f"    {where}: {words}" for where, words in helping_lines(shown.helping))
-    for each, made in zip(shown.helping.changes, shown.commands, strict=True):
-        if made:
-            yield ""
-            yield Styled(Look.NAME, f"  {each.remedy.change}:")
-            yield from (f"    {command}" for command in made)
-            break
-
-
-def helping_title(helping: Helping) -> str:
-    """Return what the changes are for."""
-    first = "first waiting Pod" if helping.stuck == 1 else f"first {helping.stuck:,} waiting Pods"
-    all_pods = "waiting Pod" if helping.stuck == 1 else f"{helping.stuck:,} waiting Pods"
-    pods = f"the {first if helping.first else all_pods}"
-    get = "gets" if helping.stuck == 1 else "get"
-    return f"Changes after which {pods} {get} a node (each was tried in one simulated run)"
-
-
-def helping_lines(helping: Helping) -> Iterator[tuple[str, str]]:
-    """Yield where each change is made, and the change with the Pods that run then."""
-    for remedy, runs in helping.changes:
-        yield TITLES[remedy.where], f"{remedy.change}{_come_to(runs, helping.stuck)}"
-
-
-def _come_to(runs: int, stuck: int) -> str:
-    """Return how many Pods run, where more than one waits."""
-    if stuck == 1:
-        return ""
-    pods = (
-        f"all {stuck:,} Pods get" if runs == stuck else f"{runs:,} of {stuck:,} Pods {'gets' if runs == 1 else 'get'}"
-    )
-    return f": {pods} a node"
+def cure_lines(shown: Sequence[Simulated]) -> Iterator[TextLine]:
+    """Yield the changes with which rollouts finish, of one workload with their commands, and what explains a Pod."""
+    by_change: dict[str, list[Simulated]] = {}
+    for simulation in shown:
+        for cure in simulation.cures:
+            by_change.setdefault(cure.change, []).append(simulation)
+    if by_change:
+        yield ""
+        several = "rollouts finish (each was simulated for all of them together)"
+        finishing = several if len(shown) > 1 else "rollout finishes (each was simulated)"
+        yield Styled(Look.NAME, f"  Changes with which the {finishing}:")
+    for change, cured in by_change.items():
+        named = f": {first_of((str(simulation.ref) for simulation in cured), MOST_REASONS)}" if len(shown) > 1 else ""
+        yield f"    {change}{named}"
+        made = (cure for cure in cured[0].cures if cure.change == change)
+        yield from (f"      {command}" for cure in made if len(shown) == 1 for command in commands(cure.edits, None))
+    if shown[0].explain:
+        yield ""
+        yield f"  For changes with which the first waiting Pod gets a node: {shown[0].explain}"
 
 
 def widest_of(shown: Simulated) -> int:
@@ -535,15 +515,10 @@ def _simulation(shown: Simulated) -> dict[str, object]:
         "now": _result(start, _named(shown).first_class.source),
         "steps": [{"step": step.step, **_result(step, source)} for step in steps],
         "remedies": [
-            {
-                "change": remedy.change,
-                "where": remedy.where,
-                "runs": runs,
-                "commands": [command_json(command) for command in made],
-            }
-            for (remedy, runs), made in zip(shown.helping.changes, shown.commands, strict=True)
+            {"change": change, "commands": [command_json(command) for command in commands(edits, None)]}
+            for change, edits in shown.cures
         ],
-        "stuck": shown.helping.stuck,
+        "explain": shown.explain,
         "notJudged": list(shown.not_judged),
         "notes": list(shown.notes),
     }

@@ -69,6 +69,10 @@ class Deployment:
         """Begin a rollout to a new template."""
         self.sets.append(ReplicaSet(maker, len(self.sets), 0))
 
+    def undo(self) -> None:
+        """Begin a rollout to the template before, if there is one."""
+        self.sets.append(self.sets.pop(-2 if len(self.sets) > 1 else -1))
+
     def scale(self, replicas: int) -> None:
         """
         Set another number of replicas: of the one set that is active, or of all in proportion.

@@ -203,7 +203,6 @@ def _simulated(
         scaling=widest,
         makers=rollouts,
         stored=controllers.stored_class(stored) if stored is not None else None,
-        next=controllers.next_maker(len(rollouts) + 1) if unable is None else None,
     )
 
 
@@ -387,7 +386,10 @@ def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
     desired = [replica_set.replicas or 0 for replica_set in controllers.sets]
     return Named(
         replicas,
-        tuple(SetFound(maker, number) for maker, number in zip(makers, desired, strict=True)),
+        tuple(
+            SetFound(maker, number, replica_set.revision)
+            for maker, number, replica_set in zip(makers, desired, controllers.sets, strict=True)
+        ),
         workload.deployment_strategy,
         paused=workload.paused,
     )

@@ -157,14 +157,19 @@ def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], name: str = "
             grounds[i - 1], grounds[i], [outcome.drained for outcome in at_step if outcome.drained is not None]
         )
         result = _result(text, (of_class if i else first).constraints, grounds[i].nodes, at_step)
-        stuck = _stuck(outcomes, i, begun=plan.steps[i - 1].action == ROLLOUT) if i else None
+        stuck = _stuck(plan, outcomes, i) if i else None
         step_results.append(result._replace(stuck=stuck, drained=drained))
     return tuple(step_results)
 
 
-def _stuck(outcomes: Sequence[Sequence[StepOutcome]], i: int, *, begun: bool) -> StuckRollout | None:
-    """Return what comes of a rollout that has `begun` in step `i`, or before, where it does not finish."""
-    ends = [each[i] for each in outcomes if not each[i].complete and (begun or each[i - 1].old)]
+def never_finishes(plan: Plan, outcomes: Sequence[StepOutcome], i: int) -> bool:
+    """Return whether in a run a rollout that begins in the step `i`, counted from 1, or before, does not finish."""
+    return not outcomes[i].complete and (plan.steps[i - 1].action == ROLLOUT or outcomes[i - 1].old > 0)
+
+
+def _stuck(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], i: int) -> StuckRollout | None:
+    """Return what comes of a rollout that begins in step `i`, or before, where it does not finish."""
+    ends = [each[i] for each in outcomes if never_finishes(plan, each, i)]
     if not ends:
         return None
     updated, there = (ranged(numbers) for numbers in zip(*((end.updated, end.there) for end in ends), strict=True))

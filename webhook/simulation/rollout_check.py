@@ -91,7 +91,7 @@ def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, pla
     """Simulate the rollout of a change, as often as it is wanted and the placements suffice for."""
     (named,) = plan.named
     maker = named.makers[0]
-    anew = maker._replace(of_class=changed_class(maker.of_class, before, changed))
+    anew = maker._replace(of_class=_changed_class(maker.of_class, before, changed))
     made = replace(plan, named=(replace(named, makers={0: anew}),))
     runs: list[tuple[StepOutcome, ...]] = []
     while len(runs) < wanted_runs:
@@ -107,7 +107,7 @@ def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, pla
     return Rollout(len(runs), wanted_runs, finishes, pending, named.replicas, replaced)
 
 
-def changed_class(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:
+def _changed_class(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:
     """Return the class of the new Pods with what a remedy changes; they count by their own revision."""
     own = {constraint.index: constraint.selector for constraint in of_class.constraints}
     constraints = [

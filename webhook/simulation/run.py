@@ -31,7 +31,7 @@ from webhook.simulation.preemption import make_room
 from webhook.simulation.replicas import ReplicaSet
 from webhook.simulation.state import Start, State
 from webhook.simulation.stateful import StatefulSet
-from webhook.simulation.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, REPLACE, ROLLOUT, SCALE, TAINT, Step
+from webhook.simulation.step import ADD, APPLY, CORDON, DELETE, DRAIN, LOSE, REPLACE, ROLLOUT, SCALE, TAINT, UNDO, Step
 from webhook.simulation.zone_loss import lose_nodes
 
 HOUR = 3600.0  # From one step to the next.
@@ -41,10 +41,11 @@ USUAL_STRATEGY = DeploymentStrategy()
 
 
 class SetFound(NamedTuple):
-    """A ReplicaSet of the workload as the cluster has it."""
+    """A ReplicaSet of the workload as the cluster has it; `revision` is 0 where that is not known."""
 
     maker: Maker
     desired: int
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,7 @@ class Named:
     that is `paused` does not roll out.  An autoscaler keeps its replicas within the bounds of `scaling`.
 
     `makers` make the Pods of each step that begins a rollout.  `stored` are Pods of the template that the cluster has
-    before a file is applied, None where none is.  `next` makes the Pods of a rollout after all steps, None where none
-    may begin.
+    before a file is applied, None where none is.
     """
 
     replicas: int
@@ -71,7 +71,6 @@ class Named:
     scaling: Scaling | None = None
     makers: Mapping[int, Maker] = field(default_factory=dict)
     stored: PodClass | None = None
-    next: Maker | None = None
 
     @property
     def first_class(self) -> PodClass:
@@ -163,19 +162,6 @@ class StepOutcome(NamedTuple):
     preempted: Mapping[str, int] = {}
 
 
-class LastAttempt(NamedTuple):
-    """
-    The attempt to place a Pod that waits in the end of a run.
-
-    `own` are those of the workload; in place of an `old` one its controller would make one of another template.
-    """
-
-    cycle: Cycle
-    own: bool
-    old: bool
-    ordinal: int
-
-
 def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
     """
     Return the outcome of the one workload before any step, and after each; `number` counts the runs of a seed.
@@ -204,24 +190,13 @@ def run_named(
     return tuple(outcomes)
 
 
-def last_attempts(plan: Plan, seed: int, number: int) -> list[LastAttempt]:
-    """Return the attempts to place the Pods that wait in the end of a run, in their order; alike Pods share theirs."""
+def at_end(plan: Plan, seed: int, number: int) -> SimulatedRun:
+    """Return a run after all steps."""
     simulated = SimulatedRun(plan, Random(f"{seed}/{number}"))
     for i, step in enumerate(plan.steps):
         simulated.take(i, step)
         simulated.state.now += HOUR
-    state, snapshot = simulated.state, simulated.state.snapshot()
-    cycles: dict[object, Cycle] = {}
-    attempts: list[LastAttempt] = []
-    for pod in state.waiting:
-        alike = pod.maker and pod.maker.of_class, pod.mounts, pod.nominated
-        if pod.maker is not None and not pod.maker.of_class.waits:
-            cycle = cycles[alike] if alike in cycles else cycles.setdefault(alike, state.cycle_of(pod, snapshot))
-            own = pod.revision >= 0
-            attempts.append(
-                LastAttempt(cycle, own, own and simulated.workloads[pod.workload].is_outdated(pod), pod.ordinal)
-            )
-    return attempts
+    return simulated
 
 
 class SimulatedRun:
@@ -290,12 +265,14 @@ class SimulatedRun:
                 workload.scale(step.number)
             if i in named.makers:
                 workload.roll_out(named.makers[i])
+            if action == UNDO and not (workload.complete or named.paused):
+                workload.undo()
         drained = None
         if action == DELETE:
             self._delete_nodes(ground)
         elif action == REPLACE:
             self._delete_waiting()
-        elif action not in (SCALE, APPLY, ROLLOUT):
+        elif action not in (SCALE, APPLY, ROLLOUT, UNDO):
             self._change_nodes(action, ground)
         if action == ADD:
             self._start_daemons(ground)

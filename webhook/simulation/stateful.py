@@ -58,6 +58,16 @@ class StatefulSet:
         """Begin with a new template."""
         self._makers.append(maker)
 
+    def undo(self) -> None:
+        """Begin with the template before, if there is one: Pods that have it are of the newest revision again."""
+        before, new = max(0, self.revision - 1), self.revision + 1
+        self._makers.append(self._makers[before])
+        for pod in self.pods:
+            if pod.revision == before:
+                pod.revision = new
+        if self._current == before:
+            self._current = new
+
     def scale(self, replicas: int) -> None:
         self.replicas = replicas
 

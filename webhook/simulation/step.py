@@ -20,6 +20,7 @@ from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint
 APPLY, ROLLOUT, SCALE, ADD = "apply", "rollout", "scale", "add"
 DRAIN, CORDON, LOSE, DELETE, TAINT = "drain", "cordon", "lose", "delete", "taint"
 REPLACE = "replace"  # Delete the Pods of old revisions that wait, as a person does where a rollout is stuck.
+UNDO = "undo"  # Roll back to the template before.
 OF_NODES = (DRAIN, CORDON, LOSE, DELETE, TAINT)
 MOST_REPLICAS, MOST_NODES = 20_000, 5_000
 EFFECTS = (*DO_NOT_SCHEDULE, "PreferNoSchedule")
