@@ -62,6 +62,13 @@ class TestLeaf:
         assert ({"digital_signature"}, True) == usages(the_leaf())
         assert [ExtendedKeyUsageOID.SERVER_AUTH] == list(extension(the_leaf(), x509.ExtendedKeyUsage)[0])
 
+    @pytest.mark.parametrize("client", [False, True])
+    def test_of_a_client_is_none_for_servers(self, client):
+        usage, critical = extension(the_ca().issue(["web"], NOW, client=client), x509.ExtendedKeyUsage)
+
+        expected = ExtendedKeyUsageOID.CLIENT_AUTH if client else ExtendedKeyUsageOID.SERVER_AUTH
+        assert ([expected], False) == (list(usage), critical)
+
     def test_is_signed_by_its_ca_and_names_its_key(self):
         the_leaf().certificate.verify_directly_issued_by(the_ca().pair.certificate)
 

@@ -75,6 +75,15 @@ class TestFiles:
         assert [CHAIN, KEY] == sorted(os.listdir(tmp_path))
         assert the_leaf().chain == found(tmp_path).chain
 
+    def test_of_others_stay(self, tmp_path):
+        """What a killed process has left has 16 digits in its name."""
+        others = [f".{CHAIN}.backup", f".{CHAIN}.0123456789abcdeg", f"{CHAIN}.0123456789abcdef"]
+        for name in (*others, f".{CHAIN}.0123456789abcdef"):
+            (tmp_path / name).write_bytes(b"x")
+        the_leaf().write(tmp_path / CHAIN, tmp_path / KEY)
+
+        assert sorted([*others, CHAIN, KEY]) == sorted(os.listdir(tmp_path))
+
     def test_leave_nothing_behind_when_interrupted(self, tmp_path, monkeypatch):
         def interrupt(descriptor):
             raise KeyboardInterrupt

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import ssl
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519, x25519
 
+from certs.authority import Authority
 from certs.files import CertificateError, Pem
-from certs.pem import Pair, describe, inspect, invalid_reason, stamp
+from certs.pem import Pair, ca_bundle, describe, inspect, invalid_reason, stamp
 from tests.support.certificates import NOW, chain, key, the_ca, the_leaf
 
 
@@ -190,3 +191,23 @@ class TestSecrecy:
         text = " ".join(told)
         assert len(told) > 50
         assert [] == [trace for trace in self.traces(the_leaf()) if trace in text]
+
+
+def test_of_a_file_of_cas_all_are_trusted_and_nothing_else_is():
+    cas = [the_ca().pair.chain_pem(), Authority.create(NOW).pair.chain_pem()]
+
+    assert b"".join(cas) == ca_bundle(Pem("ca.crt", b"a note\n".join(cas)))
+    with pytest.raises(
+        CertificateError, match=r'^ca\.crt: has the certificate of "CN=web\.shop\.svc", which is not a CA$'
+    ):
+        ca_bundle(Pem("ca.crt", cas[0] + chain_pem()))
+
+
+def test_it_is_valid_from_the_first_second_to_the_last():
+    found = describe(the_leaf().certificate)
+
+    assert (None, None) == (invalid_reason(found, found.not_before), invalid_reason(found, found.not_after))
+
+
+def test_a_time_is_told_in_utc():
+    assert "2026-03-01T12:00:00Z" == stamp(datetime(2026, 3, 1, 14, tzinfo=timezone(timedelta(hours=2))))

@@ -34,7 +34,7 @@ from certs.rotation import (
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 NAMES = ["keel.guard.svc"]
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
 LIVES = Lifetimes(ca=90 * DAY, leaf=9 * DAY)
 
 
@@ -100,7 +100,10 @@ def test_what_is_written_is_what_is_read():
 
 @pytest.mark.parametrize(
     ("time", "due"),
-    [(-HOUR, False), (0 * DAY, False), (5.9 * DAY, False), (6.1 * DAY, True), (10 * DAY, True), (-1.1 * HOUR, True)],
+    [
+        *((-HOUR, False), (0 * DAY, False), (6 * DAY - SECOND, False)),
+        *((6 * DAY, True), (10 * DAY, True), (-HOUR - SECOND, True)),
+    ],
     ids=["a clock an hour behind", "new", "nearly two thirds", "two thirds", "expired", "not valid yet"],
 )
 def test_a_certificate_is_renewed_at_two_thirds_of_its_life_and_where_it_is_not_valid_yet(time, due):
@@ -318,6 +321,49 @@ def test_replicas_that_never_let_one_another_win_are_an_error():
 
     with pytest.raises(CertificateError, match="another client replaced the Secret during each of 5 attempts"):
         rotate(Contested(), NAMES, NOW, None, LIVES)
+
+
+def test_who_wins_the_last_of_five_attempts_has_won():
+    """Each of four others wants another name in the certificate."""
+    other = entries(renewed(HeldCertificates(), ["boat.guard.svc"], NOW, None, LIVES).held)
+    rotation = rotate(Shelf(rivals=[other] * 4), NAMES, NOW, None, LIVES)
+
+    assert ("certificate: renewed: lacks the names keel.guard.svc",) == rotation.reasons
+
+
+@pytest.mark.parametrize(("ahead", "kept"), [(HOUR, True), (HOUR + SECOND, False)])
+def test_a_clock_may_be_an_hour_ahead_of_another(ahead, kept):
+    assert kept == (after(replace(fresh(), trusted=NOW + ahead), 0 * DAY).held.trusted is not None)
+
+
+@pytest.mark.parametrize(("since", "renews"), [(2 * HOUR - SECOND, False), (2 * HOUR, True)])
+def test_a_ca_signs_from_the_moment_on_at_which_it_has_settled(since, renews):
+    due = replace(fresh(), trusted=NOW + 6 * DAY)
+
+    assert renews == bool(after(due, 6 * DAY + since).reasons)
+
+
+def test_a_leaf_of_the_ca_before_is_as_good():
+    new = Authority.create(NOW, lifetime=LIVES.ca)
+    held = replace(fresh(), cas=(new.pair.certificate, *fresh().cas), authority=new)
+
+    assert leaf_reason(held, NAMES, NOW) is None
+
+
+@pytest.mark.parametrize("broken", [CA_CERT, CA_KEY])
+def test_a_ca_without_its_key_is_not_known_to_be_trusted(broken):
+    content = entries(replace(fresh(), trusted=NOW))
+
+    assert (NOW, None) == (parse(content).trusted, parse({**content, broken: b""}).trusted)
+
+
+def test_what_the_store_keeps_of_cas_is_bounded():
+    """Where clocks stay wrong, each replica would add one for ever."""
+    held = fresh()
+    for _ in range(12):
+        held = renewed(replace(held, authority=None), NAMES, NOW, None, LIVES).held
+
+    assert (8, held.authority.pair.certificate) == (len(held.cas), held.cas[0])
 
 
 def test_no_key_is_shown():
