@@ -94,7 +94,7 @@ findings
 simulation.pending · simulation.remedies
 simulation.rollout_check
 simulation.cluster_results · simulation.planning
-simulation.results
+simulation.results · simulation.rollout_bounds
 simulation.cluster_run
 simulation.initial_pods · simulation.run
 simulation.controllers

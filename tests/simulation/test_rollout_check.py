@@ -11,7 +11,7 @@ from webhook.objects.fields import texts_at
 from webhook.placement.remedies import IN_TEMPLATE, remedies
 from webhook.placement.subject import attempt, of_pod
 from webhook.scheduler.framework import find_feasible
-from webhook.simulation.rollout_check import simulated_rollouts
+from webhook.simulation.rollout_check import LEAST_RUNS, simulated_rollouts
 
 
 def simulate(objects, waiting, raw=None):
@@ -43,6 +43,11 @@ def situation(make=deployment, **fields):
     return [*nodes("a=3 b=2"), node(*TAINTED, taints=[INFRA]), *make(replicas=7, on=on, **fields)]
 
 
+def unordered():
+    """The same of a StatefulSet, of whose rollouts counts do not tell the end."""
+    return situation(stateful, podManagementPolicy="Parallel")
+
+
 def test_a_change_that_lets_a_pod_in_may_never_roll_out():
     found = simulate(situation(), waiting())
 
@@ -51,6 +56,7 @@ def test_a_change_that_lets_a_pod_in_may_never_roll_out():
     assert (1.0, 0) == (honoured.finishes, honoured.pending.most)
     stuck = found["maxSkew: 3 on constraint 0"]
     assert (0.0, 7, True) == (stuck.finishes, stuck.replicas, stuck.pending.least > 0)
+    assert ((0, True), (LEAST_RUNS, True)) == ((honoured.runs, honoured.known), (stuck.runs, stuck.known))
     assert 1.0 == found["add a toleration of dedicated=infra:NoSchedule"].finishes
     assert 1.0 == found["whenUnsatisfiable: ScheduleAnyway on constraint 0"].finishes
 
@@ -74,7 +80,7 @@ def test_an_ordered_stateful_set_rolls_out_once_the_pod_that_waits_is_deleted():
 
 
 def test_a_stateful_set_is_rolled_out_as_well():
-    found = simulate(situation(stateful, podManagementPolicy="Parallel"), waiting("StatefulSet/web"))
+    found = simulate(unordered(), waiting("StatefulSet/web"))
 
     assert 1.0 == found["nodeTaintsPolicy: Honor on constraint 0"].finishes
 
@@ -106,9 +112,10 @@ def test_with_match_label_keys_the_new_pods_count_by_themselves():
 @pytest.mark.slow
 def test_the_attempts_to_place_a_pod_are_bounded_and_shared_equally():
     """By their number, not by time: two calls say the same."""
-    there = cluster(*situation(), waiting())
-    cycle = attempt(of_pod(waiting(), there.others), there.snapshot, there.features).cycle
-    changes, raw = remedies(cycle, find_feasible(cycle)), workload(situation())
+    objects, asking = unordered(), waiting("StatefulSet/web")
+    there = cluster(*objects, asking)
+    cycle = attempt(of_pod(asking, there.others), there.snapshot, there.features).cycle
+    changes, raw = remedies(cycle, find_feasible(cycle)), workload(objects)
 
     def runs(most_placements):
         rollouts = simulated_rollouts(changes, cycle, raw, there, most_placements=most_placements)
@@ -118,24 +125,25 @@ def test_the_attempts_to_place_a_pod_are_bounded_and_shared_equally():
     starting = len(runs(40_000))
     assert [20] * starting == runs(40_000)
     assert [0] * starting == runs(2 * starting)  # Each run places more Pods than two.
-    assert [5, 14, 5, 5, 5] == runs(50 * starting)  # A rollout that ends at once places fewer Pods.
+    assert [6, 20, 6, 6, 6] == runs(50 * starting)  # A rollout that ends at once places fewer Pods.
 
 
 def test_pods_of_others_that_wait_count_too():
     """Each Pod that waits is tried again after each Pod that is gone."""
 
     def runs(*others):
-        there = cluster(*situation(), waiting(), *others)
-        cycle = attempt(of_pod(waiting(), there.others), there.snapshot, there.features).cycle
+        objects, asking = unordered(), waiting("StatefulSet/web")
+        there = cluster(*objects, asking, *others)
+        cycle = attempt(of_pod(asking, there.others), there.snapshot, there.features).cycle
         changes = remedies(cycle, find_feasible(cycle))
-        rollouts = simulated_rollouts(changes, cycle, workload(situation()), there, most_placements=400)
+        rollouts = simulated_rollouts(changes, cycle, workload(objects), there, most_placements=400)
         return {rollout.runs for rollout in rollouts if rollout is not None}
 
     others = [pod("", 100 + i, "", spec={"nodeSelector": {"no": f"where-{i}"}}) for i in range(30)]
     for other in others:
         del other["metadata"]["ownerReferences"]
 
-    assert ({8, 20}, {0}) == (runs(), runs(*others))
+    assert ({10, 20}, {0}) == (runs(), runs(*others))
 
 
 def test_a_term_that_is_preferred_rolls_out_and_selects_by_the_new_revision():

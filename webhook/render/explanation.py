@@ -69,9 +69,9 @@ class Proposal(NamedTuple):
 
     @property
     def futile(self) -> bool:
-        """Whether the rollout was simulated, and never ended."""
+        """Whether it is known that the rollout never ends."""
         rollout = self.rollout
-        return rollout is not None and rollout.runs > 0 and not (rollout.finishes or rollout.replaced)
+        return rollout is not None and rollout.known and not (rollout.finishes or rollout.replaced)
 
 
 class Explained(NamedTuple):
@@ -568,7 +568,7 @@ def run_then(runs: Runs, stuck: int) -> str:
 def _rolled_out(rollout: Rollout) -> str:
     """Return how the rollout that a change starts ends: all Pods run, or some wait; or why that is not known."""
     limit = f"the limit of {MOST_PLACEMENTS:,} simulated placements was reached"
-    if not rollout.runs:
+    if not rollout.known:
         return f"its rollout was not simulated: {limit}"
     fewer = f" (in {rollout.runs} runs: {limit})" if rollout.runs < rollout.wanted_runs else ""
     if rollout.finishes == 1:
@@ -599,7 +599,7 @@ def _price(explained: Explained) -> str:
     """Return what a change in the template entails, and whether that was simulated."""
     if not explained.simulated:
         return _NOT_TRIED
-    simulated = [proposal.rollout.runs for proposal in explained.proposals if proposal.rollout is not None]
+    simulated = [proposal.rollout.known for proposal in explained.proposals if proposal.rollout is not None]
     return _ROLLOUT_SIMULATED if any(simulated) else _REPLACES if simulated else _NOT_SIMULATED
 
 
@@ -685,7 +685,7 @@ def command_json(command: Command) -> dict[str, object]:
 def _rollout_json(rollout: Rollout | None) -> dict[str, object] | None:
     if rollout is None:
         return None
-    if not rollout.runs:
+    if not rollout.known:
         return {"runs": 0, "finishes": None, "replaced": None, "pending": None}
     pending = fields(rollout.pending, "least", "most_likely", "most")
     return {**fields(rollout, "runs", "finishes", "replaced"), "pending": pending}

@@ -112,12 +112,12 @@ class _Room:
             most = 0
             if node is not None:
                 requests = asked_of_node(self._requests, self._of_devices, node.allocatable)
-                most = _fitting(requests, node.allocatable, used)
+                most = fitting(requests, node.allocatable, used)
             room = self._by_node[name] = max(0, min(most, self._most))
         return room
 
 
-def _fitting(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
+def fitting(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
     """Return how many such Pods a node has room for; a request of 0 needs none."""
     number = allocatable.pods - usage.pods
     if requests.milli_cpu:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
@@ -18,12 +19,14 @@ from webhook.objects.references import ObjectRef
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.remedies import IN_TEMPLATE, Remedy, asking_as
 from webhook.scheduler.pod_affinity import PodAffinity, preferring
+from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
+from webhook.simulation import rollout_bounds
 from webhook.simulation.controllers import STATEFUL, SimulatedCluster
-from webhook.simulation.planning import is_simulated, planned
-from webhook.simulation.pod import PodClass
+from webhook.simulation.planning import Planned, is_simulated, planned
+from webhook.simulation.pod import Maker, PodClass
 from webhook.simulation.results import Range, ranged
-from webhook.simulation.run import Plan, StepOutcome, run
+from webhook.simulation.run import HOUR, Plan, SimulatedRun
 from webhook.simulation.state import OutOfPlacementsError
 from webhook.simulation.step import REPLACE, ROLLOUT, Step, StepError
 
@@ -36,8 +39,9 @@ class Rollout(NamedTuple):
     """
     What the rollout of a change comes to in so many runs: the share that ends, and how many Pods wait.
 
-    There are fewer `runs` than `wanted_runs`, or none, where its share of the placements was spent.  `replaced` is the
-    share that ends if Pods of the old template that wait are deleted, which a StatefulSet does not do itself.
+    There are fewer `runs` than `wanted_runs`, or none, where its share of the placements was spent.  None are wanted
+    where counts say how it ends.  `replaced` is the share that ends if Pods of the old template that wait are deleted,
+    which a StatefulSet does not do itself.
     """
 
     runs: int
@@ -46,6 +50,11 @@ class Rollout(NamedTuple):
     pending: Range
     replicas: int
     replaced: float = 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known how it ends."""
+        return self.runs > 0 or not self.wanted_runs
 
 
 Rollouts = tuple[Rollout | None, ...]  # For each remedy; None where it starts none that can be simulated.
@@ -77,34 +86,70 @@ def simulated_rollouts(
         return nothing
     if made.preempting > cluster.known_below:  # The Pods that may be preempted are not known one by one.
         return nothing
-    plan = made.plan
     starting = [remedy.where == IN_TEMPLATE and not remedy.also_now for remedy in remedies]
     runs = max(LEAST_RUNS, min(MOST_ROLLOUT_RUNS, NODES_TRIED_IN_ROLLOUT // max(1, len(cycle.snapshot.nodes))))
     share = most_placements // max(1, sum(starting))
     return tuple(
-        _rolled_out(plan, cycle, remedy.cycle, runs, share) if starts else None
+        _rolled_out(made, _changed_class(_maker(made.plan).of_class, cycle, remedy.cycle), runs, share)
+        if starts
+        else None
         for remedy, starts in zip(remedies, starting, strict=True)
     )
 
 
-def _rolled_out(plan: Plan, before: Cycle, changed: Cycle, wanted_runs: int, placements: int) -> Rollout:
-    """Simulate the rollout of a change, as often as it is wanted and the placements suffice for."""
+def _maker(plan: Plan) -> Maker:
     (named,) = plan.named
-    maker = named.makers[0]
-    anew = maker._replace(of_class=_changed_class(maker.of_class, before, changed))
-    made = replace(plan, named=(replace(named, makers={0: anew}),))
-    runs: list[tuple[StepOutcome, ...]] = []
-    while len(runs) < wanted_runs:
+    return named.makers[0]
+
+
+def _rolled_out(made: Planned, of_class: PodClass, wanted_runs: int, placements: int) -> Rollout:
+    """
+    Return what the rollout to Pods of this class comes to: by counts alone, or in as many runs as the placements
+    suffice for.
+
+    Where counts say that it never finishes, only the number of Pods that wait is left to the runs.
+    """
+    (named,) = made.plan.named
+    finishes = rollout_bounds.finishes(made.plan, of_class) if made.preempting == LOWEST_PRIORITY else None
+    if finishes:
+        return Rollout(0, 0, 1.0, Range(0, 0, 0), named.replicas, 1.0)
+    anew = replace(named, makers={0: _maker(made.plan)._replace(of_class=of_class)})
+    plan, ends = replace(made.plan, named=(anew,)), list[_End]()
+    while len(ends) < wanted_runs:
         try:
-            runs.append(run(made, SEED, len(runs), placements))
+            ends.append(_ended(plan, len(ends), placements))
         except OutOfPlacementsError:
             break
-        placements -= runs[-1][-1].placements
-    if len(runs) < LEAST_RUNS:  # Few runs say little of what is chance.
+        placements -= ends[-1].placements
+        if finishes is False and len(ends) >= LEAST_RUNS and len({end.pending for end in ends}) == 1:
+            wanted_runs = len(ends)
+    if len(ends) < LEAST_RUNS:  # Few runs say little of what is chance.
         return Rollout(0, wanted_runs, 0.0, Range(0, 0, 0), named.replicas)
-    finishes, replaced = (sum(of_run[step].complete for of_run in runs) / len(runs) for step in (1, -1))
-    pending = ranged(of_run[1].pending for of_run in runs)
-    return Rollout(len(runs), wanted_runs, finishes, pending, named.replicas, replaced)
+    finished, replaced = (sum(end[i] for end in ends) / len(ends) for i in (0, 1))
+    return Rollout(len(ends), wanted_runs, finished, ranged(end.pending for end in ends), named.replicas, replaced)
+
+
+class _End(NamedTuple):
+    """How a run ends: whether the rollout finishes, also once Pods that wait are replaced, and how many wait before."""
+
+    finishes: bool
+    replaced: bool
+    pending: int
+    placements: int
+
+
+def _ended(plan: Plan, number: int, placements: int) -> _End:
+    """Return how one run ends; one that has finished takes no further step."""
+    simulated = SimulatedRun(plan, Random(f"{SEED}/{number}"), placements)
+    (workload,) = simulated.workloads.values()
+    rollout, *further = plan.steps
+    simulated.take(0, rollout)
+    finishes, pending = workload.complete, sum(pod.revision >= 0 for pod in simulated.state.waiting)
+    for i, step in enumerate(further, 1):
+        if not workload.complete:
+            simulated.state.now += HOUR
+            simulated.take(i, step)
+    return _End(finishes, workload.complete, pending, simulated.state.placements)
 
 
 def _changed_class(of_class: PodClass, before: Cycle, changed: Cycle) -> PodClass:
