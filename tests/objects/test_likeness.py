@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.objects.likeness import MISTAKES, WELL_KNOWN, likely_meant, nearest, within
+from webhook.objects.likeness import MISTAKES, WELL_KNOWN, likely_meant, most_like, nearest, within
 from webhook.objects.names import HOSTNAME, REGION, ZONE
 
 WORDS = ("In", "NotIn", "Exists", "DoesNotExist", "Honor", "Ignore", "DoNotSchedule", "matchLabelKeys", "matchLabels")
@@ -82,3 +82,11 @@ def test_what_a_key_was_meant_to_be(key, meant):
 def test_every_mistake_is_put_right_by_a_well_known_key():
     assert set(MISTAKES.values()) <= set(WELL_KNOWN)
     assert not set(MISTAKES) & set(WELL_KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("text", "like"),
+    [("strimzi", "strimzi-kafka"), ("selector-misses", "selector-misses-own-pod"), ("x", ""), ("x" * 100_000, "")],
+)
+def test_what_a_hint_names_may_be_longer(text, like):
+    assert like == most_like(text, {"strimzi-kafka": 1, "selector-misses-own-pod": 2})

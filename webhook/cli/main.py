@@ -139,10 +139,11 @@ class TopParser(Parser):
 
 def _meant(word: str, known: Iterable[str]) -> str:
     """Return a question for what is known and most like a word, "" if nothing is."""
-    from difflib import get_close_matches  # which only an error needs
+    from webhook.objects.likeness import most_like  # which only an error needs
 
     by_name = {str(name).lstrip("-"): name for name in known}
-    return "".join(f"{MEANT}{by_name[close]}?" for close in get_close_matches(word.lstrip("-"), by_name, 1))
+    close = most_like(word.lstrip("-"), by_name)
+    return f"{MEANT}{by_name[close]}?" if close else ""
 
 
 def parser(argv: Sequence[str]) -> argparse.ArgumentParser:

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from webhook.objects.fields import FieldPath, as_mapping, path_text
+from webhook.objects.likeness import most_like
 from webhook.objects.reading import brief
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def _reasons(error: ValidationError, path: FieldPath, forms: Mapping[object, str
     if error.validator == "additionalProperties":
         known = list(as_mapping(as_mapping(error.schema)["properties"]))
         for name in sorted(set(map(str, value)) - set(known)):
-            near = get_close_matches(name, known, 1)
-            advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+            near = most_like(name, known)
+            advice = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
             yield f"{_shown((*path, name))}: unknown field; {advice}"
     elif error.validator == "required":
         missing = sorted(set(wanted) - set(value))

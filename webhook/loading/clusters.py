@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from webhook.loading.usage import UsageError
 from webhook.objects.fields import INVALID, FieldError, FieldPath, Raw, path_text, texts_at, value_at
 from webhook.objects.kinds import CORE, NO_KINDS, Kinds
 from webhook.objects.labels import is_subdomain
+from webhook.objects.likeness import most_like
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
@@ -274,8 +274,8 @@ def not_found(ref: ObjectRef, known: Known) -> str:
         hint = f"{ref.kind}/{ref.name} is in namespace {named}: add -n {named}"
     elif elsewhere:
         hint = f"{ref.kind}/{ref.name} is in the namespaces {named}: name one of them with -n"
-    elif close := get_close_matches(looked_for, there[:MOST_COMPARED], 1):
-        hint = f"did you mean {prefix}{close[0]}?"
+    elif close := most_like(looked_for, there[:MOST_COMPARED]):
+        hint = f"did you mean {prefix}{close}?"
     else:
         hint = f"the names there are {named}" if there else "to look in another namespace: -n NAME"
     return f"{fault}; {hint}"

@@ -37,6 +37,13 @@ def nearest(text: str, known: Iterable[str]) -> str | None:
     return next((word for word, edits in near if within(edits, text, word.lower())), None)
 
 
+def most_like(text: str, known: Iterable[str]) -> str:
+    """Return the known word that a person may have meant, for a hint: more may differ than in `nearest`; else ""."""
+    from difflib import get_close_matches  # which only an error needs
+
+    return next(iter(get_close_matches(text[:LONGEST_COMPARED], list(known), 1)), "")
+
+
 def within(edits: int, text: str, other: str) -> bool:
     """Return whether so many edits turn one text into the other: their Levenshtein distance is not larger."""
     if edits == 0 or text == other:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from webhook.objects.kinds import KINDS, Kind, Kinds
 from webhook.objects.labels import is_subdomain
+from webhook.objects.likeness import most_like
 from webhook.objects.references import ObjectRef
 
 FORM = "TYPE/NAME or TYPE NAME"
@@ -60,9 +60,8 @@ def _kind(type_name: str, name: str, kinds: Kinds) -> Kind:
     word, _, suffix = type_name.lower().partition(".")
     named = [kind for kind in kinds if word in _names(kind) and (not suffix or suffix in _suffixes(kind))]
     if not named:
-        known = {known: None for kind in kinds for known in _names(kind)}
-        close = get_close_matches(word, known, 1)
-        fix = f"did you mean {close[0]}/{name or 'NAME'}?" if close else "name a Pod or a workload that creates Pods"
+        close = most_like(word, dict.fromkeys(known for kind in kinds for known in _names(kind)))
+        fix = f"did you mean {close}/{name or 'NAME'}?" if close else "name a Pod or a workload that creates Pods"
         raise TypedNameError(f'found type "{type_name}", wanted one of {", ".join(_listed(kinds))}; {fix}')
     groups = list(dict.fromkeys(kind.api_group for kind in named if not kind.built_in))
     if named[0].built_in or len(groups) == 1:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from webhook.objects.kinds import Kind, Kinds, Served
+from webhook.objects.likeness import most_like
 
 
 class _Resource(NamedTuple):
@@ -58,8 +58,8 @@ def _line(wanted: _Resource, fix: str) -> str:
 def _fix(wanted: _Resource, meant: _Resource | None, served: Served) -> str:
     if meant is not None:
         return f"write {meant}"
-    if wanted.group not in served.versions and (close := get_close_matches(wanted.group, served.versions, 1)):
-        return f"did you mean the API group {close[0]}?"
+    if wanted.group not in served.versions and (close := most_like(wanted.group, served.versions)):
+        return f"did you mean the API group {close}?"
     return "correct or delete the entry, or install the CustomResourceDefinition"
 
 
@@ -72,5 +72,4 @@ def _resources(group: str, served: Served) -> Iterator[_Resource]:
 
 def _closest(name: str, resources: Sequence[_Resource]) -> _Resource | None:
     by_name = {resource.name: resource for resource in reversed(resources)}
-    close = get_close_matches(name, by_name, 1)
-    return by_name[close[0]] if close else None
+    return by_name.get(most_like(name, by_name))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import Rule
+from webhook.objects.likeness import most_like
 from webhook.rules import RULES
 
 RULES_INTRODUCTION = """\
@@ -90,5 +90,5 @@ def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:
 
 def suggestion(name: str) -> str:
     """Return a hint for the name of a rule that does not exist."""
-    near = get_close_matches(name, RULES, 1)
-    return f"did you mean {near[0]}?" if near else "evenkeel rules lists them"
+    near = most_like(name, RULES)
+    return f"did you mean {near}?" if near else "evenkeel rules lists them"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
 from webhook.objects.labels import is_subdomain, label_key_errors, label_value_errors
+from webhook.objects.likeness import most_like
 from webhook.objects.names import ZONE
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint
@@ -115,8 +115,8 @@ def parse_words(words: Sequence[str], replicas: int | None = None) -> tuple[list
 
 def _parse(text: str, action: str, arguments: Sequence[str]) -> Step:
     if action not in STEP_FORMS:
-        meant = get_close_matches(action, STEP_FORMS, 1)
-        raise _unread(text, STEP_FORMS[meant[0]] if meant else f"one of {', '.join(STEP_FORMS.values())}")
+        meant = most_like(action, STEP_FORMS)
+        raise _unread(text, STEP_FORMS[meant] if meant else f"one of {', '.join(STEP_FORMS.values())}")
     if action == ROLLOUT:
         if arguments:
             raise _unread(text, ROLLOUT)
