@@ -460,3 +460,36 @@ def test_a_large_review_that_gets_no_turn_is_asked_again_in_time():
     for seconds in TIMEOUT_SECONDS.values():
         waits = turn_seconds(f"timeout={seconds}s") + SWEEP_SECONDS
         assert waits + 1 + waits < seconds
+
+
+def test_an_entry_without_a_failure_policy_fails():
+    """As the API server has it."""
+    policy, sent = build.policy(rules=EMPTY), made(WebhookTarget(b""), rules=EMPTY)["Validating"]["webhooks"]
+    failing = [{name: value for name, value in entry.items() if name != "failurePolicy"} for entry in sent]
+
+    assert () == ignoring(policy, failing)
+    assert 4 == len(ignoring(policy, sent))
+
+
+def test_early_answers_have_no_entries_for_what_is_enforced():
+    found = made(BY_USERS, earlyAnswer=True, rules=EMPTY)
+
+    names = {phase: [entry["name"] for entry in one["webhooks"]] for phase, one in found.items()}
+    assert [True, False] == [
+        any(name.startswith("enforced.") for name in names[each]) for each in ("Validating", "Mutating")
+    ]
+
+
+@pytest.mark.parametrize("conditions", [True, False])
+def test_an_api_server_that_knows_no_conditions_is_given_none(conditions):
+    found = made(WebhookTarget(b"", conditions=conditions))
+
+    assert {conditions} == {"matchConditions" in entry for one in found.values() for entry in one["webhooks"]}
+
+
+@pytest.mark.parametrize(
+    ("url", "path"), [("https://here/", "https://here/validate"), ("https://a/b", "https://a/b/validate")]
+)
+def test_a_url_leads_to_the_phase(url, path):
+    assert {"url": path, "caBundle": "UEVN"} == WebhookTarget(b"PEM", url=url).client_config("validate")
+    assert "caBundle" not in WebhookTarget(b"", url=url).client_config("validate")

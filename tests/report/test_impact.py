@@ -147,3 +147,20 @@ def test_a_template_of_a_wrong_type_is_no_crash():
     odd = workload("Deployment") | {"spec": {"template": {"metadata": [], "spec": {"topologySpreadConstraints": 7}}}}
 
     assert not only(odd).impact.create.allowed
+
+
+def test_the_worst_answer_to_pods_of_any_template_counts():
+    kind = {"apiVersion": "e.com/v1", "kind": "Fleet", "resource": "fleets", "podTemplate": "spec.sets[*].template"}
+    enforced = policy(workloads=[kind], rules={"empty-selector": {"severity": "error", "enforced": True}})
+    sets = [{"template": deployment(each)[0]["spec"]["template"]} for each in (constraint(), EMPTY)]
+    fleet = {"apiVersion": "e.com/v1", "kind": "Fleet", "metadata": {"name": "f"}, "spec": {"sets": sets}}
+
+    assert "denied warned denied" == answers(only(*ZONES, fleet, of=enforced).impact)
+
+
+def test_the_gravest_finding_has_the_words():
+    """Though another is on an earlier field."""
+    misses = constraint(topologyKey="rack", labelSelector={"matchLabels": {"app": "db"}})
+    create = only(*ZONES, *deployment(misses, EMPTY)).impact.create
+
+    assert create.message.startswith("empty-selector: topologySpreadConstraints[1]")

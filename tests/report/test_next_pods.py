@@ -122,3 +122,22 @@ def test_a_pod_anew_has_neither_node_nor_status_nor_what_evenkeel_gave_it():
         found["metadata"]["annotations"],
     )
     assert zone == anew(stored, features(34))["metadata"]["labels"], "the user's own"
+
+
+def test_an_older_replica_set_makes_no_more_pods_though_the_newest_pod_is_its():
+    """As after a rollout that has not begun yet."""
+    labels = {"app": "web", "pod-template-hash": "old"}
+    old = workload("ReplicaSet", constraint(maxSkew=9), name="web-old", labels=labels, owner="Deployment/web")
+    of_old = made_by("ReplicaSet/web-old", "web-old-1", "a1", labels=labels)
+    (found,) = made(*deployment(constraint()), old, of_old)
+
+    assert ("ReplicaSet/web-5d", "5d") == (owner(found), found.sent["metadata"]["labels"]["pod-template-hash"])
+
+
+@pytest.mark.parametrize(("minor", "left"), [(33, 1), (34, 0)])
+def test_before_keys_were_merged_an_expression_of_one_is_the_users_own(minor, left):
+    own = {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "v", "operator": "In", "values": ["1"]}]}
+    again = anew(pod(constraint(matchLabelKeys=["v"], labelSelector=own), labels={"v": "1"}), features(minor))
+    (found,) = again["spec"]["topologySpreadConstraints"]
+
+    assert left == len(found["labelSelector"]["matchExpressions"])

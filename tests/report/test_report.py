@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.report.test_impact import DEFAULTS, EMPTY, NO_DEFAULTS
-from tests.support.build import constraint, hpa, namespace, policy, service, workload
+from tests.support.build import HOSTNAME, constraint, hpa, namespace, policy, service, workload
 from tests.support.placing import node, requesting
 from tests.support.reporting import ZONES, deployment, made_by, only, pods, report, reporting
 from webhook.findings.finding import Severity
@@ -277,3 +277,70 @@ def test_whether_there_would_be_room_for_the_maximum_is_not_known():
     assert not {"unschedulable", "selector-matches-others"} & rules(only(*there, hpa(3, 9)).at_most).keys()
     owner["spec"]["replicas"] = 9
     assert "unschedulable" in rules(only(*there, hpa(3, 9)).findings)
+
+
+def test_the_rules_are_those_of_the_namespace():
+    """An override that only its labels bring into force."""
+    spared = "{overrides: [{name: a, namespaceSelector: {matchLabels: {team: a}}, rules: {empty-selector: ignore}}]}"
+    found = [
+        "empty-selector" in rules(only(*ZONES, namespace(team=team), *deployment(EMPTY), of=policy(spared)).findings)
+        for team in "ab"
+    ]
+
+    assert [False, True] == found
+
+
+def test_a_hard_constraint_that_does_not_hold_comes_before_what_a_zone_takes():
+    by_host = constraint(topologyKey=HOSTNAME, labelSelector={"matchLabels": {"app": "z"}})
+    skewed = [*deployment(by_host, name="z"), *pods("a1", "a1", "a1", "b1", "b2", "c1", "c2", name="z")]
+    leaning = [*deployment(name="a"), *pods("a1", "a2", "a1", "b1", name="a")]
+    first, second = report(*ZONES, *leaning, *skewed, named=False).workloads
+
+    assert ("z", 2, 3 / 7) == (first.live.ref.name, first.excess, first.share)
+    assert ("a", 0, 3 / 4) == (second.live.ref.name, second.excess, second.share)
+
+
+def test_a_soft_constraint_is_beyond_its_max_skew_without_excess():
+    soft = constraint(whenUnsatisfiable="ScheduleAnyway")
+    one = only(*ZONES, *deployment(soft), *pods("a1", "a1", "a1"))
+
+    assert (0, [2]) == (one.excess, [spread.excess for spread in one.spreads])
+
+
+def test_a_workload_with_two_findings_of_a_severity_counts_once():
+    found = report(*ZONES, *deployment(EMPTY, EMPTY | {"topologyKey": "rack"})).summary.found
+
+    assert 1 == found[Severity.ERROR]
+
+
+def test_the_policy_in_force_is_the_one_that_is_compared_with():
+    there = [*ZONES, service(), *deployment(), *pods("a1", "a1", "b1")]
+    defaults, none = policy(DEFAULTS), policy(NO_DEFAULTS)
+    assumed = [report(*there, of=now, compare=was).summary.assumed for now, was in ((none, defaults), (defaults, none))]
+
+    assert [1, 0] == assumed
+
+
+@pytest.mark.parametrize(("scheduler", "foreign"), [("", ""), ("default-scheduler", ""), ("other", "other")])
+def test_a_scheduler_of_which_no_profile_is_known(scheduler, foreign):
+    made = deployment()
+    for each in made:
+        each["spec"]["template"]["spec"] |= {"schedulerName": scheduler} if scheduler else {}
+
+    assert foreign == only(*ZONES, *made).foreign
+
+
+def test_what_lacks_a_label_comes_before_what_has_an_empty_one():
+    with_label, without = (workload("Deployment", name=name) for name in "ab")
+    with_label["metadata"]["labels"] = {"team": ""}
+    found = reporting(*ZONES, with_label, without)
+
+    assert [None, ""] == [group.name for group in found.report(map(found.of, found.workloads), "team").groups]
+
+
+def test_defaults_that_change_are_counted_for_each_workload():
+    there = [*ZONES, service()]
+    for name in ("one", "two"):
+        there += [service(name, {"app": name}), *deployment(name=name), *pods("a1", "b1", name=name)]
+
+    assert {"new": 4} == report(*there, of=policy(DEFAULTS), compare=policy(NO_DEFAULTS)).summary.defaults_change
