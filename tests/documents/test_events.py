@@ -49,3 +49,16 @@ def test_events_end_with_the_text():
     found = [*events("a")]
 
     assert (yaml.StreamStartEvent, yaml.StreamEndEvent) == (type(found[0]), type(found[-1]))
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("[fd00::]", ["fd00::"]),
+        ("[fd00::, b]", ["fd00::", "b"]),
+        ("{a: fd00::}", ["a", "fd00::"]),
+        ("[a, \ue000, fd00::]", ["a", "\ue000", "fd00::"]),
+    ],
+)
+def test_a_colon_before_the_end_of_an_item_is_part_of_it(text, values):
+    assert values == [event.value for event in events(text) if isinstance(event, yaml.ScalarEvent)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.build import FEATURES, constraint, pod, workload
+from tests.support.build import FEATURES, constraint, node, pod, snapshot, workload
+from tests.support.build import ZONE as ZONE_KEY
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Severity
 from webhook.objects.kinds import KINDS
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
+from webhook.scheduler.features import features
 
 ROLLOUT = workload("Deployment") | {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
 
@@ -109,3 +111,37 @@ def test_an_annotation_silences_what_is_not_enforced():
 
     assert () == findings(obj)
     assert ["idle-switch", "empty-selector"] == [f.rule for f in findings(obj, empty_selector=enforced)]
+
+
+ADVISED = [node("n1", taints=["a=b:NoSchedule"]), node("n2", **{ZONE_KEY: "b"})]
+
+
+@pytest.mark.parametrize("owner", [None, "App/web"])
+def test_advice_is_for_who_reads_it(owner):
+    """And nobody applies what another object owns."""
+    (found,) = parse_workloads(workload("StatefulSet", constraint(), owner=owner), KINDS)
+    rules = {one.rule for one in evaluate(found, DEFAULT_SETTINGS, snapshot(*ADVISED), FEATURES).findings}
+
+    assert (owner is None) == any(RULES[rule].advice for rule in rules)
+
+
+@pytest.mark.parametrize(("there", "skipped"), [((), True), ((pod(spec={"nodeName": "n1"}, uid="u"),), False)])
+def test_what_needs_pods_is_not_run_without_any(there, skipped):
+    """The webhook watches none, and none that runs is none that is known."""
+    (found,) = parse_workloads(workload("StatefulSet", constraint()), KINDS)
+    evaluation = evaluate(found, DEFAULT_SETTINGS, snapshot(node(), *there), FEATURES)
+
+    assert skipped == ("unschedulable" in {one.rule for one in evaluation.skipped})
+    assert "unknown-topology-key" not in {one.rule for one in evaluation.skipped}
+
+
+@pytest.mark.parametrize(("minor", "misses"), [(26, True), (27, False)])
+def test_a_job_is_judged_by_the_labels_that_its_pods_get(minor, misses):
+    """And its own label stands, where it writes another value than the API server would."""
+    asked = constraint(labelSelector={"matchLabels": {"batch.kubernetes.io/job-name": "web"}})
+    own = constraint(labelSelector={"matchLabels": {"job-name": "own"}})
+    (found,) = parse_workloads(workload("Job", asked), KINDS)
+    (written,) = parse_workloads(workload("Job", own, labels={"job-name": "own"}), KINDS)
+
+    assert misses == (MISSES in {one.rule for one in evaluate(found, DEFAULT_SETTINGS, None, features(minor)).findings})
+    assert MISSES not in {one.rule for one in evaluate(written, DEFAULT_SETTINGS, None, FEATURES).findings}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.rules.judged import findings
-from tests.support.build import HOSTNAME, ZONE, constraint, honoring, keys, selecting, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, honoring, keys, node, selecting, snapshot, workload
 from webhook.findings.finding import Severity
 from webhook.rules import RULES
 
@@ -117,3 +117,37 @@ def test_a_key_that_is_twice_in_match_label_keys_is_not_said_to_be_in_the_select
 
     assert ("invalid-constraint", "remove the key") == (found.rule, found.fix)
     assert "this key is twice in matchLabelKeys, so the API server rejects the Pod" == found.message
+
+
+@pytest.mark.parametrize(
+    ("labels", "fix"),
+    [({"a": "b"}, f"use {HOSTNAME}"), ({ZONE: "a"}, f"use one of {HOSTNAME}, {ZONE}")],
+    ids=["nodes have one", "nodes have both"],
+)
+def test_of_several_keys_those_that_nodes_have_are_offered(labels, fix):
+    allowed = asked("forbidden-topology-key", allowedTopologyKeys=[ZONE, HOSTNAME])
+    there = snapshot(node(**labels))
+
+    assert [(fix, None)] == fixes(
+        constraint(topologyKey="rack"), rule="forbidden-topology-key", snapshot=there, **allowed
+    )
+
+
+def test_where_only_some_keys_are_forbidden_another_is_wanted():
+    ((fix, edit),) = fixes(
+        constraint(topologyKey="rack"),
+        rule="forbidden-topology-key",
+        **asked("forbidden-topology-key", topologyKeys=["row", "rack"]),
+    )
+
+    assert ("use a key other than rack, row", None) == (fix, edit)
+
+
+def test_a_key_that_is_twice_and_in_the_selector_is_said_to_be_in_both():
+    (found, *_) = [
+        one
+        for one in findings(workload("StatefulSet", constraint(matchLabelKeys=["app", "app"])))
+        if one.rule == "invalid-constraint"
+    ]
+
+    assert found.message.startswith("this key is also in labelSelector")

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.build import policy
+from tests.support.build import policy, workload
 from tests.support.lint import KEYS, WEB, judged, shown, terms
 from webhook.documents.scalars import DocumentError, SyntaxFault
 from webhook.lint.notes import PATCH, UNRENDERED_TEMPLATE
-from webhook.lint.templates import advice_for_template, has_placeholders, should_parse
+from webhook.lint.templates import advice_for_template, completed, has_placeholders, should_parse
+from webhook.objects.workload import parse_workloads
 
 
 class Case(NamedTuple):
@@ -226,3 +227,12 @@ def test_what_has_no_api_version_or_no_kind_at_its_top_is_no_manifest(text):
 @pytest.mark.slow
 def test_what_is_no_manifest_is_known_in_time_proportional_to_its_length(part):
     should_parse(part * 500_000, "a.json", SyntaxFault("x"))  # quadratic time would take hours
+
+
+def test_a_directive_in_a_patch_is_no_constraint():
+    """Which the other constraints of it are, with good values for what they lack."""
+    (patch,) = parse_workloads(workload("Deployment", {"$patch": "delete", "maxSkew": 0}, {"maxSkew": 0}))
+    directive, other = completed(patch).raw_constraints
+
+    assert (1, 0) == (directive["maxSkew"], other["maxSkew"])
+    assert {"topologyKey", "whenUnsatisfiable", "labelSelector"} <= other.keys()

@@ -362,3 +362,22 @@ def test_what_is_not_found_is_looked_for_elsewhere(cluster, ref, hint):
 def test_a_namespace_is_not_said_to_be_missing_where_none_is_known(cluster):
     cluster(node("n1"), pod(name="web-0"))
     assert "Pod shpo/y: not found in the cluster; to look in another namespace: -n NAME" == said("Pod shpo/y")
+
+
+@pytest.mark.parametrize("count", [5, 6])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_few_names_are_said_and_that_there_are_more(cluster, count, elsewhere):
+    places = [(f"space-{i}", "x") if elsewhere else ("shop", f"name-{i}") for i in range(count)]
+    cluster(node("n1"), namespace(), *(pod(name=name, namespace=space) for space, name in places))
+    hint = said("Pod shop/x")
+
+    assert (5, count > 5) == (len(re.findall(r"-\d", hint)), ", …" in hint)
+
+
+def test_where_only_one_namespace_may_be_read_others_are_known_to_be_unread(cluster):
+    """A disruption budget, say, is then not known to be met."""
+    cluster(node("n1"), pod(), missing={"pods": "is forbidden"})
+    found = read(namespace="shop")
+
+    assert ("Pods of other namespaces",) == tuple(found.snapshot.unread)
+    assert any(note.startswith("Pods of other namespaces cannot be listed") for note in found.notes)

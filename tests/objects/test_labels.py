@@ -11,6 +11,7 @@ from webhook.objects.labels import (
     BEFORE_35,
     SINCE_35,
     is_given_to_nodes,
+    is_subdomain,
     label_key_errors,
     label_value_errors,
     labels_of,
@@ -172,3 +173,8 @@ def test_what_a_wrong_value_should_be_in_few_words(value, wanted):
 )
 def test_labels_that_a_kubelet_or_a_cloud_gives_to_nodes(key, given):
     assert given == is_given_to_nodes(key)
+
+
+@pytest.mark.parametrize(("length", "valid"), [(253, True), (254, False)])
+def test_a_subdomain_is_no_longer_than_a_name(length, valid):
+    assert valid == is_subdomain("a" * length)

@@ -24,8 +24,9 @@ def test_a_selector_that_counts_no_pod():
 def test_without_nodes_only_what_holds_on_any_is_known():
     empty, others = constraint(labelSelector={}), constraint(labelSelector={"matchLabels": {"app": "x"}})
     soft = constraint(whenUnsatisfiable="ScheduleAnyway")
+    null = constraint(topologyKey="rack", labelSelector=None)
 
-    assert [SELECTOR, "", ""] == why(*deployment(empty, others, soft), *pods("a1", "b1"), nodes=[])
+    assert [SELECTOR, "", "", SELECTOR] == why(*deployment(empty, others, soft, null), *pods("a1", "b1"), nodes=[])
 
 
 def test_one_domain_and_none():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.attempts import cycle, node
-from webhook.scheduler.plugins.plugin import Plugin, Reason, normalized
+from webhook.scheduler.plugins.plugin import Plugin, Reason, Refusal, normalized
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,23 @@ def test_a_plugin_without_extension_points_says_nothing():
 
     assert (0b1, [], None) == (plugin.passing(0b1), list(plugin.refusals(0b1)), plugin.scores(0b1))
     assert plugin is plugin.copy()
+
+
+def test_pods_that_are_tried_count_as_others_do():
+    class Counting(Plugin):
+        def add_pods(self, info, node, number):
+            counted.append((info, node, number))
+
+    counted = []
+    Counting(cycle(node("n1"))).try_pods("info", "n1", -2)
+
+    assert [("info", "n1", -2)] == counted
+
+
+def test_nodes_that_any_refusal_names_do_not_pass():
+    class Refusing(Plugin):
+        def refusals(self, remaining):
+            yield Refusal("p", (Reason("a"),), 0b001)
+            yield Refusal("p", (Reason("b"),), 0b010)
+
+    assert 0b100 == Refusing(cycle(node("n1"))).passing(0b111)
