@@ -130,3 +130,22 @@ def test_the_prefixed_labels_of_a_job_are_there_since_1_27(minor, key, found):
     job = workload("Job", constraint(labelSelector={"matchLabels": {key: "web"}}))
 
     assert found == [f.rule for f in findings(job, minor=minor)]
+
+
+@pytest.mark.parametrize(("key", "of_jobs"), [("app", False), ("job-name", True)])
+def test_only_a_label_of_jobs_is_to_be_a_match_label_key_of_a_cron_job(key, of_jobs):
+    made = workload("CronJob", constraint(labelSelector={"matchLabels": {key: "db"}}))
+    (fix,) = [one.fix for one in findings(made) if one.rule == "selector-misses-own-pod"]
+
+    assert of_jobs == ("matchLabelKeys: [job-name]" in fix)
+
+
+def test_only_the_uid_of_a_job_is_known_to_nobody():
+    asked = constraint(labelSelector={"matchLabels": {"tenant-uid": "8"}})
+    (found,) = [
+        one
+        for one in findings(workload("StatefulSet", asked, labels={"app": "web", "tenant-uid": "7"}))
+        if one.rule == "selector-misses-own-pod"
+    ]
+
+    assert "tenant-uid=7" in found.message

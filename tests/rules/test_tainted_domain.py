@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.rules.judged import HARD_HOST, INFRA, THREE, ZONES, findings, on, said, stateful
-from tests.support.build import ZONE, constraint, node, snapshot, workload
+from tests.support.build import HOSTNAME, ZONE, constraint, node, snapshot, workload
 
 TOLERANT = {"tolerations": [{"key": "dedicated", "operator": "Exists"}]}
 
@@ -124,3 +124,12 @@ class TestTaintedDomain:
         made = workload(kind, constraint(), spec={"parallelism": 6})
 
         assert [] == [f for f in on(made, *THREE) if "tainted" in f]
+
+
+def test_a_constraint_that_does_not_count_its_own_pods_limits_none_of_them():
+    other = constraint(topologyKey=HOSTNAME, labelSelector={"matchLabels": {"app": "db"}})
+    alone, beside = (
+        said(stateful(*each), *THREE, rule="tainted-domain")[0] for each in ([constraint()], [constraint(), other])
+    )
+
+    assert alone == beside

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.rules.judged import THREE, on, said
-from tests.support.build import HOSTNAME, ZONE, constraint, node, pod
+from tests.rules.judged import THREE, findings, on, said
+from tests.support.build import HOSTNAME, ZONE, constraint, node, pod, snapshot, workload
 
 
 class TestUnknownTopologyKey:
@@ -37,3 +39,14 @@ class TestUnknownTopologyKey:
     )
     def test_one_rule_speaks_for_a_key(self, key, rule):
         assert [f"{rule} [0].topologyKey"] == on(pod(constraint(topologyKey=key)), *THREE)
+
+
+@pytest.mark.parametrize(("key", "found"), [("rack", True), ("topology.gke.io/zone", False)])
+def test_a_manifest_of_a_node_has_not_what_a_cloud_gives_to_nodes(key, found):
+    there = replace(snapshot(node()), nodes_in_manifests=True)
+    rules = [one.rule for one in findings(workload("StatefulSet", constraint(topologyKey=key)), snapshot=there)]
+
+    assert found == ("unknown-topology-key" in rules)
+    assert "unknown-topology-key" in [
+        one.rule for one in findings(workload("StatefulSet", constraint(topologyKey=key)), snapshot=snapshot(node()))
+    ]
