@@ -18,6 +18,7 @@ from webhook.manifests.skip_label import EXPRESSION, MESSAGE_EXPRESSION, SKIP_LA
 from webhook.objects.kinds import KINDS, Kind
 from webhook.objects.names import SKIP_LABEL, SYSTEM_NAMESPACES
 from webhook.objects.operators import places
+from webhook.objects.workload import MOST_TEMPLATES
 from webhook.policy import parsing as policies
 from webhook.policy.schema import schema as policy_schema
 from webhook.rules import RULES, WITHOUT_CONSTRAINTS
@@ -167,7 +168,7 @@ def program() -> str:
         "notByController": dict(conditions.NOT_BY_CONTROLLER),
         "notOwned": dict(conditions.NOT_OWNED),
         "celKeywords": sorted(cel.KEYWORDS),
-        "long": conditions.MOST_ITEMS_READ,
+        "long": MOST_TEMPLATES,
         "kinds": [_sent(kind) for kind in KINDS],
         "clusterRole": {
             "always": rules(),

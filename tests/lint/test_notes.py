@@ -24,7 +24,7 @@ def test_notes_of_one_reason_with_one_advice_are_alike():
 
 def test_few_files_are_named_each_once_and_of_many_the_first():
     assert "2 templates passed over: a; do this" == together([note("a"), note("a")])
-    assert "5 templates passed over: a, b, c and 2 more; do this" == together([note(file) for file in "abcde"])
+    assert "7 templates passed over: a, b, c, d, e and 2 more; do this" == together([note(file) for file in "abcdefg"])
     assert "1 v1 A passed over: <stdin>; do this" == together([note("-", KIND_NOT_JUDGED, "v1 A")])
 
 

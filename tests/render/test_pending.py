@@ -33,7 +33,7 @@ def test_as_text():
     assert [
         "5 Pods could not be placed.",
         "Services cannot be listed.",
-        "Deployment/web in shop: 4: a, b, c and 1 more",
+        "Deployment/web in shop: 4: a, b, c, d",
         f"  {CAUSE}",
         "  now: uncordon n1: 4 of 5 waiting Pods then run",
         "Job/\\u001b[31m in shop: 1: e",

@@ -13,7 +13,7 @@ from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
 from webhook.render.page import Origin
 from webhook.render.report import Titles
-from webhook.render.report_page import MOST_BARS, MOST_CHARTS, MOST_FINDINGS, MOST_NAMESPACES, MOST_ZONES, html
+from webhook.render.report_page import MOST_SHOWN, html
 
 ORIGIN = Origin("dump", 37, "2026-01-31T10:00:00Z")
 WEB = [*ZONES, *deployment(constraint()), *pods("a1", "a1", "a2", "b1", "")]
@@ -75,7 +75,7 @@ def test_a_domain_where_no_node_takes_these_pods_is_called_closed():
 
 
 def test_of_many_domains_it_shows_how_many_have_so_many_pods():
-    many = [node(f"n{i:03}", "a") for i in range(MOST_BARS + 1)]
+    many = [node(f"n{i:03}", "a") for i in range(MOST_SHOWN + 1)]
     found = shown(*many, *deployment(constraint(topologyKey=HOSTNAME)), *pods("n001", "n001", "n002"))
 
     assert "Domains by their number of Pods, hostname: 2 Pods 1 domain; 1 Pod 1 domain; 0 Pods 11 domains" in (
@@ -84,8 +84,8 @@ def test_of_many_domains_it_shows_how_many_have_so_many_pods():
 
 
 def test_of_many_numbers_it_shows_the_largest():
-    many = [node(f"n{i:03}", "a") for i in range(MOST_BARS + 3)]
-    on = [f"n{i:03}" for i in range(MOST_BARS + 3) for _ in range(i)]
+    many = [node(f"n{i:03}", "a") for i in range(MOST_SHOWN + 3)]
+    on = [f"n{i:03}" for i in range(MOST_SHOWN + 3) for _ in range(i)]
     label = shown(*many, *deployment(constraint(topologyKey=HOSTNAME)), *pods(*on)).pictures()[-1]
 
     assert label.endswith("; 3 Pods 1 domain; 2 or fewer 3 domains")
@@ -110,8 +110,8 @@ def test_half_of_a_workload_is_half_or_more():
 
 
 def test_of_many_zones_those_that_take_the_most():
-    zones = [node(f"n{i}", f"z{i:02}") for i in range(MOST_ZONES + 2)]
-    found = shown(*zones, *deployment(), *pods(*(f"n{i}" for i in range(MOST_ZONES + 2))))
+    zones = [node(f"n{i}", f"z{i:02}") for i in range(MOST_SHOWN + 2)]
+    found = shown(*zones, *deployment(), *pods(*(f"n{i}" for i in range(MOST_SHOWN + 2))))
 
     assert "With each of 2 more zones, fewer Pods are lost." in found.text
 
@@ -184,7 +184,7 @@ def test_the_sums_of_each_namespace_are_a_table_where_there_are_several():
 
 def test_more_namespaces_unfold():
     objects = [*ZONES]
-    for i in range(MOST_NAMESPACES + 2):
+    for i in range(MOST_SHOWN + 2):
         made = [*deployment(), *pods("a1")]
         for each in made:
             each["metadata"]["namespace"] = f"team-{i:02}"
@@ -258,18 +258,18 @@ def test_the_policy_has_a_column_and_its_sums_only_where_one_is_named():
 
 
 def test_of_many_constraints_it_shows_the_first():
-    rows = [constraint(topologyKey=f"row{i}") for i in range(MOST_CHARTS + 1)]
-    nodes = [node("a1", "a", labels={f"row{i}": "r" for i in range(MOST_CHARTS + 1)})]
+    rows = [constraint(topologyKey=f"row{i}") for i in range(MOST_SHOWN + 1)]
+    nodes = [node("a1", "a", labels={f"row{i}": "r" for i in range(MOST_SHOWN + 1)})]
     found = shown(*nodes, *deployment(*rows), *pods("a1"))
 
-    assert MOST_CHARTS == len([one for one in found.pictures() if one.startswith("Pods per domain")])
+    assert MOST_SHOWN == len([one for one in found.pictures() if one.startswith("Pods per domain")])
     assert "and 1 more constraints" in found.text
 
 
 def test_of_many_findings_the_gravest():
-    found = shown(*ZONES, *deployment(*[EMPTY] * (MOST_FINDINGS + 2)), *pods("a1"))
+    found = shown(*ZONES, *deployment(*[EMPTY] * (MOST_SHOWN + 2)), *pods("a1"))
 
-    assert "and 13 more" in found.text
+    assert "and 15 more" in found.text
 
 
 def test_nothing_at_all():

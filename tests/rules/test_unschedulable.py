@@ -114,9 +114,13 @@ class TestUnschedulable:
     def test_without_what_nodes_have_only_the_spread_is_judged(self):
         assert [] == self.found(stateful(constraint(), replicas=9), *THREE)
 
-    def test_a_pod_that_is_there_and_many_replicas_are_not_judged(self):
+    def test_a_pod_that_is_there_is_not_judged(self):
         assert [] == self.found(pod(constraint(), uid="u", name="x"), room("a", pods="1"))
-        assert [] == self.found(stateful(constraint(), replicas=201), room("a", pods="1"))
+
+    def test_any_number_of_replicas_is_judged(self):
+        (found,) = self.found(stateful(constraint(), replicas=(1 << 31) - 1), room("a", pods="1"))
+
+        assert "none of 2147483647 replicas fits now: no room" == found.message
 
     def test_the_next_revision_counts_by_itself_and_is_not_known(self):
         running = pod(name="web-0", labels={"app": "web", "pod-template-hash": "1"}, spec={"nodeName": "n-a"}, uid="u2")

@@ -30,7 +30,7 @@ from webhook.scheduler.snapshot import Snapshot
 if TYPE_CHECKING:
     from webhook.findings.neighbours import Neighbours  # Only commands know of other workloads.
 
-MOST_LABELS_COPIED = 20
+MOST_LABELS_COPIED = 20  # A longer selector is no fix that somebody reads.
 LARGEST_NUMBER = 2**31 - 1  # of replicas, and of maxSkew
 NO_NODES = Nodes()
 ADVICE_ONLY = "it is advice, and never denies"

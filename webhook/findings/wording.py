@@ -12,7 +12,7 @@ from webhook.objects.reading import printable
 HELP_LIMIT = 120
 # If all warnings of an object exceed 4,096 characters, the API server cuts each at 256.
 WARNING_LIMIT, MOST_WARNINGS, MOST_NOTICES = 256, 5, 2
-LINE_LIMIT, MOST_LINES = 1_000, 100
+LINE_LIMIT, MOST_LINES = 1_000, 100  # Of an error and of a denial: no more findings of one rule are looked for.
 NAME_LIMIT, OBJECT_LIMIT, SHORTEST_OBJECT, SUMMARY_LIMIT = 63, 100, 40, 4 * LINE_LIMIT
 
 

@@ -14,7 +14,6 @@ from webhook.findings.wording import first_of, number_of
 UNRENDERED_TEMPLATE, PATCH, SYSTEM_NAMESPACE, KIND_NOT_JUDGED = "template", "patch", "systemNamespace", "kind"
 REPEATED_KEY, UNREAD, NOT_BUILT = "duplicateKey", "unreadable", "build"
 VALUES, BUILT, LABELS_UNKNOWN = "values", "kustomization", "namespaceLabels"
-MOST_FILES = 3  # that are named in one note
 _NOTED = {
     UNRENDERED_TEMPLATE: ("template", "templates"),
     PATCH: ("kustomize patch", "kustomize patches"),
@@ -67,4 +66,4 @@ def together(notes: Sequence[Note]) -> str:
     told = first.why == KIND_NOT_JUDGED or (first.why == NOT_BUILT and count == 1)
     counted = f"{count} {first.what}" if told else number_of(count, *_NOTED[first.why])
     files = dict.fromkeys("<stdin>" if note.file == "-" else note.file for note in notes)
-    return f"{counted} {first.done}: {first_of(files, MOST_FILES)}; {first.advice}"
+    return f"{counted} {first.done}: {first_of(files)}; {first.advice}"

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.admission.ownership import ACCOUNTS, CHAIN, MANAGER
 from webhook.manifests.cel import begin, literal
-from webhook.manifests.conditions import MOST_ITEMS_READ
 from webhook.objects.kinds import BATCH, BUILT_IN_KINDS, JOB_LABELS
 from webhook.objects.names import IGNORE_ANNOTATION, REQUIRED_TERMS
 from webhook.objects.workload import LONGEST_IGNORE, MOST_TEMPLATES
@@ -66,7 +65,7 @@ def of_object(root: str, prefix: str) -> Variables:
 def of_new_object() -> Variables:
     """Yield name and expression of what spares the new object from rules: its owner and who sends it, annotations."""
     references = "object.metadata.?ownerReferences.orValue([])"
-    few = f"{references}.size() <= {MOST_ITEMS_READ}"
+    few = f"{references}.size() <= {MOST_TEMPLATES}"
     yield "owners", f"{few} ? {references}.filter(r, r.?controller.orValue(false)) : []"
     yield "owned", f"!({few}) || variables.owners.size() > 0"
     accounts = {

@@ -6,7 +6,7 @@ The matchConditions: the API server does not make the calls that admission.revie
 
 CEL fails on an absent field, and a failure denies the object or lets it pass unseen, so every step is optional: `.?`.
 The time that `exists` takes grows with the square of the list, to seconds for 20,000 items, so an object with a list
-longer than MOST_ITEMS_READ is sent without looking into the list.
+longer than MOST_TEMPLATES is sent without looking into the list.
 """
 
 from __future__ import annotations
@@ -22,17 +22,16 @@ from webhook.objects.names import MIRROR_ANNOTATION, SKIP_LABEL
 from webhook.objects.workload import MOST_TEMPLATES
 
 Condition = Mapping[str, str]
-MOST_ITEMS_READ = MOST_TEMPLATES
 
 
 def _any(items: str, name: str, holds: str) -> str:
-    """Return CEL for: `holds` is true of any item, each bound to `name`, or there are more than MOST_ITEMS_READ."""
-    return f"{items}.size() > {MOST_ITEMS_READ} || {items}.exists({name}, {holds})"
+    """Return CEL for: `holds` is true of any item, each bound to `name`, or there are more than MOST_TEMPLATES."""
+    return f"{items}.size() > {MOST_TEMPLATES} || {items}.exists({name}, {holds})"
 
 
 def _no_owner(holds: str) -> str:
     owners = "object.?metadata.?ownerReferences.orValue([])"
-    return f"{owners}.size() > {MOST_ITEMS_READ} || !{owners}.exists(r, {holds})"
+    return f"{owners}.size() > {MOST_TEMPLATES} || !{owners}.exists(r, {holds})"
 
 
 # Pods that never get defaults: with constraints, bound already, mirror Pods, opted out, or of a DaemonSet.

@@ -16,8 +16,6 @@ from webhook.render.preemption import in_words as preemption_in_words
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine
 from webhook.simulation.pending import PASSES, Group, PendingList
 
-MOST_NAMES = 3
-
 
 class Surroundings(NamedTuple):
     """
@@ -73,15 +71,14 @@ def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
     here = f"No {pods} waits{' for lack of a node' if others else ''}"
     most = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
     there = [f"{number:,} {'waits' if number == 1 else 'wait'} in {name}" for name, number in most]
-    shown = ", ".join(there[:MOST_NAMES]) + ", …" * (len(there) > MOST_NAMES)
     how = f"add -n {most[0][0]}, or -A" if len(most) == 1 else "name one of these with -n, or add -A"
-    return f"{here} in namespace {around.namespace}; {shown}: {how}"
+    return f"{here} in namespace {around.namespace}; {first_of(there)}: {how}"
 
 
 def _group(group: Group, together: bool) -> Iterator[TextLine]:
     """Yield a group, with what helps most of all Pods `together`, or of its own."""
     workload = Styled(Look.NAME, one_line(f"{group.workload} in {group.namespace}", LINE_LIMIT))
-    yield workload, f": {len(group.pods)}: {first_of(group.pods, MOST_NAMES)}"
+    yield workload, f": {len(group.pods)}: {first_of(group.pods)}"
     yield from (Styled(Look.WARNING, f"  {meaning}") for meaning in meant(group.misspelt))
     yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
     if group.cause.startswith(PASSES):

@@ -55,7 +55,7 @@ from webhook.report.spread import Spread, ZoneLoss
 from webhook.report.waiting_pods import Waiting
 from webhook.scheduler.domain_counts import DomainCounts
 
-MOST_BARS, MOST_ZONES, MOST_NAMESPACES, MOST_FINDINGS, MOST_CHARTS, MOST_SKEWS = 12, 12, 12, 10, 12, 4
+MOST_SHOWN, MOST_SKEWS = 12, 4  # Of a list, behind which a number stands for the rest; of bars in one cell.
 WIDE_REPORT, NARROW, BAR = (
     200,
     130,
@@ -85,13 +85,13 @@ def html(
         titles=titles,
         size=size_words(report),
         tiles=list(_tiles(report, titles)),
-        zones=(zones[:MOST_ZONES], len(zones[MOST_ZONES:])),
+        zones=(zones[:MOST_SHOWN], len(zones[MOST_SHOWN:])),
         curve=_curve(report),
         causes=_causes(report, waiting, origin.read),
         outcomes=_outcomes(report) if titles.policy else (),
         sums=lines(policy_sums(report, titles)) if titles.policy else (),
         namespaces=[_namespace(group) for group in report.namespaces] if len(report.namespaces) > 1 else (),
-        most_namespaces=MOST_NAMESPACES,
+        most_namespaces=MOST_SHOWN,
         workloads=[_workload(i, workload, titles, widest) for i, workload in enumerate(report.workloads)],
     )
 
@@ -321,7 +321,7 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
         "denied": titles.policy and not workload.impact.worst.allowed,
         "changed": workload.changes or workload.defaults_change,
     }
-    charts = [_chart(spread, why) for spread, why in zip(workload.spreads, workload.idle, strict=True)][:MOST_CHARTS]
+    charts = [_chart(spread, why) for spread, why in zip(workload.spreads, workload.idle, strict=True)][:MOST_SHOWN]
     return {
         "id": i,
         "name": one_line(ref.name, LINE_LIMIT),
@@ -362,7 +362,7 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
 
 def _findings(title: str, findings: Sequence[Finding]) -> dict[str, object] | None:
     """Return the gravest first; None if there are none."""
-    gravest = sorted(findings, key=lambda finding: finding.severity.rank)[:MOST_FINDINGS]
+    gravest = sorted(findings, key=lambda finding: finding.severity.rank)[:MOST_SHOWN]
     rows = [
         (str(finding.severity), finding.rule, path_text(finding.path), finding.message, finding.fix)
         for finding in gravest
@@ -390,7 +390,7 @@ def _skew(spread: Spread, widest: int) -> dict[str, object]:
 def _chart(spread: Spread, idle: str) -> dict[str, object]:
     """Return the chart of Pods per domain: a bar for each, or one for those with as many where there are many."""
     constraint, counted = spread.constraint, spread.counted
-    many = counted is not None and len(counted.eligible) > MOST_BARS
+    many = counted is not None and len(counted.eligible) > MOST_SHOWN
     bars = [] if counted is None else list(_by_number(counted) if many else _by_domain(counted, spread.closed))
     widest, length = max((number for _, number, _ in bars), default=0), NARROW if many else WIDE_REPORT
     limit = counted.min_match_num + constraint.max_skew if counted is not None else 0
@@ -424,7 +424,7 @@ def _by_number(counted: DomainCounts) -> Iterator[tuple[str, int, str]]:
     if without := len(counted.eligible) - numbers.total():
         numbers[0] += without
     order = sorted(numbers, reverse=True)
-    for number in order[:MOST_BARS]:
+    for number in order[:MOST_SHOWN]:
         yield f"{number_of(number, 'Pod')}", numbers[number], ""
-    if rest := order[MOST_BARS:]:
+    if rest := order[MOST_SHOWN:]:
         yield f"{rest[0]} or fewer", sum(numbers[number] for number in rest), ""

@@ -22,7 +22,7 @@ from webhook.scheduler.profile import USUAL_PROFILE, USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot
 from webhook.simulation.pending import most_tried
 
-MOST_EXPLAINED = 200
+MOST_EXPLAINED = 200  # Groups: nobody reads the causes of more, and each takes an attempt on all nodes.
 
 
 class Waiting(NamedTuple):

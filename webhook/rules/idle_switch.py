@@ -7,6 +7,7 @@ from itertools import islice
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Cause, Severity
 from webhook.findings.rule import LOOKS_AT_SWITCHES, RULES, Nature, Subject, rule
+from webhook.findings.wording import MOST_WARNINGS
 from webhook.objects.fields import FieldPath, path_text
 from webhook.objects.kinds import NAMESPACE
 from webhook.objects.likeness import nearest
@@ -14,7 +15,6 @@ from webhook.objects.names import IGNORE_ANNOTATION, SKIP_LABEL
 from webhook.objects.reading import brief
 from webhook.objects.workload import Workload, ignored
 
-MOST_WARNINGS = 5  # more warnings are not shown
 ON, OFF = "true", "false"
 NAMESPACE_LABELS: FieldPath = ("metadata", "labels")
 

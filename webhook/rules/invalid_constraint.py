@@ -9,6 +9,7 @@ from typing import NamedTuple
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import Nature, Subject, rule
+from webhook.findings.wording import MOST_LINES
 from webhook.objects.fields import (
     DUPLICATE,
     FORBIDDEN,
@@ -25,8 +26,6 @@ from webhook.objects.reading import brief
 from webhook.scheduler.constraint import ACTIONS, HARD, POLICIES, Constraint
 from webhook.scheduler.selectors import OPERATORS
 from webhook.scheduler.validation import IN_BOTH, REPEATED, errors_in, on_stored_pod, shown_path, validate
-
-MOST_CAUSES = 100
 
 
 @rule(
@@ -87,7 +86,7 @@ def invalid_constraint(subject: Subject) -> Iterator[Cause]:
     a template that has one key in both matchLabelKeys and labelSelector, but rejects every Pod made from it.
     """
     repairs = Repairs(subject)
-    for error in islice(_errors(subject), MOST_CAUSES):
+    for error in islice(_errors(subject), MOST_LINES):
         yield _cause(error, subject, repairs)
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from webhook.findings.finding import Cause, Edit, Severity
 from webhook.findings.repairs import Repairs
 from webhook.findings.rule import UNKNOWN_FIELDS, Subject, rule
+from webhook.findings.wording import MOST_LINES
 from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at
 from webhook.objects.kinds import FIELD
 from webhook.objects.likeness import nearest
@@ -15,7 +16,6 @@ from webhook.objects.reading import brief
 from webhook.objects.workload import MOST_UNKNOWN_FIELDS
 from webhook.scheduler.validation import shown_path, validate
 
-MOST_CAUSES = 100
 OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its index and its name.
 
 
@@ -66,7 +66,7 @@ def unknown_field(subject: Subject) -> Iterator[Cause]:
         else:
             message = "is ignored: constraints belong in the Pod's spec"
             yield Cause(path, message, FIELD, right, fix=f"move it to {right}")
-    for field in islice(subject.reading.unknown, MOST_CAUSES):
+    for field in islice(subject.reading.unknown, MOST_LINES):
         name = str(field.path[-1])
         if len(field.path) == OF_A_CONSTRAINT and name in own:
             continue

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from webhook.scheduler.capacity import Bound
     from webhook.scheduler.snapshot import Snapshot
 
-MOST_REPLICAS_TRIED = 200
-
 
 @rule(
     title="the cluster has no room for all replicas now",
@@ -90,9 +88,9 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     domains have room.
 
     The finding is certain: the scheduler cannot place more replicas in any order. Replicas that run are counted
-    where they are. The rule judges at most 200 replicas. In evenkeel lint, an autoscaler among the manifests counts
-    by its minimum. The rule knows no nodes that an autoscaler would add, and assumes that every node may have the
-    devices of dynamic resource allocation.
+    where they are. In evenkeel lint, an autoscaler among the manifests counts by its minimum. The rule knows no
+    nodes that an autoscaler would add, and assumes that every node may have the devices of dynamic resource
+    allocation.
 
     The rule reports nothing if
 
@@ -107,7 +105,6 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     if (
         workload.pinned
         or workload.kind.api_version == BATCH
-        or workload.replicas > MOST_REPLICAS_TRIED
         or workload.stored
         or any(subject.may_carry(constraint.topology_key) for constraint in subject.hard)
     ):

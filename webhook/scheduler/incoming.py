@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from webhook.scheduler.pod_affinity import PodAffinity
 
 PLACING = frozenset({"tolerations", "nodeSelector", "affinity"})  # By these fields a Pod chooses among nodes.
-MOST_PLACING_VALUES = 200
+MOST_PLACING_VALUES = 200  # Each is held against every node, in a review.
 
 
 @dataclass(frozen=True, slots=True)
