@@ -207,3 +207,49 @@ def test_a_review_that_would_wait_steps_aside():
     with pytest.raises(StepAside):
         app(environ, lambda *_: None)
     assert (set(), 0) == (reviewer.metrics.answering, reviewer.metrics.panics._value.get())
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "application/json; charset=utf-8"}, 200),
+        ({"Content-Type": "Application/JSON"}, 200),
+        ({"Content-Type": JSON_TYPE, "Content-Encoding": "identity"}, 200),
+        ({"Content-Type": JSON_TYPE, "Content-Encoding": ""}, 200),
+        ({"Content-Type": JSON_TYPE, "Content-Encoding": "br"}, 415),
+        ({"Content-Type": "application/json-patch+json"}, 415),
+        ({}, 415),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("path", ["/mutate", "/validate"])
+def test_which_content_is_read(client, path, headers, status):
+    response = client.post(path, data=raw(), headers=headers)
+
+    assert (status, JSON_TYPE) == (response.status_code, response.content_type)
+    assert ("r1" if status == 200 else "") == response.json["response"]["uid"]
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS", "PATCH"])
+def test_only_post_is_allowed_and_it_says_so(client, method):
+    response = client.open("/mutate", method=method)
+
+    assert (405, "POST") == (response.status_code, response.headers["Allow"])
+
+
+def test_each_path_is_a_phase(client):
+    """The Deployment is denied, and only by the one that validates."""
+    answers = [client.post(path, data=raw(), content_type=JSON_TYPE) for path in ("/mutate", "/validate")]
+
+    assert [True, False] == [answer.json["response"]["allowed"] for answer in answers]
+
+
+def test_who_asks_for_nothing_that_is_there_is_told_once_and_counted():
+    reviewer = Reviewer(policies.built_in(), Unchanging(None), FEATURES, Metrics())
+    client = create_app(reviewer).test_client()
+    for path in ("/", "/mutate/", "//validate", "/readyz"):
+        assert 404 == client.post(path, data=raw(), content_type=JSON_TYPE).status_code
+    client.get("/mutate")
+
+    text = reviewer.metrics.text().decode()
+    assert 'requests_refused_total{code="404"} 4.0' in text and 'requests_refused_total{code="405"} 1.0' in text

@@ -218,3 +218,49 @@ def test_after_a_large_review_the_next_pauses_for_as_long(monkeypatch):
 
     assert small - ended < 0.1
     assert begun[2] - ended >= 0.19
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_only_what_is_not_small_pauses(monkeypatch, more):
+    paused = []
+    monkeypatch.setattr(module.time, "sleep", paused.append)
+    body = raw()
+    reviewer().answer("validate", body + b" " * (Limits.small_bytes - len(body) + more))
+
+    assert more == len(paused)
+
+
+def test_a_policy_of_which_nothing_ends_asks_for_no_day():
+    asked = []
+    one = Reviewer(policy(), Unchanging(snapshot()), FEATURES, Metrics(), lambda: asked.append(1) or "2027-01-31")
+    asked.clear()
+    one.answer("validate", raw())
+
+    assert [] == asked
+
+
+def test_a_policy_that_is_replaced_on_the_day_on_which_one_ended_is_in_force():
+    ending = "{overrides: [{name: a, podSelector: {}, until: 2027-01-31, rules: {empty-selector: ignore}}]}"
+    one = Reviewer(policy(ending), Unchanging(snapshot()), FEATURES, Metrics(), lambda: "2027-02-01")
+    first = response(one.answer("validate", raw()))["allowed"]
+    one.policy = policy(ending.replace("01-31", "02-01"))
+
+    assert (False, True) == (first, response(one.answer("validate", raw()))["allowed"])
+
+
+def test_a_refusal_names_the_uid_where_there_is_one(told):
+    one = reviewer()
+    with_uid, without = one.refuse(400, "a\nb", "u"), one.refuse(413, "too large")
+
+    assert [("u", 400), ("", 413)] == [(response(each)["uid"], each.code) for each in (with_uid, without)]
+    assert [("u", 400), (None, 413)] == [(fields["uid"], fields["code"]) for _, fields in told]
+    assert "\n" not in told[0][1]["reason"] + response(with_uid)["status"]["message"]
+
+
+def test_a_defect_of_the_request_is_told_as_one_in_its_phase(told, monkeypatch):
+    monkeypatch.setattr("webhook.admission.request.parse_workloads", raising)
+    reviewer().answer("mutate", raw())
+
+    assert [("mutate", "r1", "RuntimeError('broken on purpose')")] == [
+        (fields["phase"], fields["uid"], fields["error"]) for _, fields in told
+    ]
