@@ -109,3 +109,27 @@ def test_what_is_no_baseline_is_refused(case):
 
 def test_an_empty_baseline_accepts_nothing():
     assert 1 == len(Baseline().accept("a.yaml", judged(WRONG).found).new)
+
+
+def test_two_entries_that_are_alike_accept_two_findings_and_one_of_three_is_left():
+    twice = baseline(WRONG, WRONG, WRONG)
+    accepted = twice.accept("a.yaml", judged(f"{WRONG}---\n{WRONG}").found)
+
+    assert ([], 2, 1) == (accepted.new, accepted.count, len(accepted.unused))
+
+
+def test_what_was_there_before_the_change_is_accepted_with_its_problems_and_entries():
+    bad = "apiVersion: v1\nkind: ["
+    before = Baseline().accept("a.yaml", judged(WRONG).found, judged(bad).problems)
+    now = Baseline().accept("a.yaml", judged(f"{WRONG}---\n{WRONG}").found, judged(bad).problems * 2)
+    since = now.since(before)
+
+    assert (1, 1, 2) == (len(since.new), len(since.problems), since.before)
+
+
+def test_an_entry_that_accepted_nothing_before_the_change_either_is_not_told():
+    found, accepting = judged(WRONG).found, baseline(WRONG)
+    before, now = accepting.accept("a.yaml", []), accepting.accept("a.yaml", [])
+
+    assert (1, []) == (len(now.unused), now.since(before).unused)
+    assert now.unused == now.since(accepting.accept("a.yaml", found)).unused

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from tests.support.build import constraint, honoring, policy, workload
+from tests.support.build import ZONE, constraint, honoring, node, policy, snapshot, workload
 from tests.support.lint import KEYS, MISSPELT, WEB, judged, shown, terms
 from webhook.findings.finding import Severity
 
@@ -109,3 +109,38 @@ def test_suppressions_are_counted_and_their_report_may_be_switched_off():
 
     assert 1 == judged(text).suppressed
     assert [] == shown(text, terms(unused=Severity.IGNORE))
+
+
+def test_what_an_annotation_suppresses_is_counted_once_whichever_override_applies():
+    """The labels of the namespace are not known."""
+    rules = "{overrides: [{name: a, namespaceSelector: {matchLabels: {a: b}}, rules: {pinned-pod: warning}}]}"
+    text = annotated("empty-selector", constraint(labelSelector={}))
+
+    assert 1 == judged(text, terms(policy=policy(rules))).suppressed
+
+
+def test_an_annotation_may_be_of_use_in_one_of_several_templates():
+    sets = [
+        {"template": workload("Deployment", each)["spec"]["template"]}
+        for each in (constraint(labelSelector={}), honoring())
+    ]
+    fleet = {
+        "apiVersion": "e.com/v1",
+        "kind": "Fleet",
+        "metadata": {"name": "f", "namespace": "shop", "annotations": {"evenkeel.dev/ignore": "empty-selector"}},
+        "spec": {"sets": sets},
+    }
+    kinds = "{workloads: [{apiVersion: e.com/v1, kind: Fleet, resource: fleets, podTemplate: 'spec.sets[*].template'}]}"
+
+    found = judged(yaml.safe_dump(fleet), terms(policy=policy(kinds)))
+    assert (1, []) == (found.suppressed, [one.finding.rule for one in found.found if "unused" in one.finding.rule])
+
+
+def test_of_a_rule_that_could_not_be_run_nobody_knows_that_it_finds_nothing():
+    """Without nodes."""
+    text = annotated("unknown-topology-key", honoring())
+
+    assert [] == shown(text)
+    assert ["unused-suppression"] == [
+        line.split()[1] for line in shown(text, terms(snapshot=snapshot(node(), node("n2", **{ZONE: "b"}))))
+    ]

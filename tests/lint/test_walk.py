@@ -118,3 +118,11 @@ def test_links_to_folders_are_not_followed_and_those_to_nowhere_passed_over(tree
     (path / "x" / "b.yaml").symlink_to(path / "x" / "a.yaml")
 
     assert ["x/a.yaml", "x/b.yaml"] == found(["."])
+
+
+def test_of_the_gitignores_above_the_deepest_decides(tree):
+    tree("x/y/a.yaml", "x/y/b.yaml", ".git/HEAD", DOTgitignore="a.yaml\n!b.yaml\n")
+    with open("x/.gitignore", "w") as file:
+        file.write("!a.yaml\nb.yaml\n")
+
+    assert ["x/y/a.yaml"] == find(["x/y"])[0]
