@@ -41,7 +41,6 @@ if TYPE_CHECKING:  # A server that reads no such fields has no use for these mod
     from webhook.objects.disruption_budget import DisruptionBudget
     from webhook.scheduler.attached_volumes import AttachedVolumes
     from webhook.scheduler.host_ports import HostPort
-    from webhook.scheduler.images import ImageNumbers
     from webhook.scheduler.pod_affinity import PodAffinity
     from webhook.scheduler.storage import Storage
     from webhook.scheduler.storage_objects import StorageReader
@@ -139,8 +138,7 @@ class Snapshot:
     `nominated` are the Pods that wait for a node on which room is made for them.  `pods_on` are all Pods on a node, by
     its name, and `budgets` the PodDisruptionBudgets, None where those may not be read.  The webhook reads none of it.
     `unread` is what the source of the objects has left out, in a few words each.  `default_priority` is that of a new
-    Pod that names no PriorityClass, None where that may be any.  `image_numbers` tell how many nodes have an image, as
-    kube-scheduler knows it; where they are None, it knows what is so.  `nodes_in_manifests` may lack labels that their
+    Pod that names no PriorityClass, None where that may be any.  `nodes_in_manifests` may lack labels that their
     kubelets and the cloud give them.  `serves_node_pools` says whether the API server has Karpenter's NodePools, False
     where that is not known.
     """
@@ -163,7 +161,6 @@ class Snapshot:
     default_priority: int | None = 0
     mounts: Mapping[Mounts, Mapping[str, int]] = field(default_factory=dict)
     storage: Storage | None = None
-    image_numbers: ImageNumbers | None = None
     nodes_in_manifests: bool = False
     serves_node_pools: bool = False
 

@@ -19,7 +19,7 @@ from webhook.scheduler.volumes import ClaimKey, Mounts, PodVolume
 CLAIMS, PERSISTENT_VOLUMES, CLASSES = "persistentvolumeclaims", "persistentvolumes", "storageclasses"
 CSI_NODES, CSI_DRIVERS = "csinodes", "csidrivers"
 CAPACITIES, ATTACHMENTS = "csistoragecapacities", "volumeattachments"
-IMMEDIATE, FIRST_CONSUMER = "Immediate", "WaitForFirstConsumer"
+FIRST_CONSUMER = "WaitForFirstConsumer"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 FILESYSTEM, ONE_POD = "Filesystem", "ReadWriteOncePod"
 KeyT = TypeVar("KeyT")

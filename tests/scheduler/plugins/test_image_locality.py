@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.support.attempts import cycle, node, scores
-from webhook.scheduler.images import ImageNumbers
 
 MEGABYTE = 1 << 20
 
@@ -49,15 +46,3 @@ def test_an_image_that_is_mounted_counts_as_its_version_counts_it(minor, score):
     volumes = [{"name": "data", "image": {"reference": "data:1"}}]
 
     assert {"n1": score, "n2": 0} == scored(having("n1", data=1000), having("n2"), minor=minor, volumes=volumes)
-
-
-def test_a_node_is_scored_by_what_was_known_when_it_was_last_looked_at():
-    there = cycle(having("n1", web=1000), having("n2", web=1000), having("n3"), containers=[{"image": "web:1"}])
-    numbers = ImageNumbers(there.snapshot.nodes.get(name).images for name in ("n1", "n3"))
-    numbers.look()
-    numbers.change((), there.snapshot.nodes.get("n2").images)
-    numbers.happen("n2")
-    seen = replace(there, snapshot=replace(there.snapshot, image_numbers=numbers))
-
-    assert {"n1": 65, "n2": 65, "n3": 0} == scores(there)["ImageLocality"]
-    assert {"n1": 31, "n2": 65, "n3": 0} == scores(seen)["ImageLocality"]

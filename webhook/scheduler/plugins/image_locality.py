@@ -26,29 +26,20 @@ class ImageLocality(Plugin):
         states, images = self.nodes.images, self.cycle.pod.images or NO_IMAGES
         for name in images.names:
             if (state := states.get(name)) is not None:
-                having = [
-                    (nodes, self._worth(state.size, number)) for nodes, number in self._numbers(name, state, candidates)
-                ]
-                parts = [(nodes & there, size + worth) for there, worth in having for nodes, size in sums]
-                sums = [part for part in (*parts, *[(nodes & ~state.nodes, size) for nodes, size in sums]) if part[0]]
+                worth = self._worth(state)
+                having = [(nodes & state.nodes, size + worth) for nodes, size in sums]
+                lacking = [(nodes & ~state.nodes, size) for nodes, size in sums]
+                sums = [part for part in (*having, *lacking) if part[0]]
         most = MOST_PER_IMAGE * images.number
         return [(nodes, _share(size, most)) for nodes, size in sums]
 
-    def _numbers(self, name: str, state: ImageState, candidates: NodeSet) -> Parts:
-        """Return the nodes that have an image, by how many kube-scheduler takes to have it when it scores them."""
-        numbers = self.cycle.snapshot.image_numbers
-        if numbers is None:
-            return [(state.nodes, state.nodes.bit_count())]
-        groups = numbers.groups(name, self.nodes.names(state.nodes & candidates))
-        return [(self.nodes.named(there), number) for number, there in groups.items()]
-
-    def _worth(self, size: int, number: int) -> int:
+    def _worth(self, image: ImageState) -> int:
         """
         Return the size of an image, lowered by the share of nodes that do not have it.
 
         upstream: image_locality.go:scaledImageScore (v1.37)
         """
-        return int(float(size) * (float(number) / float(len(self.nodes))))
+        return int(float(image.size) * (float(image.nodes.bit_count()) / float(len(self.nodes))))
 
 
 def _share(size: int, most: int) -> int:
