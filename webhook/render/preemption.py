@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from webhook.findings.wording import LINE_LIMIT, first_of, one_line
 from webhook.placement.explanation import Explanation
-from webhook.scheduler.preemption import NEVER_PREEMPTS, Preemption, Victims, ending_for
+from webhook.scheduler.preemption import Preemption, Victims, ending_for
 from webhook.scheduler.snapshot import NamedPod
 
 MOST_SHOWN = 5
@@ -51,7 +51,7 @@ def in_words(preemption: Preemption | None, namespace: str, *, certain: bool = T
         names = sorted(_name(named, namespace) for named in preemption.ending)
         end = "it ends" if len(names) == 1 else "they end"
         return f"kube-scheduler has preempted {_some(names)} to make room, and waits until {end}"
-    if preemption.failure.endswith(NEVER_PREEMPTS) or not preemption.tried:
+    if not preemption.tried:
         return ""
     return "preempting Pods of lower priority does not help"
 

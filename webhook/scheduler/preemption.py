@@ -30,7 +30,6 @@ from webhook.scheduler.validation import selector_errors
 
 NO_VICTIMS = Reason("No preemption victims found for incoming pod")
 NOT_HELPFUL = Reason("Preemption is not helpful for scheduling")
-NO_NODE_FITS = "nodes are available: "
 NEVER_PREEMPTS = "not eligible due to preemptionPolicy=Never."
 STILL_ENDING = "not eligible due to a terminating pod on the nominated node."
 NO_CLAIM_DEALLOCATED = "no new claims to deallocate"
@@ -76,7 +75,8 @@ class Preemption(NamedTuple):
     are equally good; none where that depends on the node at which kube-scheduler begins to look: then not all
     candidates are there.  `failure` is what kube-scheduler adds to its message where there is no candidate; it `tried`
     if a node has Pods of lower priority that may be in the way.  `budgets_unknown` if what the budgets allow is not
-    known, and matters.  `ending` are the Pods that were preempted for the Pod before, and for whose end it waits.
+    known, and matters.  `ending` are the Pods that were preempted for the Pod before, and for whose end it waits.  It
+    `clears_nomination` if the Pod loses the node that was nominated for it: no preemption helps it.
     """
 
     candidates: Mapping[str, Victims]
@@ -85,16 +85,12 @@ class Preemption(NamedTuple):
     tried: bool = True
     budgets_unknown: bool = False
     ending: tuple[NamedPod, ...] = ()
+    clears_nomination: bool = False
 
     @property
     def helps(self) -> bool:
         """Whether room can be made on a node."""
         return bool(self.candidates)
-
-    @property
-    def clears_nomination(self) -> bool:
-        """Whether the Pod loses the node that was nominated for it: no preemption helps it."""
-        return NO_NODE_FITS in self.failure
 
 
 class _MatchingBudget(NamedTuple):
@@ -192,7 +188,8 @@ class _Evaluator:
         refusals.append(Refusal("", (NOT_HELPFUL,), nodes.all & ~potential))
         reasons = counted(refusal for refusal in refusals if refusal.nodes)
         tried = any(refusal.reasons not in ((NO_VICTIMS,), (NOT_HELPFUL,)) for refusal in refusals)
-        return Preemption({}, (), _failed(self.cycle, f"0/{len(nodes)} {NO_NODE_FITS}{reasons}."), tried)
+        failure = _failed(self.cycle, f"0/{len(nodes)} nodes are available: {reasons}.")
+        return Preemption({}, (), failure, tried, clears_nomination=True)
 
     def _in_turn(self, potential: NodeSet) -> list[str]:
         """
