@@ -652,3 +652,13 @@ def test_a_switch_of_a_namespace_is_judged_as_the_rule_is_set():
 
     assert [] == shown(text, terms(policy=policy("rules: {idle-switch: ignore}")))
     assert [] == shown(f"{text} # evenkeel: ignore[idle-switch]")
+
+
+def test_of_a_kind_with_constraints_where_they_are_described_and_elsewhere_both_are_known():
+    kinds = "{apiVersion: example.com/v1, kind: Thing, resource: things, constraints: spec.web}"
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}}
+    spec = {"web": [constraint(maxSkew=0)], "topologySpreadConstraints": [{}]}
+    found = judged(json.dumps({**thing, "spec": spec}), terms(policy=policy(f"workloads: [{kinds}]")))
+
+    assert ["invalid-constraint"] == [one.finding.rule for one in found.found if one.finding.rejected_by_api_server]
+    assert ["example.com/v1 Thing with constraints at another path"] == [note.what for note in found.notes]

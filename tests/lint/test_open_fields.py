@@ -84,3 +84,10 @@ def test_a_placeholder_hides_its_field():
 
     assert None is OpenFields(template=True).holding(FINDING, obj)
     assert FINDING == OpenFields(template=True).holding(FINDING, OBJECT)
+
+
+def test_what_is_no_patch_breaks_its_workload_also_where_it_does_not_say_that_it_is_hard():
+    breaks = FINDING._replace(breaks=True)
+    unsaid = workload("Deployment", {"topologyKey": "x"})
+
+    assert "error" == OpenFields(template=True).holding(breaks, unsaid).severity

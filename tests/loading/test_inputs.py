@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -13,6 +14,9 @@ from tests.support.apiserver import ApiServer, kubeconfig
 from tests.support.build import constraint, namespace, pod, service, workload
 from tests.support.commands import POLICY, Run, script
 from tests.support.placing import node
+from webhook.cluster.client import ClusterError
+from webhook.loading import inputs
+from webhook.loading.usage import UsageError
 
 DENIED = workload("Deployment", constraint(labelSelector={}))
 
@@ -211,3 +215,66 @@ def test_what_to_do_about_a_request_that_is_refused(run, tmp_path, monkeypatch, 
 
     assert (2, 1) == (found.code, len(found.err.splitlines()))
     assert found.err.endswith(f" {status} refused with {status}; {fix}\n")
+
+
+def test_the_labels_of_a_namespace_may_be_given_one_after_the_other():
+    given = Namespace(namespace_labels=["shop:a=b,c=d", "x=y", "shop:c=e", "z = 1 "])
+
+    assert {"shop": {"a": "b", "c": "e"}, "": {"x": "y", "z": "1"}} == inputs.namespace_labels(given)
+
+
+@pytest.mark.parametrize("text", ["Shop:a=b", ":a=b", "a", "a=b,c", "=b"])
+def test_labels_that_are_none(text):
+    with pytest.raises(UsageError, match=r"^--namespace-labels: found"):
+        inputs.namespace_labels(Namespace(namespace_labels=["a=b", text]))
+
+
+def test_in_one_namespace_what_belongs_to_none_is_read_too(tmp_path):
+    objects = [node("n1"), namespace(), pod(), pod(namespace="bank")]
+    (tmp_path / "dump").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    found = {
+        space: [obj["kind"] for obj in inputs.contents(inputs.Source(str(tmp_path / "dump")), space).objects]
+        for space in ("", "shop", "none")
+    }
+
+    assert {
+        "": ["Node", "Namespace", "Pod", "Pod"],
+        "shop": ["Node", "Namespace", "Pod"],
+        "none": ["Node", "Namespace"],
+    } == found
+
+
+@pytest.mark.parametrize(
+    ("text", "read"), [("shop/web", ("shop", "web")), ("shop", None), ("/web", None), ("a/b/c", None), ("A/b", None)]
+)
+def test_the_name_of_an_object_in_a_namespace(text, read):
+    if read is not None:
+        assert read == inputs.namespaced("--tls-secret", text)
+        return
+    with pytest.raises(UsageError, match=r"^--tls-secret: found"):
+        inputs.namespaced("--tls-secret", text)
+
+
+def test_standard_input_is_read_once():
+    with pytest.raises(UsageError, match=r"^-f: standard input can be read only once"):
+        inputs.objects_of(["-", "-"])
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (0, ""),
+        (401, "; log in again, and check with kubectl auth whoami"),
+        (403, "; set --kubernetes-version"),
+        (500, "; set --kubernetes-version"),
+    ],
+)
+def test_a_version_that_the_api_server_does_not_tell_may_be_given(monkeypatch, status, advice):
+    def version():
+        raise ClusterError("/version: no", status)
+
+    monkeypatch.setattr(inputs, "client", lambda **_: SimpleNamespace(version=version))
+    with pytest.raises(UsageError) as caught:
+        inputs.features(None, inputs.Source("live"))
+
+    assert f"--cluster live: /version: no{advice}" == str(caught.value)

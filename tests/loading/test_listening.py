@@ -18,6 +18,7 @@ from webhook.loading.usage import UsageError
         ("127.0.0.1:80", ("127.0.0.1", 80)),
         ("[::1]:80", ("::1", 80)),
         ("localhost:0", ("localhost", 0)),
+        (":65535", ("", 65535)),
     ],
 )
 def test_an_address(bind, wanted):

@@ -10,6 +10,7 @@ import pytest
 from webhook.loading import selection
 from webhook.loading.inputs import Source
 from webhook.loading.usage import UsageError
+from webhook.scheduler.selector_text import parse_selector
 
 
 @pytest.fixture
@@ -97,3 +98,24 @@ def test_a_kubeconfig_that_cannot_be_read_is_named(parse, tmp_path):
     (tmp_path / "bad").write_text("- a")
     with pytest.raises(UsageError, match=r"^--cluster live: .*bad: "):
         selection.namespace(parse(), Source("live", str(tmp_path / "bad")))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "labels", "has"),
+    [("shop", {"app": "web"}, True), ("", {"app": "web"}, True), ("bank", {"app": "web"}, False), ("", {}, False)],
+)
+def test_an_object_is_of_the_namespace_and_has_the_labels(namespace, labels, has):
+    chosen = selection.Selection(namespace, parse_selector("app=web"))
+
+    assert has == chosen.has("shop", labels)
+
+
+@pytest.mark.parametrize(("by", "label"), [(None, ""), ("namespace", ""), ("team", "team")])
+def test_sums_are_by_namespace_or_by_a_label(by, label):
+    assert label == selection.label_of_sums(argparse.Namespace(by=by))
+
+
+@pytest.mark.parametrize("by", ["", "a b", "/a"])
+def test_sums_by_what_is_no_label(by):
+    with pytest.raises(UsageError, match=r"^--by: found"):
+        selection.label_of_sums(argparse.Namespace(by=by))
