@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.build import constraint, merged, nest, workload
 from webhook.objects.fields import path_text
-from webhook.objects.kinds import KINDS, Kind, Kinds, find_kinds
+from webhook.objects.kinds import KINDS, Kind, Kinds, find_kinds, parse_path
 from webhook.objects.workload import parse_workloads
 
 HASH, REVISION = "pod-template-hash", "controller-revision-hash"
@@ -129,3 +129,18 @@ def test_kinds_stay_a_tuple_with_their_index_built_once():
     assert tuple(KINDS) == KINDS
     assert KINDS.by_name is KINDS.by_name
     assert tuple(KINDS) == pickle.loads(pickle.dumps(KINDS))
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("spec.template", ("spec", "template")),
+        ("spec.sets[*].template", ("spec", "sets", "*", "template")),
+        ("spec.sets[*]", ("spec", "sets", "*")),
+        ("a[*][*].b", ("a", "*", "*", "b")),
+        ("spec.sets{*}.template", ("spec", "sets", "{*}", "template")),
+        ("a[*].b{*}", ("a", "*", "b", "{*}")),
+    ],
+)
+def test_a_path_has_lists_and_members_of_any_name_as_parts(text, path):
+    assert path == parse_path(text)

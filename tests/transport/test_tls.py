@@ -23,6 +23,7 @@ from webhook.transport.tls import (
     WRONG_NAME,
     ClientRefused,
     Tls,
+    _names,
 )
 
 every_version = pytest.mark.parametrize(
@@ -193,3 +194,27 @@ def test_so_many_records_are_decrypted_at_a_time(tmp_path, version):
 
     assert [RECORDS, RECORDS, RECORDS, 100 % RECORDS] == [len(each) for each in found]
     assert bytes(range(100)) == b"".join(found)
+
+
+@every_version
+@pytest.mark.parametrize("content", [b"", b"x"], ids=["at once", "after a byte"])
+def test_a_client_that_ends_tls_is_answered_only_what_it_has_asked(tmp_path, version, content):
+    server = Server(tmp_path)
+    server.meet(client_context(server.ca, server.folder, version))
+    sent = server.sent(content) if content else b""
+    with suppress(ssl.SSLError):
+        server.client.unwrap()
+    sent += server.outbox.read()
+    if not content:
+        with pytest.raises(ConnectionAbortedError, match="TLS without content"):
+            server.tls.decrypt(sent)
+        return
+    assert (content, True) == (server.tls.decrypt(sent), server.tls.ended)
+
+
+def test_names_are_common_names_and_dns_names_of_whatever_there_is():
+    subject = ((("countryName", "DE"), ("commonName", "a")), (("commonName", "b"),))
+    others = (("DNS", "c"), ("IP Address", "10.0.0.1"), ("email", "d@e"), ("DNS", "f"))
+
+    assert {"a", "b", "c", "f"} == _names({"subject": subject, "subjectAltName": others})
+    assert set() == _names({})
