@@ -58,7 +58,9 @@ def test_notes_that_are_alike_are_one_with_all_their_places():
     (run,) = log(summary(**{f"{i}.yaml": "{{ a" for i in range(5)}))["runs"]
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
 
-    assert note["message"]["text"].startswith("5 templates passed over: 0.yaml, 1.yaml, 2.yaml, 2 more; render it")
+    assert note["message"]["text"].startswith(
+        "5 templates passed over: 0.yaml, 1.yaml, 2.yaml, 3.yaml, 4.yaml; render it"
+    )
     assert [f"{i}.yaml" for i in range(5)] == [
         place["physicalLocation"]["artifactLocation"]["uri"] for place in note["locations"]
     ]

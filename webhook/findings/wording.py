@@ -37,7 +37,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def number_of(number: int, noun: str, several: str = "") -> str:
-    """Return a number with its noun, such as `1 Pod` or `2,000 Pods`; `several` is a plural that does not end in s."""
+    """Return `1 Pod` or `2,000 Pods`; `several` is given with a verb, as in `1 Pod waits`, or where s is no ending."""
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 

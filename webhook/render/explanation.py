@@ -10,7 +10,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, NAME_LIMIT, first_of, number_of, one_line, range_of
+from webhook.findings.wording import NAME_LIMIT, first_of, number_of, range_of
 from webhook.objects.names import HOSTNAME
 from webhook.objects.workload_object import IF_DELETED, IF_RESUMED, OF_NEXT_JOB, UNCHANGEABLE, reach_of_template
 from webhook.placement.claims import ClaimReach
@@ -198,11 +198,11 @@ def _headline(explained: Explained) -> tuple[str, ...]:
     more = "".join(f"; {meaning}" for meaning in meant(misspelt_keys(explanation.cycle)))
     if unknown and passing:
         more += " what evenkeel judges"
-    name = Styled(Look.NAME, one_line(str(subject.ref), LINE_LIMIT))
+    name = Styled(Look.NAME, str(subject.ref))
     if not subject.exists:
         what = (name, " as it would be placed now") if subject.is_pod else ("The next Pod of ", name)
         return (*what, ": ", verdict, f"{more}{unknown}.")
-    made_by = f" ({one_line(subject.workload, LINE_LIMIT)})" if subject.workload else ""
+    made_by = f" ({subject.workload})" if subject.workload else ""
     if not subject.node:
         return name, f"{made_by} is {subject.phase}: ", verdict, f"{more}{unknown}."
     own = explanation.nodes.named((subject.node,))
@@ -224,13 +224,13 @@ def _causes(explanation: Explanation) -> Iterator[str]:
             refused[reason] = refused.get(reason, 0) | refusal.nodes
     for reason, nodes in sorted(refused.items(), key=lambda cause: -cause[1].bit_count())[:MOST_ROWS]:
         many = nodes.bit_count()
-        yield one_line(f"{many:,} of {number_of(number, 'node')} {reason.of_nodes(many)}", 2 * LINE_LIMIT)
+        yield f"{many:,} of {number_of(number, 'node')} {reason.of_nodes(many)}"
 
 
 def meant(misspelt: Mapping[str, str]) -> Iterator[str]:
     """Yield which key was probably meant by each that no node has."""
     for key, known in misspelt.items():
-        yield f"no node has the topologyKey {one_line(key, LINE_LIMIT)}, probably a misspelling of {known}"
+        yield f"no node has the topologyKey {key}, probably a misspelling of {known}"
 
 
 def claim_lines(explanation: Explanation) -> Iterator[str]:
@@ -238,7 +238,7 @@ def claim_lines(explanation: Explanation) -> Iterator[str]:
     rows = list(claim_rows(explanation.claims, len(explanation.nodes)))
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
     for name, bound, nodes in rows:
-        yield one_line(f"{name:<{widths[0]}}   {bound:<{widths[1]}}   {nodes}", 2 * LINE_LIMIT)
+        yield f"{name:<{widths[0]}}   {bound:<{widths[1]}}   {nodes}"
     yield from (f"  {remark}" for remark in gap_remarks(explanation.volume_gaps))
     yield from (f"  {remark}" for remark in claim_remarks(explanation.claims))
     if explanation.feasibility.feasible or explanation.feasibility.rejected or explanation.feasibility.error:
@@ -293,7 +293,7 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
         several = not isinstance(obstacle.what, HostPort) and len(obstacle.what) > 1
         nobody = "no Pod nearby that all of them select" if several else "no Pod nearby"
         met = f"because of {first_of(obstacle.pods)}" if obstacle.pods else nobody
-        yield one_line(f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {first_of(refused)}", 4 * LINE_LIMIT)
+        yield f"{obstacle.sort} {_asked(obstacle)}: {met}; refuses {first_of(refused)}"
     if more := len(explained.obstacles[MOST_ROWS:]):
         yield f"{more} more terms or ports refuse nodes"
 
@@ -301,7 +301,7 @@ def obstacle_lines(explained: Explained) -> Iterator[str]:
 def _kept_room(explained: Explained) -> Iterator[str]:
     """Yield a line for each node that would take the Pod if no room were kept there for others."""
     for node, pods in islice(explained.kept_room.items(), MOST_ROWS):
-        yield one_line(f"room on {node} is kept for {first_of(pods)}, for which the node is nominated", 4 * LINE_LIMIT)
+        yield f"room on {node} is kept for {first_of(pods)}, for which the node is nominated"
     if len(explained.kept_room) > MOST_ROWS:
         yield f"{len(explained.kept_room) - MOST_ROWS} more nodes are nominated for others"
 
@@ -359,7 +359,7 @@ def constraint_words(constraint: Constraint) -> Iterator[str]:
         yield f"nodeAffinityPolicy {constraint.node_affinity_policy}"
     if constraint.node_taints_policy != IGNORE:
         yield f"nodeTaintsPolicy {constraint.node_taints_policy}"
-    yield one_line(selector_text(constraint.selector), LINE_LIMIT)
+    yield selector_text(constraint.selector)
 
 
 def constraint_remarks(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
@@ -455,7 +455,7 @@ def _why(nodes: NodeSet, explanation: Explanation, but: str | None = None) -> st
         if refusal.nodes & nodes and refusal.plugin != but
         for reason in refusal.reasons
     ]
-    return one_line(" or ".join(dict.fromkeys(words)), LINE_LIMIT)
+    return " or ".join(dict.fromkeys(words))
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[TextLine]:
@@ -468,10 +468,9 @@ def said(explained: Explained, now: datetime | None) -> Iterator[str]:
     verdict, computed = explained.subject.verdict, explained.explanation.message
     if verdict.message:
         what = f"kube-scheduler said{_for_at_least(verdict.time, now)}"
-        yield f"{what}: {one_line(verdict.message, 4 * LINE_LIMIT)}"
+        yield f"{what}: {verdict.message}"
         if verdict.reason not in ("", UNSCHEDULABLE_REASON):
-            reason = one_line(verdict.reason, LINE_LIMIT)
-            yield f"kube-scheduler gives the reason {reason}, which does not mean that no node passes."
+            yield f"kube-scheduler gives the reason {verdict.reason}, which does not mean that no node passes."
         elif explained.explanation.agrees(verdict.message):
             yield "evenkeel computes the same."
         elif computed and not verdict.states_cause:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -90,11 +89,6 @@ def begun(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def lines(texts: Iterable[str]) -> list[str]:
-    """Return each of the texts as one printable line."""
-    return [one_line(text.strip(), 4 * LINE_LIMIT) for text in texts]
-
-
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # They take a while, and only a page needs them.
@@ -103,12 +97,18 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     for name, limit in (("short", SHORT_WIDTH), ("wide", WIDE_WIDTH), ("name", NAME_WIDTH), ("line", LINE_LIMIT)):
         environment.filters[name] = partial(_cut, limit=limit)
     return environment
+
+
+def _shown(value: object) -> object:
+    """Return a text as one printable line; what is safe, as the style and the script, stays as it is."""
+    return one_line(value, 4 * LINE_LIMIT) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def _cut(text: str, limit: int) -> str:

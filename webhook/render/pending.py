@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from webhook.findings.wording import LINE_LIMIT, first_of, number_of, one_line
+from webhook.findings.wording import first_of, number_of
 from webhook.placement.commands import asking
 from webhook.placement.gaps import in_words
 from webhook.placement.remedies import IN_TEMPLATE
@@ -47,14 +47,14 @@ def _lines(listed: PendingList, others: Mapping[str, int], around: Surroundings)
     if number or not around.elsewhere:
         yield Styled(Look.ERROR if number else Look.GOOD, f"{number_of(number, 'Pod')} could not be placed.")
     else:
-        yield one_line(_waiting_elsewhere(around, bool(others)), 2 * LINE_LIMIT)
+        yield _waiting_elsewhere(around, bool(others))
     yield from around.notes
     for group in listed.groups:
         yield ""
         yield from _group(group, listed.together)
     for why, count in sorted(others.items()):
         yield ""
-        yield one_line(f"{count} more wait{'s' if count == 1 else ''}: {why}.", LINE_LIMIT)
+        yield f"{number_of(count, 'more waits', 'more wait')}: {why}."
     if around.assumed or listed.compared:
         yield ""
         yield from around.assumed
@@ -70,29 +70,29 @@ def _waiting_elsewhere(around: Surroundings, others: bool) -> str:
     pods = "Pod with these labels" if around.labelled else "Pod"
     here = f"No {pods} waits{' for lack of a node' if others else ''}"
     most = sorted(around.elsewhere.items(), key=lambda waiting: (-waiting[1], waiting[0]))
-    there = [f"{number:,} {'waits' if number == 1 else 'wait'} in {name}" for name, number in most]
+    there = [f"{number_of(number, 'waits', 'wait')} in {name}" for name, number in most]
     how = f"add -n {most[0][0]}, or -A" if len(most) == 1 else "name one of these with -n, or add -A"
     return f"{here} in namespace {around.namespace}; {first_of(there)}: {how}"
 
 
 def _group(group: Group, together: bool) -> Iterator[TextLine]:
     """Yield a group, with what helps most of all Pods `together`, or of its own."""
-    workload = Styled(Look.NAME, one_line(f"{group.workload} in {group.namespace}", LINE_LIMIT))
+    workload = Styled(Look.NAME, f"{group.workload} in {group.namespace}")
     yield workload, f": {len(group.pods)}: {first_of(group.pods)}"
     yield from (Styled(Look.WARNING, f"  {meaning}") for meaning in meant(group.misspelt))
-    yield f"  {one_line(group.cause, 4 * LINE_LIMIT)}"
+    yield f"  {group.cause}"
     if group.cause.startswith(PASSES):
         yield f"  {_next_try(group)}"
     elif group.gaps:
-        yield f"  {one_line(in_words(group.gaps), LINE_LIMIT)}"
+        yield f"  {in_words(group.gaps)}"
     if group.preemption is not None:
         each = f"; the same holds for each of the {len(group.pods)} Pods alone" if len(group.pods) > 1 else ""
-        yield f"  {one_line(preemption_in_words(group.preemption, group.namespace), 4 * LINE_LIMIT)}{each}"
+        yield f"  {preemption_in_words(group.preemption, group.namespace)}{each}"
     elif group.remedy is not None:
         alone = "" if together else " (tried with the Pods of this group only)"
         in_pod = group.remedy.where == IN_TEMPLATE and group.workload.startswith("Pod ")
         where = "in the Pod, created again" if in_pod else group.remedy.where
-        change = Styled(Look.NAME, one_line(group.remedy.change, LINE_LIMIT))
+        change = Styled(Look.NAME, group.remedy.change)
         yield f"  {where}: ", change, f": {run_then(group.frees, group.stuck)}{alone}"
         if group.remedy.where == IN_TEMPLATE and not in_pod:
             yield f"  the rollout was not simulated; to simulate it: {asking(group.namespace, group.pods[0])}"

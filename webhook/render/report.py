@@ -307,11 +307,11 @@ def _sums(report: Report, titles: Titles) -> Iterator[str]:
         )
     if summary.workloads and summary.uneven is not None:
         yield (
-            f"{number_of(summary.uneven, 'workload')} {'exceeds' if summary.uneven == 1 else 'exceed'} maxSkew. "
+            f"{number_of(summary.uneven, 'workload exceeds', 'workloads exceed')} maxSkew. "
             f"Of all workloads with two Pods or more, {summary.lost:,} would lose every Pod with one zone."
         )
     if summary.idle:
-        yield f"{number_of(summary.idle, 'constraint')} {'spreads' if summary.idle == 1 else 'spread'} nothing."
+        yield f"{number_of(summary.idle, 'constraint spreads', 'constraints spread')} nothing."
     if titles.policy:
         yield from policy_sums(report, titles)
 
@@ -327,7 +327,7 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
     created = f"{number_of(summary.denied_creates, 'workload')} would be denied"
     yield f"At the next update, {updated}. If created again, {created}."
     if summary.assumed:
-        beyond = f"{summary.assumed:,} {'exceeds' if summary.assumed == 1 else 'exceed'}"
+        beyond = number_of(summary.assumed, "exceeds", "exceed")
         in_force = titles.compare or titles.policy
         only = f"{beyond} only that of default constraints, if {in_force} is in force"
         yield f"Of the workloads that exceed maxSkew, {only}."
@@ -342,8 +342,7 @@ def policy_sums(report: Report, titles: Titles) -> Iterator[str]:
         f"{number_of(number, 'Pod')} {DEFAULTS[how]}" for how, number in sorted(summary.defaults_change.items())
     )
     yield (
-        f"{number_of(summary.changed, 'workload')} {'has' if summary.changed == 1 else 'have'} a different outcome "
-        f"under {titles.compare}."
+        f"{number_of(summary.changed, 'workload has', 'workloads have')} a different outcome under {titles.compare}."
     )
     yield f"{change}." if change else "No Pod would get other default constraints."
 

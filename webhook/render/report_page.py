@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from webhook.findings.finding import Finding, Severity
-from webhook.findings.wording import LINE_LIMIT, first_of, number_of, one_line
+from webhook.findings.wording import first_of, number_of
 from webhook.objects.fields import path_text
 from webhook.objects.references import ObjectKey
 from webhook.placement.commands import asking
@@ -30,7 +30,7 @@ from webhook.render.explanation import (
     said,
     unwritten,
 )
-from webhook.render.page import SHORT_WIDTH, Bar, Origin, Tile, begun, lines, page, scaled, share_text
+from webhook.render.page import SHORT_WIDTH, Bar, Origin, Tile, begun, page, scaled, share_text
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
 from webhook.render.report import (
@@ -81,7 +81,7 @@ def html(
         "report.js",
         title="How the Pods are spread",
         origin=str(origin),
-        notes=lines(notes),
+        notes=notes,
         titles=titles,
         size=size_words(report),
         tiles=list(_tiles(report, titles)),
@@ -89,7 +89,7 @@ def html(
         curve=_curve(report),
         causes=_causes(report, waiting, origin.read),
         outcomes=_outcomes(report) if titles.policy else (),
-        sums=lines(policy_sums(report, titles)) if titles.policy else (),
+        sums=list(policy_sums(report, titles)) if titles.policy else (),
         namespaces=[_namespace(group) for group in report.namespaces] if len(report.namespaces) > 1 else (),
         most_namespaces=MOST_SHOWN,
         workloads=[_workload(i, workload, titles, widest) for i, workload in enumerate(report.workloads)],
@@ -99,8 +99,9 @@ def html(
 def _tiles(report: Report, titles: Titles) -> Iterator[Tile]:
     summary = report.summary
     if summary.loss is not None and summary.loss.share is not None:
-        largest = one_line(summary.loss.largest, LINE_LIMIT)
-        yield Tile(share_text(summary.loss.share), f"of the Pods on nodes would be lost with zone {largest}")
+        yield Tile(
+            share_text(summary.loss.share), f"of the Pods on nodes would be lost with zone {summary.loss.largest}"
+        )
     numbers = [
         (summary.lost, "workloads that would lose every Pod with one zone"),
         (summary.waiting, "waiting Pods"),
@@ -197,7 +198,7 @@ def _causes(
     numbers = {cause: sum(len(group.names) for _, group in groups) for cause, groups in by_cause.items()}
     return [
         {
-            "cause": one_line(cause, 4 * LINE_LIMIT),
+            "cause": cause,
             "pods": number_of(numbers[cause], "Pod"),
             "workloads": first_of(dict.fromkeys(_name(workload) for workload, _ in groups), SHOWN_OTHERS),
             "groups": [_waiting(workload, group, now) for workload, group in groups],
@@ -243,28 +244,23 @@ def _explained(explained: Explained, tried: bool, now: datetime | None) -> dict[
         remarks += unwritten(explained.source)
     return {
         "headline": headline(explained),
-        "remarks": lines([*remarks, *(line.strip() for line in claim_lines(explanation))]),
+        "remarks": [*remarks, *claim_lines(explanation)],
         "constraints": [
             {
-                "words": ", ".join(lines(constraint_words(constraint.constraint))),
+                "words": ", ".join(constraint_words(constraint.constraint)),
                 "key": constraint.constraint.topology_key.rpartition("/")[2],
                 "rows": list(domain_rows(constraint, explanation)),
-                "remarks": lines(constraint_remarks(constraint, explanation)),
+                "remarks": list(constraint_remarks(constraint, explanation)),
             }
             for constraint in explanation.constraints
         ],
-        "said": lines(
-            [
-                *said(explained, now),
-                *([] if explanation.message else [preferred(explanation)]),
-                *preemption_sentences(explanation.preemption, explained.subject.ref.namespace, certain=True),
-            ]
-        ),
-        "tried": tried,
-        "remedies": [
-            (title, [(one_line(change, LINE_LIMIT), one_line(outcome, LINE_LIMIT)) for change, outcome in changes])
-            for title, changes in remedies_by_place(explained)
+        "said": [
+            *said(explained, now),
+            *([] if explanation.message else [preferred(explanation)]),
+            *preemption_sentences(explanation.preemption, explained.subject.ref.namespace, certain=True),
         ],
+        "tried": tried,
+        "remedies": list(remedies_by_place(explained)),
     }
 
 
@@ -324,8 +320,8 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
     charts = [_chart(spread, why) for spread, why in zip(workload.spreads, workload.idle, strict=True)][:MOST_SHOWN]
     return {
         "id": i,
-        "name": one_line(ref.name, LINE_LIMIT),
-        "where": f"{one_line(ref.kind, LINE_LIMIT)} in {one_line(ref.namespace, LINE_LIMIT)}",
+        "name": ref.name,
+        "where": f"{ref.kind} in {ref.namespace}",
         "foreign": foreign_words(workload),
         "flags": " ".join(flag for flag, on in flags.items() if on),
         # By what the script sorts, in the order of its options: zone, skew, waiting, Pods, findings.
@@ -340,7 +336,7 @@ def _workload(i: int, workload: ReportedWorkload, titles: Titles, widest: int) -
         "severities": [(str(severity), by_severity[severity]) for severity in Severity if by_severity[severity]],
         "charts": charts,
         "more_charts": len(workload.spreads) - len(charts),
-        "pinned": lines(pinned_words(workload)),
+        "pinned": list(pinned_words(workload)),
         "scaling": autoscaled(workload.scaling) if workload.scaling is not None else "",
         "findings": _findings("", workload.findings),
         "at_most": _findings(f"At {workload.scaling.most:,} replicas also:", workload.at_most)
@@ -372,7 +368,7 @@ def _findings(title: str, findings: Sequence[Finding]) -> dict[str, object] | No
 
 def _name(workload: ReportedWorkload) -> str:
     ref = workload.live.ref
-    return one_line(f"{ref.namespace}/{ref.kind.lower()}/{ref.name}", LINE_LIMIT)
+    return f"{ref.namespace}/{ref.kind.lower()}/{ref.name}"
 
 
 def _skew(spread: Spread, widest: int) -> dict[str, object]:
@@ -408,7 +404,7 @@ def _chart(spread: Spread, idle: str) -> dict[str, object]:
         "tall": any(len(name) > SHORT_WIDTH for name, _, _ in bars),
         "limit": scaled(limit, widest, WIDE_REPORT) if not many and bars and limit < widest else None,
         "idle": f"{begun(words)}." if words else "",
-        "remarks": lines(spread_remarks(spread)),
+        "remarks": list(spread_remarks(spread)),
     }
 
 

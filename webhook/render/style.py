@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from webhook.objects.reading import printable
+from webhook.findings.wording import LINE_LIMIT, one_line
 
 if TYPE_CHECKING:
     import argparse
 
 GAP = "   "  # between columns
+PART_LIMIT = 8 * LINE_LIMIT
 
 
 class Look(StrEnum):
@@ -61,11 +62,11 @@ class Style(NamedTuple):
         return f"\x1b[{PALETTE[look]}m{text}\x1b[0m" if self.coloured and look and text else text
 
     def lines(self, lines: Iterable[TextLine]) -> str:
-        """Return lines as text, in which what files say controls no terminal."""
+        """Return lines as text, in which what files say controls no terminal, and each part has an end."""
         return "\n".join("".join(map(self._part, (line,) if isinstance(line, str) else line)) for line in lines)
 
     def _part(self, part: str) -> str:
-        return self(look_of(part), printable(part))
+        return self(look_of(part), one_line(part, PART_LIMIT))
 
 
 UNCOLOURED = Style(False)
