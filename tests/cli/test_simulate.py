@@ -359,9 +359,9 @@ def test_files_that_change_nothing_are_not_simulated(simulate):
     printed = simulate("rollout -f web.yaml --fail-on stuck", **{"web.yaml": same})
 
     assert (0, True) == (printed.code, "Nothing is rolled out." in printed.out)
-    job = workload("Job", namespace="shop")
-    printed = simulate("rollout -f web.yaml -f job.yaml --fail-on not-judged", **{"web.yaml": same, "job.yaml": job})
-    assert (1, True) == (printed.code, "Not simulated: Job shop/web" in printed.out)
+    agent = workload("DaemonSet", namespace="shop")
+    printed = simulate("rollout -f web.yaml -f ds.yaml --fail-on not-judged", **{"web.yaml": same, "ds.yaml": agent})
+    assert (1, True) == (printed.code, "Not simulated: DaemonSet shop/web" in printed.out)
     changed = {**same, "spec": {**same["spec"], "replicas": 4}}
     assert "total 4" in simulate("rollout -f web.yaml", **{"web.yaml": changed}).out
 
@@ -376,10 +376,49 @@ def test_several_workloads_are_named(simulate):
 
 
 def test_what_makes_pods_in_a_file_and_is_not_simulated_is_said(simulate):
-    job = application("closing", ["a1"], kind="Job")[0]
+    agent = application("agent", ["a1"], kind="DaemonSet")[0]
+    printed = simulate(
+        "rollout -f web.yaml -f agent.yaml --fail-on not-judged",
+        **{"web.yaml": deployment(replicas=4)[0], "agent.yaml": agent},
+    )
+
+    assert (1, True) == (printed.code, "DaemonSet shop/agent" in printed.out)
+
+
+JOB = application("closing", [], constraint(), kind="Job")[0]
+del JOB["spec"]["replicas"]
+GIVEN = {"batch.kubernetes.io/controller-uid": "u1", "job-name": "closing"}
+
+
+def stored_job(**template):
+    """The Job as the API server has it."""
+    spec, labels = JOB["spec"], JOB["spec"]["template"]["metadata"]["labels"]
+    made = {**spec["template"], "metadata": {"labels": {**labels, **GIVEN}}, **template}
+    return {**JOB, "spec": {**spec, "parallelism": 1, "selector": {"matchLabels": GIVEN}, "template": made}}
+
+
+@pytest.mark.parametrize(("parallelism", "changed"), [(1, False), (3, True)])
+def test_a_job_of_a_file_is_applied_if_its_parallelism_differs(simulate, parallelism, changed):
+    job = {**JOB, "spec": {**JOB["spec"], "parallelism": parallelism, "completions": 9}}
+    printed = simulate("rollout -f job.yaml", [*nodes(), stored_job()], **{"job.yaml": job})
+
+    assert (0, changed) == (printed.code, "Job shop/closing" in printed.out)
+
+
+@pytest.mark.parametrize("hook", ["helm.sh/hook", "argocd.argoproj.io/hook"])
+def test_a_job_that_is_a_hook_is_not_applied(simulate, hook):
+    job = {**JOB, "metadata": {**JOB["metadata"], "annotations": {hook: "pre-upgrade"}}}
+    there = [*nodes(), stored_job(spec={}), deployment()[0]]
     printed = simulate(
         "rollout -f web.yaml -f job.yaml --fail-on not-judged",
+        there,
         **{"web.yaml": deployment(replicas=4)[0], "job.yaml": job},
     )
 
     assert (1, True) == (printed.code, "Job shop/closing" in printed.out)
+
+
+def test_a_job_of_a_file_whose_template_differs_is_refused_as_the_api_server_does(simulate):
+    printed = simulate("rollout -f job.yaml", [*nodes(), stored_job(spec={})], **{"job.yaml": JOB})
+
+    assert (2, True) == (printed.code, "Job shop/closing: spec.template: " in printed.err)

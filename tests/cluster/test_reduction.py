@@ -54,7 +54,7 @@ terminationGracePeriodSeconds tolerations[].* topologySpreadConstraints[].*
 """
 OF_JOB = """
 backoffLimit backoffLimitPerIndex completionMode completions manualSelector parallelism podFailurePolicy.*
-podReplacementPolicy selector.*
+podReplacementPolicy selector.* suspend
 """
 CONTAINER_STATUS = "name allocatedResources resources.requests"
 RESTARTS = "containerStatuses[].restartCount"  # by which Pods are ranked that may be deleted
@@ -66,7 +66,7 @@ STATUS = {
     f" {below('initContainerStatuses[]', CONTAINER_STATUS)}",
     "Node": "phase allocatable declaredFeatures[] nodeInfo.kubeletVersion images[].names[] images[].sizeBytes",
     "Namespace": "phase",
-    "Job": "failed startTime",
+    "Job": "failed startTime succeeded",
     "PodDisruptionBudget": "disruptedPods disruptionsAllowed",
     "Deployment": f"{REPLICAS} updatedReplicas",
     "StatefulSet": f"{REPLICAS} currentRevision updateRevision updatedReplicas",
@@ -92,7 +92,8 @@ SPEC = {
     f" persistentVolumeClaimRetentionPolicy.whenScaled {below('volumeClaimTemplates[]', CLAIM_TEMPLATE)} {TEMPLATE}",
     "DaemonSet": f"minReadySeconds selector.* updateStrategy.* {TEMPLATE}",
     "Job": f"{OF_JOB} {TEMPLATE}",
-    "CronJob": f"{below('jobTemplate.metadata', METADATA)} " + below("jobTemplate.spec", f"{OF_JOB} {TEMPLATE}"),
+    "CronJob": f"suspend {below('jobTemplate.metadata', METADATA)} "
+    + below("jobTemplate.spec", f"{OF_JOB} {TEMPLATE}"),
     "HorizontalPodAutoscaler": "minReplicas maxReplicas scaleTargetRef.*",
     "PodDisruptionBudget": "selector.* minAvailable maxUnavailable unhealthyPodEvictionPolicy",
     "DeviceClass": "extendedResourceName",
@@ -352,9 +353,10 @@ def test_a_dump_keeps_what_decides_whether_a_deleted_pod_is_made_again():
             "backoffLimit": 3,
             "podFailurePolicy": policy,
             "podReplacementPolicy": "Failed",
+            "suspend": True,
             "template": {"spec": {"terminationGracePeriodSeconds": 0}},
         },
-        "status": {"failed": 2},
+        "status": {"conditions": [{"type": "FailureTarget", "status": "True"}], "failed": 2, "succeeded": 3},
     }
     body = json.dumps({"metadata": {}, "items": [job]}).encode()
 

@@ -70,7 +70,8 @@ class Situation(NamedTuple):
 
     def __str__(self) -> str:
         spec = self.workload["spec"]
-        return f"{self.number}: {self.workload['kind']} of {spec['replicas']}, {' '.join(self.steps)}"
+        replicas = spec.get("replicas", spec.get("parallelism"))
+        return f"{self.number}: {self.workload['kind']} of {replicas}, {' '.join(self.steps)}"
 
 
 def situation(number: int) -> Situation:
@@ -252,6 +253,31 @@ def autoscaled(number: int) -> Situation:
     scaler = {"apiVersion": "autoscaling/v2", "kind": SCALER, "metadata": {"name": NAME}, "spec": spec}
     steps = ("scale=11",) if number == 0 else ("scale=1", "scale=0")
     return Situation(number, tuple(nodes), (), (), of, (scaler,), False, steps)
+
+
+def working(number: int) -> Situation:
+    """
+    One of four with a Job, which waits 10 seconds before it makes the first Pod again, and then ever longer.
+
+    So a repetition takes a minute, and no number may depend on how kube-scheduler breaks ties.
+
+    0: more parallelism and less.  1: a drained node, and one that nobody reaches.  2: a Job that replaces failed Pods
+    only.  3: one that fails with its second Pod.
+    """
+    made = _Made(9700 + number)
+    nodes = [made.node(f"working{number}-{zone}{i}", zone, "8") for i, zone in enumerate("aabbcc")]
+    names = [one["metadata"]["name"] for one in nodes]
+    fields, steps = (
+        ({"completions": 9}, "scale=3 scale=6 scale=12"),
+        ({"completions": 9, "parallelism": 3}, f"drain={names[0]} lose={names[2]}"),
+        ({"completions": 6, "completionMode": "Indexed", "podReplacementPolicy": "Failed"}, f"lose={ZONE}=a scale=7"),
+        ({"completions": 9, "parallelism": 3, "backoffLimit": 1}, f"drain={names[0]} drain={names[1]}"),
+    )[number]
+    spec = {"parallelism": 6, **fields}
+    of = workload("Job", constraint(), namespace=None, labels={"app": NAME}, spec=spec)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("100m"), "restartPolicy": "Never"}
+    del of["spec"]["selector"], of["spec"]["replicas"]  # A Job gets a selector from the API server.
+    return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()))
 
 
 def storing(number: int) -> Situation:

@@ -45,7 +45,8 @@ class Kubelet(Thread):
     """
     Watches bound Pods until it is stopped; survives the API server. `error` is why it gave up, if it did.
 
-    Pods of the nodes in `lost` are left alone. Others are gone `grace` seconds after they were deleted.
+    Pods of the nodes in `lost` are left alone. Others are gone `grace` seconds after they were deleted, and have failed
+    if a finalizer keeps them.
     """
 
     def __init__(self, api: Api):
@@ -75,9 +76,9 @@ class Kubelet(Thread):
             return
         try:
             if metadata.get("deletionTimestamp") and self.grace:
-                Timer(self.grace, self.finish_later, (path, metadata["uid"])).start()
+                Timer(self.grace, self.finish_later, (path, metadata)).start()
             elif metadata.get("deletionTimestamp"):
-                self.finish(path, metadata["uid"])
+                self.finish(path, metadata)
             elif pod["status"]["phase"] == "Pending":
                 only = {
                     "metadata": {"resourceVersion": metadata["resourceVersion"]}
@@ -87,19 +88,21 @@ class Kubelet(Thread):
             if error.status not in OVERTAKEN:
                 raise
 
-    def finish(self, path: str, uid: str) -> None:
+    def finish(self, path: str, metadata: dict) -> None:
         """The Pod of this uid has ended, if it is still there."""
-        only = {"preconditions": {"uid": uid}}
+        uid = {"uid": metadata["uid"]}
         try:
-            self.api.call("DELETE", path, {"gracePeriodSeconds": 0, **only})
+            if metadata.get("finalizers"):
+                self.api.call("PATCH", f"{path}/status", {"metadata": uid, "status": {"phase": "Failed"}}, STRATEGIC)
+            self.api.call("DELETE", path, {"gracePeriodSeconds": 0, "preconditions": uid})
         except ApiError as error:
             if error.status not in OVERTAKEN:
                 raise
 
-    def finish_later(self, path: str, uid: str) -> None:
+    def finish_later(self, path: str, metadata: dict) -> None:
         """In a thread of its own, maybe after the API server has gone."""
         with suppress(OSError, HTTPException):
-            self.finish(path, uid)
+            self.finish(path, metadata)
 
 
 class Heartbeat(Thread):

@@ -38,7 +38,7 @@ BINDING = 1.3  # By so much longer is a Pod still that was refused once, and who
 GRACE = 0.4
 NOW = {"gracePeriodSeconds": 0}
 RESOURCES = {
-    **{"Deployment": "deployments", "StatefulSet": "statefulsets", "ReplicaSet": "replicasets"},
+    **{"Deployment": "deployments", "StatefulSet": "statefulsets", "ReplicaSet": "replicasets", "Job": "jobs"},
     "PodDisruptionBudget": "poddisruptionbudgets",
     "PersistentVolumeClaim": "persistentvolumeclaims",
     SCALER: "horizontalpodautoscalers",
@@ -87,7 +87,7 @@ class Site:
         for one in situation.others:
             api = "api/v1" if one["apiVersion"] == "v1" else one["apiVersion"]
             self.create(api, RESOURCES[one["kind"]], one)
-        self.create("apps/v1", RESOURCES[situation.workload["kind"]], situation.workload)
+        self.create(situation.workload["apiVersion"], RESOURCES[situation.workload["kind"]], situation.workload)
         self.settle()
         for one in situation.late:
             self.register(one)
@@ -135,7 +135,8 @@ class Site:
         return self.seen
 
     def scale(self, replicas: str) -> None:
-        self.patch({"spec": {"replicas": int(replicas)}})
+        field = "parallelism" if self.situation.workload["kind"] == "Job" else "replicas"
+        self.patch({"spec": {field: int(replicas)}})
 
     def rollout(self, _: str) -> None:
         template = {"metadata": {"annotations": {"example.com/restarted": str(time.monotonic())}}}
@@ -144,7 +145,7 @@ class Site:
     def patch(self, change: dict) -> None:
         made = self.situation.workload
         name = made["metadata"]["name"]
-        self.api.call("PATCH", self.path("apps/v1", RESOURCES[made["kind"]], name), change, MERGE)
+        self.api.call("PATCH", self.path(made["apiVersion"], RESOURCES[made["kind"]], name), change, MERGE)
 
     def cordon(self, target: str) -> None:
         """As kubectl does, and then the controller that is switched off here."""
@@ -271,6 +272,8 @@ class Site:
         found, sets = self.workload()
         if self.situation.workload["kind"] == "StatefulSet":
             return found["status"]["updateRevision"]
+        if self.situation.workload["kind"] == "Job":
+            return ""
         own = [one for one in sets if one["spec"]["selector"]["matchLabels"]["app"] == NAME]
         newest = max(own, key=lambda one: int(one["metadata"].get("annotations", {}).get(REVISION, 0)))
         return newest["spec"]["selector"]["matchLabels"].get("pod-template-hash", "")
@@ -278,20 +281,25 @@ class Site:
     def workload(self) -> tuple[dict, list[dict]]:
         """The workload, and all ReplicaSets."""
         made = self.situation.workload
-        found = self.api.call("GET", self.path("apps/v1", RESOURCES[made["kind"]], made["metadata"]["name"]))
+        found = self.api.call("GET", self.path(made["apiVersion"], RESOURCES[made["kind"]], made["metadata"]["name"]))
         return found, self.api.call("GET", self.path("apps/v1", "replicasets"))["items"]
 
     def at_rest(self, there: list[dict]) -> bool:
         """Whether nobody is about to do anything about the workload and these Pods."""
-        lost = self.plane.kubelet.lost
         found, sets = self.workload()
+        if found["kind"] == "Job":
+            return job_rests(found, there) and self.are_settled(there)
         return (
             all(one["status"].get("observedGeneration") == one["metadata"]["generation"] for one in (found, *sets))
             and all(one["status"]["replicas"] == one["spec"]["replicas"] for one in sets)
             and all(number(one, "availableReplicas") == number(one, "readyReplicas") for one in (found, *sets))
             and all(within(found["spec"]["replicas"], one["spec"]) for one in self.situation.others if is_scaler(one))
-            and all(node(one) in lost if deleted(one) else self.is_settled(one) for one in there)
+            and self.are_settled(there)
         )
+
+    def are_settled(self, there: list[dict]) -> bool:
+        lost = self.plane.kubelet.lost
+        return all(node(one) in lost if deleted(one) else self.is_settled(one) for one in there)
 
     def is_settled(self, pod: dict) -> bool:
         return bool(ready(pod) or refusal(pod) or pod["metadata"]["name"] in self.sick)
@@ -299,12 +307,22 @@ class Site:
     def close(self) -> None:
         for resource in ("deployments", "statefulsets", "replicasets"):
             self.api.call("DELETE", self.path("apps/v1", resource), {"propagationPolicy": "Background"})
+        self.api.call("DELETE", self.path("batch/v1", "jobs"), {"propagationPolicy": "Background"})
         self.plane.kubelet.lost.clear()
         until(lambda: self.remove(lambda one: True) or not self.everyone(), "no Pods")
         self.api.call("DELETE", f"/api/v1/namespaces/{self.namespace}")
         self.api.call("DELETE", "/api/v1/nodes", NOW)
         if self.situation.storage:
             remove_all(self.api, [self.namespace])
+
+
+def job_rests(job: dict, pods: list[dict]) -> bool:
+    """Whether a Job has as many Pods as it wants, which are none once it has failed."""
+    spec, own = job["spec"], [one for one in pods if replica(one)]
+    failing = any(one["type"] == "FailureTarget" for one in job["status"].get("conditions", ()))
+    wanted = 0 if failing else min(spec["parallelism"], spec["completions"])
+    waits = spec["podReplacementPolicy"] == "Failed" and not failing
+    return wanted == sum(waits or not deleted(one) for one in own)
 
 
 def is_scaler(one: dict) -> bool:

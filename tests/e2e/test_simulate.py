@@ -34,6 +34,7 @@ from tests.e2e.futures import (
     slow,
     soft,
     storing,
+    working,
 )
 from tests.e2e.plane import ControlPlane
 from tests.e2e.site import Seen, Site
@@ -180,6 +181,14 @@ def test_an_autoscaler_brings_a_workload_within_its_bounds(beside, number):
 @pytest.mark.parametrize("number", range(3))
 def test_pods_without_a_grace_period(beside, number):
     agrees(beside, graceless(number), beside.compared(graceless(number)))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_job(beside, number):
+    found = beside.compared(working(number))
+
+    assert found.fixed or not number
+    agrees(beside, working(number), found)
 
 
 @pytest.mark.parametrize("number", range(EACH))

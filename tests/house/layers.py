@@ -99,7 +99,7 @@ simulation.cluster_run
 simulation.initial_pods · simulation.run
 simulation.controllers
 simulation.preemption
-simulation.disruption · simulation.stateful · simulation.zone_loss
+simulation.disruption · simulation.job · simulation.stateful · simulation.zone_loss
 simulation.deployment
 simulation.replicas
 simulation.waiting

@@ -11,6 +11,7 @@ from tests.support.claims import claim, storage_class
 from tests.support.simulated import (
     HOUR_AGO,
     NOW,
+    application,
     budget,
     cluster,
     deployment,
@@ -300,9 +301,47 @@ def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():
     assert NOW - 3_600 == found.plan.start.now
 
 
-@pytest.mark.parametrize(("kind", "simulated"), [("Deployment", True), ("StatefulSet", True), ("DaemonSet", False)])
+@pytest.mark.parametrize(
+    ("kind", "simulated"), [("Deployment", True), ("StatefulSet", True), ("Job", True), ("DaemonSet", False)]
+)
 def test_which_workloads_are_simulated(kind, simulated):
-    assert is_simulated(owned(kind, "web", {})) is simulated
+    assert is_simulated(application("web", [], kind=kind)[0]) is simulated
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "notes", "gaps"),
+    [
+        ({}, {}, (), ()),
+        ({"suspend": True}, {}, ("Job shop/web is suspended, and makes no Pods.",), ()),
+        (
+            {},
+            {"conditions": [{"type": "Complete", "status": "True"}]},
+            ("Job shop/web has finished, and makes no Pods.",),
+            (),
+        ),
+        ({"backoffLimitPerIndex": 1}, {}, (), ("Job shop/web: spec.backoffLimitPerIndex",)),
+    ],
+)
+def test_what_is_said_of_a_job(spec, status, notes, gaps):
+    job = application("web", [], kind="Job")[0]
+    job = {**job, "spec": {**job["spec"], **spec}, "status": status}
+    made = planned(job, cluster(*nodes(), job), [parse_step("drain=a1")], KINDS)
+
+    assert (notes, gaps) == (made.notes, made.not_judged)
+
+
+def test_a_job_does_not_roll_out():
+    job = application("web", [], kind="Job")[0]
+    with pytest.raises(StepError, match="template of a Job cannot be changed"):
+        planned(job, cluster(*nodes(), job), [parse_step("rollout")], KINDS)
+
+
+def test_a_job_of_a_file_is_as_far_as_that_of_the_cluster():
+    job = application("web", [], kind="Job")[0]
+    job = {**job, "spec": {**job["spec"], "completions": 9, "parallelism": 9}}
+    made = planned(job, cluster(*nodes(), job), [], KINDS, applied=True, stored={**job, "status": {"succeeded": 4}})
+
+    assert 5 == made.plan.named[0].replicas
 
 
 def test_pods_of_other_namespaces_are_read_where_nodes_change():

@@ -34,8 +34,9 @@ from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
 from webhook.loading.simulated_runs import OfRun, OneRun, all_runs, until_unchanged
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import Raw, as_mapping
-from webhook.objects.kinds import Kinds
+from webhook.objects.fields import Raw, as_mapping, value_at
+from webhook.objects.kinds import JOB_LABELS, Kinds
+from webhook.objects.labels import labels_in
 from webhook.objects.references import ObjectRef, owner_of
 from webhook.objects.times import seconds_at
 from webhook.placement.inferred_defaults import given_defaults
@@ -48,7 +49,7 @@ from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
 from webhook.simulation.cluster_results import WorkloadResult, cluster_results
 from webhook.simulation.cluster_run import ClusterOutcome, run_cluster
-from webhook.simulation.controllers import SIMULATED, Makers, SimulatedCluster
+from webhook.simulation.controllers import JOB, SIMULATED, Makers, SimulatedCluster
 from webhook.simulation.planning import (
     Planned,
     is_simulated,
@@ -64,6 +65,7 @@ from webhook.simulation.step import ROLLOUT, Step, StepError, parse_step, parse_
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
 MOST_CHOICES = 10  # namespaces, or workloads
+HOOKS = ("helm.sh/hook", "argocd.argoproj.io/hook")  # Annotations of Helm and Argo CD.
 COMPARED = ("template", "selector", "podManagementPolicy", "serviceName")  # A change of the last three is refused.
 API_DEFAULTS = {  # of fields of these
     "podManagementPolicy": "OrderedReady",
@@ -142,6 +144,8 @@ def run(args: argparse.Namespace) -> int:
     known = _read(args, source, namespace, refs, steps, files)
     raws = [_found(ref, known, kinds) for ref in refs]
     changed = [raw for raw in raws if steps or not is_as_stored(raw, known.replaced.get(ObjectRef.of(raw).key))]
+    for raw in changed:
+        _check_job(raw, known.replaced.get(ObjectRef.of(raw).key))
     same, raws = len(raws) - len(changed), changed
     gaps = _without_controller(files, known, kinds)
     if not raws:
@@ -399,12 +403,18 @@ def _in_files(args: argparse.Namespace, namespace: str) -> list[Raw]:
 
 def _workloads_in(files: Sequence[Raw], names: Sequence[str]) -> list[ObjectRef]:
     """Return the workloads in files; UsageError if there is none, or two have one name."""
-    refs = [ObjectRef.of(obj) for obj in files if is_simulated(obj) and owner_of(obj) is None]
+    refs = [ObjectRef.of(obj) for obj in files if _is_applied(obj) and owner_of(obj) is None]
     if not refs:
         raise UsageError(f"{', '.join(names)}: found no workload, wanted one of the kinds {_kinds()}")
     if twice := [ref for ref, number in Counter(refs).items() if number > 1]:
         raise UsageError(f"{', '.join(names)}: found {twice[0]} twice, wanted each workload once; leave one out")
     return refs
+
+
+def _is_applied(raw: Raw) -> bool:
+    """Return whether a workload of a file is applied and simulated; a hook is deleted and made again, by its tool."""
+    annotations = as_mapping(value_at(raw, ("metadata", "annotations")))
+    return is_simulated(raw) and annotations.keys().isdisjoint(HOOKS)
 
 
 def _named(names: Sequence[str], files: Sequence[Raw], namespace: str, kinds: Kinds) -> list[ObjectRef]:
@@ -457,9 +467,23 @@ def is_as_stored(raw: Raw, stored: Raw | None) -> bool:
     return new == old and replicas in (None, there)
 
 
+def _check_job(raw: Raw, stored: Raw | None) -> None:
+    """Raise UsageError for a Job of a file with another template than the cluster's: the API server refuses it."""
+    ref = ObjectRef.of(raw)
+    if ref.kind == JOB and stored is not None and _template_and_replicas(raw)[0] != _template_and_replicas(stored)[0]:
+        found = "found another template than in the cluster, wanted the same: field is immutable"
+        raise UsageError(f"{ref}: spec.template: {found}; delete the Job first, or give it another name")
+
+
 def _template_and_replicas(raw: Raw) -> tuple[object, object]:
+    """Return what a rollout compares of a workload; of a Job without the selector and labels that it is given."""
     spec = as_mapping(only_read(raw).get("spec"))
-    return _without_defaults({name: spec.get(name) for name in COMPARED}), spec.get("replicas")
+    if ObjectRef.of(raw).kind == JOB:
+        template = as_mapping(spec.get("template"))
+        labels = {key: value for key, value in labels_in(template).items() if key not in JOB_LABELS}
+        metadata = {**as_mapping(template.get("metadata")), "labels": labels}
+        spec = {**spec, "selector": None, "template": {**template, "metadata": metadata}}
+    return _without_defaults({name: spec.get(name) for name in COMPARED}), spec.get("replicas", spec.get("parallelism"))
 
 
 def _without_defaults(value: object) -> object:
@@ -472,7 +496,7 @@ def _without_defaults(value: object) -> object:
 
 def _without_controller(files: Sequence[Raw], known: Known, kinds: Kinds) -> list[str]:
     """Return what makes Pods in the files, and is not simulated."""
-    others = [obj for obj in files if not is_simulated(obj) and ObjectRef.of(obj).kind != "Pod"]
+    others = [obj for obj in files if not _is_applied(obj) and ObjectRef.of(obj).kind != "Pod"]
     return [str(ObjectRef.of(obj)) for obj in others if any(next_replica(obj, known.others, kinds))]
 
 

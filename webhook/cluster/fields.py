@@ -27,7 +27,10 @@ from webhook.objects.names import (
 Table = Mapping[str, "Table | list[Table] | None"]  # By the name of a field, what of it: None for all.
 
 # The types of a Pod's conditions that are kept in a dump.
-CONDITIONS = ("DisruptionTarget", "PodScheduled", "PodResizePending", "Ready")
+CONDITIONS = (
+    *("DisruptionTarget", "PodScheduled", "PodResizePending", "Ready"),
+    *("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"),  # of a Job
+)
 KEPT_ANNOTATIONS = (
     IGNORE_ANNOTATION,
     DEFAULTED_BY_ANNOTATION,
@@ -121,7 +124,7 @@ _WORKLOAD_SPEC: Table = {
     "persistentVolumeClaimRetentionPolicy": _all_of("whenScaled"),
     **_all_of("completionMode completions manualSelector minReadySeconds ordinals parallelism paused"),
     **_all_of("podManagementPolicy replicas selector strategy updateStrategy"),
-    **_all_of("backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy"),  # of a Job
+    **_all_of("backoffLimit backoffLimitPerIndex podFailurePolicy podReplacementPolicy suspend"),  # of a Job
 }
 TEMPLATE_FIELDS: Table = {"metadata": KEPT_METADATA, "spec": _POD_SPEC}
 _JOB_TEMPLATE: Table = {"metadata": KEPT_METADATA, "spec": {**_WORKLOAD_SPEC, "template": TEMPLATE_FIELDS}}
@@ -150,7 +153,7 @@ _STATUS: Table = {
     "nodeInfo": _all_of("kubeletVersion"),  # likewise
     "images": [_all_of("names sizeBytes")],  # likewise
     **_all_of("disruptedPods disruptionsAllowed"),  # of a PodDisruptionBudget
-    "failed": None,  # of a Job
+    **_all_of("failed succeeded"),  # of a Job
     **_all_of("availableReplicas currentRevision readyReplicas replicas updateRevision updatedReplicas"),
 }
 OBJECT_FIELDS: Table = {

@@ -1,6 +1,7 @@
 """
-What a Job does when one of its Pods is deleted: make another one, now or once it is gone, or fail.
+How many Pods a Job wants, and what it does when one is deleted: make another one, now or once it is gone, or fail.
 
+    JSON of a Job ──parallelism, completions, suspend, status──> JobProgress
     JSON of a Job ──podReplacementPolicy, podFailurePolicy, backoffLimit, failures so far──> JobReplacement
 """
 
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from webhook.objects.fields import Raw, as_list, as_mapping, integer, texts_at
 
 USUAL_BACKOFF_LIMIT = 6
+FINISHING = frozenset({"Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"})  # Conditions.
 DISRUPTION = "DisruptionTarget"  # The condition of Pods that are evicted, preempted, or lost with their node.
 
 
@@ -22,6 +24,46 @@ class JobReplacement(NamedTuple):
 
     waits: bool
     retries: int | None
+
+
+class JobProgress(NamedTuple):
+    """How far a Job is; `completions` are None if its Pods decide among themselves when it is done."""
+
+    parallelism: int
+    completions: int | None
+    succeeded: int
+    suspended: bool
+    finished: bool
+
+    def wanted(self, active: int) -> int:
+        """
+        Return how many Pods should be active, where so many are.
+
+        upstream: job_controller.go:Controller.manageJob (v1.37)
+        """
+        if self.suspended or self.finished:
+            return 0
+        if self.completions is None:
+            return active if self.succeeded else self.parallelism
+        return max(0, min(self.parallelism, self.completions - self.succeeded))
+
+
+def read_job_progress(job: Raw) -> JobProgress:
+    """
+    Return how far a Job is; without parallelism and completions, it has one Pod.
+
+    upstream: apis/batch/v1/defaults.go:SetDefaults_Job (v1.37)
+    """
+    spec, status = as_mapping(job.get("spec")), as_mapping(job.get("status"))
+    parallelism, completions = integer(spec.get("parallelism")), integer(spec.get("completions"))
+    conditions = map(as_mapping, as_list(status.get("conditions")))
+    return JobProgress(
+        1 if parallelism is None else max(0, parallelism),
+        1 if parallelism is None and completions is None else completions,
+        integer(status.get("succeeded")) or 0,
+        spec.get("suspend") is True,
+        any(condition.get("type") in FINISHING and condition.get("status") == "True" for condition in conditions),
+    )
 
 
 def read_job_replacement(job: Raw) -> JobReplacement:

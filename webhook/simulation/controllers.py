@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from webhook.objects.fields import Raw
 from webhook.objects.jobs import JobReplacement, read_job_replacement
-from webhook.objects.kinds import APPS, CORE, Kinds
+from webhook.objects.kinds import APPS, BATCH, CORE, Kinds
 from webhook.objects.pod_object import PodObject, read_pod
 from webhook.objects.pod_templates import (
     MADE_UP_LABEL,
@@ -39,8 +39,9 @@ from webhook.simulation.revisions import Revisions, read_revisions
 from webhook.simulation.step import StepError
 
 DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"
-SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER))
-OF_JOB = ("batch", "Job")
+JOB = "Job"
+SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER), (BATCH, JOB))
+OF_JOB = ("batch", JOB)
 # Owners of Pods, by API group, whose controllers make another Pod for one that is gone.
 MAKING_ANEW = frozenset({("apps", STATEFUL), ("apps", SET), ("", CONTROLLER), OF_JOB})
 
@@ -244,7 +245,15 @@ class Controllers:
         of_class, errors = self.among.pod_class(subject)
         self.among.errors.update(dict.fromkeys(f"{self.ref}: {error}" for error in errors))
         volumes = self.among.volumes_of_owner(subject, owner)
-        return Maker(of_class, self.ref.kind == STATEFUL, self.workload.min_ready_seconds, volumes, str(self.ref))
+        waits = self.ref.kind == JOB and read_job_replacement(owner.raw).waits
+        return Maker(
+            of_class,
+            self.ref.kind == STATEFUL,
+            self.workload.min_ready_seconds,
+            volumes,
+            str(self.ref),
+            waits_for_kubelet=waits,
+        )
 
     def revision(self, pod: PodObject) -> int:
         """Return the number of the workload's ReplicaSet or revision that has a Pod; -1 for another workload's."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from webhook.objects.autoscalers import read_autoscaler
 from webhook.objects.fields import Raw, as_mapping, texts_at
+from webhook.objects.jobs import read_job_progress, read_job_replacement
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import labels_in
 from webhook.objects.pod_object import PodObject, priority_of
@@ -33,7 +34,16 @@ from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.volumes import read_mounts
 from webhook.simulation.claims import unknown_topologies, with_made, with_volumes
-from webhook.simulation.controllers import DEPLOYMENT, SET, SIMULATED, STATEFUL, Controllers, Makers, SimulatedCluster
+from webhook.simulation.controllers import (
+    DEPLOYMENT,
+    JOB,
+    SET,
+    SIMULATED,
+    STATEFUL,
+    Controllers,
+    Makers,
+    SimulatedCluster,
+)
 from webhook.simulation.disruption import Budget
 from webhook.simulation.initial_pods import DAEMON_SET, initial_budgets, initial_pod, on_added_nodes
 from webhook.simulation.node_changes import Ground, after, first_ground
@@ -54,7 +64,8 @@ from webhook.simulation.step import (
 )
 
 # Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
-LOSING_CLAIMS = frozenset({"CloneSet", "Job"})
+LOSING_CLAIMS = frozenset({"CloneSet", JOB})
+PER_INDEX = "backoffLimitPerIndex"
 # Fields of a spec that no update may change, by the kind of the workload, with what they are where they are absent.
 IMMUTABLE: Mapping[str, Mapping[str, str | None]] = {
     DEPLOYMENT: {"selector": None},
@@ -151,7 +162,7 @@ def planned_workloads(
     ]:
         raise StepError("\n".join(refused))
     if applied:
-        raws = [with_new_template(raw) if ObjectRef.of(raw).kind == STATEFUL else raw for raw in raws]
+        raws = [_applied(raw, before.get(ObjectRef.of(raw).key)) for raw in raws]
     makers = Makers(cluster, kinds, defaults, profiles, raws)
     first = first_ground(cluster.snapshot.nodes)
     taken = [Step(APPLY, APPLY), *steps] if applied else list(steps)
@@ -177,9 +188,21 @@ def planned_workloads(
     plan = Plan(situation.start, tuple(named), tuple(taken), tuple(grounds), situation.budgets, situation.daemons)
     most = max([*(of.replicas for of in named), *(step.number for step in taken if step.action == SCALE)])
     not_judged = dict.fromkeys(
-        [*(gap for maker in making for gap in _gaps(maker, makers, most)), *situation.not_judged]
+        [
+            *(gap for maker in making for gap in _gaps(maker, makers, most)),
+            *situation.not_judged,
+            *(f"{of.ref}: spec.{PER_INDEX}" for of in makers.controllers if PER_INDEX in of.workload.spec),
+        ]
     )
     return Planned(plan, tuple(not_judged), tuple(dict.fromkeys(notes)), situation.preempting)
+
+
+def _applied(raw: Raw, stored: Raw | None) -> Raw:
+    """Return a workload of a file as it is in the cluster once it is applied."""
+    kind = ObjectRef.of(raw).kind
+    if kind == JOB and stored is not None:
+        return {**raw, "status": stored.get("status")}
+    return with_new_template(raw) if kind == STATEFUL else raw
 
 
 def _simulated(
@@ -381,6 +404,8 @@ def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
     if kind == STATEFUL:
         of_revisions = tuple(SetFound(maker, replicas) for maker in makers)
         return Named(replicas, of_revisions, update=workload.stateful_set_update)
+    if kind == JOB:
+        return _named_job(controllers, makers[-1])
     if kind != DEPLOYMENT:
         return Named(replicas, (SetFound(makers[-1], replicas),), controlled=workload.owner is not None)
     desired = [replica_set.replicas or 0 for replica_set in controllers.sets]
@@ -395,12 +420,25 @@ def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
     )
 
 
+def _named_job(controllers: Controllers, maker: Maker) -> Named:
+    """Return the Job as its controller has it now; no index of it is assumed to fail."""
+    raw = controllers.workload.raw
+    progress, replacement = read_job_progress(raw), read_job_replacement(raw)
+    if PER_INDEX in controllers.workload.spec:
+        replacement = replacement._replace(retries=None)
+    active = sum(controllers.revision(pod) >= 0 and not pod.terminating for pod in controllers.among.pods)
+    wanted = progress.wanted(active)
+    return Named(wanted, (SetFound(maker, wanted),), job=(progress, replacement))
+
+
 def _replicas(workload: WorkloadObject) -> int:
     return 1 if workload.replicas is None else workload.replicas
 
 
 def _unable_to_roll_out(ref: ObjectRef, named: Named) -> str | None:
     """Return why a workload replaces no Pods, and what to do instead; None if it does."""
+    if ref.kind == JOB:
+        return f"the template of a {JOB} cannot be changed; wanted a {DEPLOYMENT} or {STATEFUL}"
     if ref.kind not in (DEPLOYMENT, STATEFUL):
         return f"a {ref.kind} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
     if named.paused:
@@ -416,6 +454,8 @@ def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step])
     scaled = [step for step in steps if step.action in (SCALE, APPLY)]
     if named.paused:
         yield "The workload is paused: no change of its template is rolled out."
+    if named.job is not None and (named.job[0].finished or named.job[0].suspended):
+        yield f"{named.name} {'has finished' if named.job[0].finished else 'is suspended'}, and makes no Pods."
     for name, scaling in scalings.items():
         who = f"HorizontalPodAutoscaler {name}"
         yield f"{who} also scales it: its bounds are simulated, its metrics are not."

@@ -13,6 +13,7 @@ from math import inf
 from random import Random
 from typing import NamedTuple
 
+from webhook.objects.jobs import JobProgress, JobReplacement
 from webhook.objects.labels import Labels
 from webhook.objects.references import ObjectRef, Scaling
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
@@ -25,6 +26,7 @@ from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation.claims import without_claims
 from webhook.simulation.deployment import Deployment
 from webhook.simulation.disruption import Budget, Drained, drain
+from webhook.simulation.job import Job
 from webhook.simulation.node_changes import LOST, Ground
 from webhook.simulation.pod import InitialPod, Maker, Pod, PodClass
 from webhook.simulation.preemption import make_room
@@ -54,8 +56,8 @@ class Named:
     A workload that is simulated by name; `sets` are its ReplicaSets, the oldest first, or the revisions of a
     StatefulSet.
 
-    `update` is None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A Deployment
-    that is `paused` does not roll out.  An autoscaler keeps its replicas within the bounds of `scaling`.
+    `update` and `job` are None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A
+    Deployment that is `paused` does not roll out.  An autoscaler keeps its replicas within the bounds of `scaling`.
 
     `makers` make the Pods of each step that begins a rollout.  `stored` are Pods of the template that the cluster has
     before a file is applied, None where none is.
@@ -65,6 +67,7 @@ class Named:
     sets: tuple[SetFound, ...]
     strategy: DeploymentStrategy = USUAL_STRATEGY
     update: StatefulSetUpdate | None = None
+    job: tuple[JobProgress, JobReplacement] | None = None
     controlled: bool = True
     paused: bool = False
     name: str = ""
@@ -263,6 +266,8 @@ class SimulatedRun:
             workload = self.workloads[named.name]
             if action == SCALE and step.number != workload.replicas:
                 workload.scale(step.number)
+            if isinstance(workload, Job):  # Nobody can change its template.
+                continue
             if i in named.makers:
                 workload.roll_out(named.makers[i])
             if action == UNDO and not (workload.complete or named.paused):
@@ -287,6 +292,11 @@ class SimulatedRun:
         self.settle(True)
         if action in (SCALE, APPLY):
             self._autoscale()
+        for job in self.workloads.values():
+            if isinstance(job, Job):
+                for pod in job.lost:
+                    self._lose(pod)
+                job.lost.clear()
         return drained
 
     def _autoscale(self) -> None:
@@ -421,7 +431,11 @@ class SimulatedRun:
             self.state.make(maker, like=pod)
             self.there[pod.workload] += 1
         elif not pod.home:
-            self.lost.append(f"Pod {pod.namespace}/{pod.name}" if pod.name else pod.source)
+            self._lose(pod)
+
+    def _lose(self, pod: Pod) -> None:
+        """Note that no controller makes a Pod anew."""
+        self.lost.append(f"Pod {pod.namespace}/{pod.name}" if pod.name else pod.workload)
 
     def _make_in_order(self) -> bool:
         """
@@ -621,7 +635,9 @@ def _uncounted(counts: DomainCounts, running: list[Pod]) -> Uncounted:
     return Uncounted(len(running), len(running) - len(selected), outside)
 
 
-def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet:
+def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet | Job:
+    if named.job is not None:
+        return Job(*named.job, named.sets[-1].maker, pods)
     if named.update is not None:
         return StatefulSet(named.replicas, named.update, [replica_set.maker for replica_set in named.sets], pods)
     sets = [
