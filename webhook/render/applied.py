@@ -31,7 +31,7 @@ def text(applied: Applied, file: str, policy: Policy | None = None) -> str:
     With a policy, also which of its entries would deny the object, which no user sends here, otherwise.
     """
     more = (*_more(applied), *(() if policy is None else _denied_otherwise(applied, policy)))
-    return "\n".join((*_kubectl(applied, file), *(f"  {line}" for line in more)))
+    return "\n".join((*_kubectl(applied, file), *(one_line(f"  {line}", 8 * LINE_LIMIT) for line in more)))
 
 
 def _kubectl(applied: Applied, file: str) -> Iterator[str]:
@@ -58,21 +58,21 @@ def _more(applied: Applied) -> Iterator[str]:
     if isinstance(defaulted, Defaults):
         selector = ",".join(dict.fromkeys(map(str, defaulted.selector.requirements)))
         done = "defaulted" if applied.mutate.patch else "would be defaulted if defaultingMode were Apply"
-        yield one_line(f"{done}: selector {selector} from {', '.join(defaulted.source)}", LINE_LIMIT)
+        yield f"{done}: selector {selector} from {', '.join(defaulted.source)}"
         yield from (f"  - {json.dumps(constraint, ensure_ascii=False)}" for constraint in defaulted.constraints)
-        yield from (one_line(f"left out: {reason}", LINE_LIMIT) for reason in defaulted.left_out)
+        yield from (f"left out: {reason}" for reason in defaulted.left_out)
     elif isinstance(defaulted, Undefaulted):
-        yield one_line(f"not defaulted: {defaulted}", LINE_LIMIT)
+        yield f"not defaulted: {defaulted}"
     if applied.unjudged:
-        yield one_line(f"not judged: {applied.unjudged}", LINE_LIMIT)
+        yield f"not judged: {applied.unjudged}"
     if applied.unsent:
         yield f"not sent: the API server sends the webhook nothing from {' or '.join(SYSTEM_NAMESPACES)}"
     if namespace := applied.answer.unknown_labels_of:
-        yield one_line(f"note: the labels of namespace {namespace} are not known; {HOW_TO_KNOW}", LINE_LIMIT)
+        yield f"note: the labels of namespace {namespace} are not known; {HOW_TO_KNOW}"
     if applied.refused_by_api_server:
         yield "note: kube-apiserver refuses this itself, with its own message, before it calls /validate"
     if applied.passed_over:
-        yield one_line(_passed_over(applied.obj), LINE_LIMIT)
+        yield _passed_over(applied.obj)
     reasons: dict[str, list[str]] = {}
     for skipped in applied.validate.skipped:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)
