@@ -384,7 +384,14 @@ class TestAdvice:
         """The table of rules that need nodes: these, those that hold of the object alone, and that on switches."""
         assert {
             *("counts-tainted-nodes", "idle-switch", "pinned-domain", "selector-matches-others", "skew-never-binds"),
-            *("tainted-domain", "too-few-domains", "unknown-topology-key", "unlabelled-nodes", "unschedulable"),
+            *(
+                "stuck-rollout",
+                "tainted-domain",
+                "too-few-domains",
+                "unknown-topology-key",
+                "unlabelled-nodes",
+                "unschedulable",
+            ),
         } == {rule.id for rule in ADVICE}
         of_pods = {Need.LABELS, Need.SELECTORS, Need.GIVEN_LABELS, Need.REPLICAS}
         assert all(rule.advice for rule in RULES.values() if not of_pods.issuperset(rule.needs))

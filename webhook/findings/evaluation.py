@@ -17,6 +17,7 @@ from webhook.findings.rule import (
     LOOKS_AT_AFFINITY,
     LOOKS_AT_SWITCHES,
     RULES,
+    SURGES,
     UNKNOWN_FIELDS,
     UNLABELLED_NODES,
     Need,
@@ -28,7 +29,7 @@ from webhook.findings.rule import (
 from webhook.objects.fields import FieldPath, as_mapping, value_at
 from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
 from webhook.objects.names import TOPOLOGY_LABELS
-from webhook.objects.workload import Workload
+from webhook.objects.workload import DEPLOYMENT_TYPE, Workload
 from webhook.scheduler.constraint import HARD, Reading, read_constraints
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import PLACING, places_quickly
@@ -99,11 +100,15 @@ def find_all(
         settings=settings,
         parameters={},
     )
+    rolling = (workload.kind.api_version, workload.kind.kind) == DEPLOYMENT_TYPE and workload.strategy != "Recreate"
+    there |= {SURGES} if rolling and workload.surges else _NO_WORDS
     operated = workload.kind.operator is not None
     for rule, setting in running:
         if not rule.looks_for <= there:
             continue
         if not unmet.keys().isdisjoint(rule.needs):
+            if rule.looks_beside and not workload.has_constraints:  # Nobody has asked for it.
+                continue
             skipped.append(Skipped(rule.id, next(unmet[need] for need in rule.needs if need in unmet)))
             continue
         subject = replace(bare, parameters=setting.parameters) if setting.parameters else bare

@@ -39,11 +39,12 @@ CLOSED_NODES, UNLABELLED_NODES = "closed nodes", "nodes without a topology key"
 LOOKS_AT_AFFINITY = "node affinity"
 MATCH_LABEL_KEYS, MIN_DOMAINS, UNKNOWN_FIELDS = "matchLabelKeys", "minDomains", "unknown fields"
 LOOKS_AT_SWITCHES = "switches of evenkeel"
+SURGES = "a Deployment whose rollouts add Pods"
 # All that a rule can look for; a rule that looked for anything else would never run.
 LOOKED_FOR = frozenset(
     {
         *(CLOSED_NODES, HARD, LOOKS_AT_AFFINITY, LOOKS_AT_SWITCHES, MATCH_LABEL_KEYS, MIN_DOMAINS),
-        *(UNKNOWN_FIELDS, UNLABELLED_NODES),
+        *(SURGES, UNKNOWN_FIELDS, UNLABELLED_NODES),
     }
 )
 EXAMPLE_POD = """\
@@ -388,8 +389,9 @@ class Rule:
     defaulting writes never break a rule that is `kept_by_defaults`.
 
     The rule is skipped where one of its `needs` is not known.  It is run only where all that it `looks_for` is there:
-    words of `Reading.words`, UNKNOWN_FIELDS, LOOKS_AT_SWITCHES, CLOSED_NODES (tainted or cordoned), UNLABELLED_NODES,
-    LOOKS_AT_AFFINITY (or a nodeSelector that names a topology key).  There may still be nothing to find.
+    words of `Reading.words`, UNKNOWN_FIELDS, LOOKS_AT_SWITCHES, SURGES, CLOSED_NODES (tainted or cordoned),
+    UNLABELLED_NODES, LOOKS_AT_AFFINITY (or a nodeSelector that names a topology key).  There may still be nothing to
+    find.
     """
 
     id: str

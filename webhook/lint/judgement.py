@@ -356,7 +356,8 @@ class _File:
     def _state(self, request: AdmissionRequest, unsettled: OpenFields, decision: Decision) -> None:
         """Keep what other files need to know of the workloads."""
         judged = decision.outcome not in (Outcome.NOT_JUDGED, Outcome.ERROR)
-        always = self.terms.policy.judges_without_constraints
+        snapshot = self.terms.snapshot
+        always = self.terms.policy.judges_without_constraints or bool(snapshot is not None and snapshot.pods)
         for workload in next(unsettled.readings(request.workloads)):
             asks = judged and (always or workload.has_constraints)
             self._workloads.append(standing(workload, request.obj, self.terms.features, asks))

@@ -257,11 +257,12 @@ class Policy:
 
     @property
     def judges_without_constraints(self) -> bool:
-        """Return whether any rule is run on workloads without constraints."""
+        """Return whether the webhook, which knows no Pods, runs any rule on workloads without constraints."""
         return any(
             part.settings[rule.id].severity is not Severity.IGNORE
             for part in self.parts
             for rule in WITHOUT_CONSTRAINTS
+            if not rule.looks_beside
         )
 
     def gives(self, rule_id: str) -> bool:

@@ -109,22 +109,22 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
         or any(subject.may_carry(constraint.topology_key) for constraint in subject.hard)
     ):
         return
-    running, there = _running(subject), subject.snapshot
+    running, there = running_pods(subject), subject.snapshot
     wanted = workload.replicas - running
     if there is None or wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
         return
-    if _may_preempt(subject):
+    if may_preempt(subject):
         return
     from webhook.scheduler.capacity import bound  # Only needed where Pods are known.
     from webhook.scheduler.profile import Cycle
 
-    there = _surely_selecting(subject, there)
-    most = bound(Cycle(_with_labels(subject), tuple(subject.hard), there, subject.features), wanted)
+    there = surely_selecting(subject, there)
+    most = bound(Cycle(next_replica(subject), tuple(subject.hard), there, subject.features), wanted)
     if most.number < wanted:
         yield _cause(subject, most, running)
 
 
-def _may_preempt(subject: Subject) -> bool:
+def may_preempt(subject: Subject) -> bool:
     """Return whether Pods of lower priority may be taken away for it, as far as priorities are known."""
     spec, there = subject.workload.pod_spec or {}, subject.snapshot
     if spec.get("preemptionPolicy") == "Never" or there is None:
@@ -134,7 +134,7 @@ def _may_preempt(subject: Subject) -> bool:
     return lower or bool(spec.get("priorityClassName") or spec.get("priority"))
 
 
-def _running(subject: Subject) -> int:
+def running_pods(subject: Subject) -> int:
     """Return the Pods of the workload that are there."""
     own, there = subject.workload_selector, subject.snapshot
     if there is None or own.matches_nothing or own.empty:
@@ -148,7 +148,7 @@ def _new_revision(subject: Subject) -> bool:
     return any(not subject.workload.labels.keys() >= set(constraint.match_label_keys) for constraint in subject.hard)
 
 
-def _with_labels(subject: Subject) -> IncomingPod:
+def next_replica(subject: Subject) -> IncomingPod:
     """
     Return the next replica, with what it requests and its host ports.
 
@@ -163,7 +163,7 @@ def _with_labels(subject: Subject) -> IncomingPod:
     return replace(subject.pod, requests=pod.requests, ports=pod.ports, labels=subject.workload.pods_labels())
 
 
-def _surely_selecting(subject: Subject, there: Snapshot) -> Snapshot:
+def surely_selecting(subject: Subject, there: Snapshot) -> Snapshot:
     """Return the snapshot with the terms only that no label decides which a controller may add to the Pod."""
     addable = subject.workload.addable
     affine = {
@@ -225,7 +225,12 @@ def _without_room(subject: Subject, most: Bound, which: str, fitting: int) -> Ca
         message, fix = "no node matches its nodeSelector or node affinity", "correct them, or label a node to match"
         return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
     value, wanted = f"room for {number_of(fitting, 'replica')}", f"room for {subject.workload.replicas}"
-    fix, why = "free room, add nodes, or request less", "no room"
-    if number := most.kept_off.bit_count():
-        why = f"anti-affinity or host ports of Pods exclude {number_of(number, 'node')}, and no other has room"
-    return Cause(subject.at(subject.hard[0]), f"{which}: {why}", value, wanted, fix=fix)
+    fix = "free room, add nodes, or request less"
+    return Cause(subject.at(subject.hard[0]), f"{which}: {no_room(most)}", value, wanted, fix=fix)
+
+
+def no_room(most: Bound) -> str:
+    """Return why the nodes have no room, where no constraint refuses them."""
+    number = most.kept_off.bit_count()
+    excluded = f"anti-affinity or host ports of Pods exclude {number_of(number, 'node')}, and no other has room"
+    return excluded if number else "no room"

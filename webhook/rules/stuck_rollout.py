@@ -1,0 +1,153 @@
+"""stuck-rollout: a rolling update that needs one Pod more than the cluster can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from webhook.findings.finding import Cause, Severity
+from webhook.findings.rule import SURGES, Also, Nature, Need, Subject, rule
+from webhook.objects.fields import as_list, as_mapping, value_at
+from webhook.objects.names import POD_ANTI_AFFINITY, REQUIRED_TERMS
+from webhook.objects.reading import Reader
+from webhook.rules.unschedulable import (
+    MOST_REPLICAS_TRIED,
+    may_preempt,
+    next_replica,
+    no_room,
+    running_pods,
+    surely_selecting,
+)
+from webhook.scheduler.constraint import HARD, IGNORE, Constraint
+
+if TYPE_CHECKING:
+    from webhook.scheduler.capacity import Bound
+
+PER_REVISION = frozenset({"matchLabelKeys", "mismatchLabelKeys"})  # With these, a term may select only new Pods.
+
+
+@rule(
+    title="a rollout cannot finish now: it needs one Pod more than the cluster takes",
+    severity=Severity.WARNING,
+    fix="set maxSurge: 0 and maxUnavailable: 1",
+    where=(Also.WITHOUT_CONSTRAINTS, SURGES, Need.LABELS, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
+    bad="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 2
+      selector: {matchLabels: {app: web}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          containers: [{name: web, image: web}]
+          affinity:
+            podAntiAffinity:
+              requiredDuringSchedulingIgnoredDuringExecution:
+              - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+    """,
+    good="""
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      replicas: 2
+      selector: {matchLabels: {app: web}}
+      strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+      template:
+        metadata: {labels: {app: web}}
+        spec:
+          containers: [{name: web, image: web}]
+          affinity:
+            podAntiAffinity:
+              requiredDuringSchedulingIgnoredDuringExecution:
+              - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+    """,
+    context="""
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: a}}
+    status: {allocatable: {cpu: "8", memory: 8Gi, pods: "110"}}
+    ---
+    apiVersion: v1
+    kind: Node
+    metadata: {name: n2, labels: {kubernetes.io/hostname: n2, topology.kubernetes.io/zone: b}}
+    status: {allocatable: {cpu: "8", memory: 8Gi, pods: "110"}}
+    ---
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: agent, namespace: default, labels: {app: agent}}
+    spec:
+      nodeName: n2
+      containers: [{name: agent, image: agent}]
+    """,
+)
+def stuck_rollout(subject: Subject) -> Iterator[Cause]:
+    """
+    With up to three replicas, the default maxUnavailable of 25% rounds down to 0, and maxSurge rounds up to 1. A
+    rolling update then deletes an old Pod only after a new one is ready. If the cluster takes no Pod more, because
+    each node or zone may have one Pod, or has no room, the rollout waits for ever.
+
+    The finding is certain: all replicas have room, and the scheduler can place no other Pod in any order while they
+    run. As in unschedulable, the rule knows no nodes that an autoscaler would add, judges at most 200 replicas, counts
+    an autoscaler by its minimum, and reports nothing if preemption may make room. It leaves out constraints and
+    anti-affinity with matchLabelKeys, by which new Pods may not count old ones.
+    """
+    from webhook.objects.update_strategies import read_deployment_strategy  # Only needed where Pods are known.
+
+    workload, snapshot = subject.workload, subject.snapshot
+    strategy = read_deployment_strategy(as_mapping(workload.spec.get("strategy")))
+    surge, unavailable = strategy.fenceposts(workload.replicas)
+    if not surge or unavailable or snapshot is None or not subject.reach.usable:
+        return
+    wanted = workload.replicas - running_pods(subject) + 1
+    if not 1 <= wanted <= MOST_REPLICAS_TRIED or may_preempt(subject):
+        return
+    constraints = [*_constraints(subject), *_anti_affinity(subject)]
+    if any(subject.may_carry(constraint.topology_key) for constraint in constraints):
+        return
+    from webhook.scheduler.capacity import bound
+    from webhook.scheduler.profile import Cycle
+
+    there = surely_selecting(subject, snapshot)
+    most = bound(Cycle(next_replica(subject), tuple(constraints), there, subject.features), wanted)
+    if most.number == wanted - 1:
+        message = f"a rollout cannot finish: maxUnavailable rounds to 0, and {_why(most)}"
+        found = f"maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"
+        yield Cause(("spec", "strategy"), message, found, "maxSurge 0, maxUnavailable 1, or room for one Pod more")
+
+
+def _constraints(subject: Subject) -> Iterator[Constraint]:
+    """Yield the hard constraints that surely count old and new Pods together."""
+    for constraint in subject.hard:
+        if not constraint.match_label_keys and constraint.selector.keys.isdisjoint(subject.addable):
+            yield constraint
+
+
+def _anti_affinity(subject: Subject) -> Iterator[Constraint]:
+    """
+    Yield the required anti-affinity by which the Pods keep away from each other, as constraints that allow a domain one
+    Pod: as if there were fewer domains than minDomains.
+    """
+    from webhook.scheduler.pod_affinity import read_pod_affinity
+
+    workload, nodes = subject.workload, subject.nodes
+    terms = as_list(value_at(workload.pod_spec or {}, ("affinity", POD_ANTI_AFFINITY, REQUIRED_TERMS)))
+    kept = [term for term in terms if PER_REVISION.isdisjoint(as_mapping(term))]
+    affinity = {POD_ANTI_AFFINITY: {REQUIRED_TERMS: kept}}
+    for term in read_pod_affinity(Reader(), affinity, workload.namespace).anti_affinity:
+        key, selector = term.topology_key, term.selector
+        sure = workload.namespace in term.namespaces and selector.keys.isdisjoint(subject.addable)
+        if sure and selector.matches(workload.labels) and key in nodes.common_label_keys:
+            number = len(nodes) + 1
+            yield Constraint(-1, 1, key, HARD, None, selector, number, IGNORE, IGNORE, ())
+
+
+def _why(most: Bound) -> str:
+    if most.constraint is None:
+        return no_room(most) if most.kept_off else "no node has room"
+    key = most.constraint.topology_key.rpartition("/")[2]
+    if most.constraint.index < 0:
+        return f"podAntiAffinity allows one Pod per {key}"
+    return f"constraint {most.constraint.index} allows no Pod more per {key}"
