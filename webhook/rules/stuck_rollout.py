@@ -11,7 +11,6 @@ from webhook.objects.fields import as_list, as_mapping, value_at
 from webhook.objects.names import POD_ANTI_AFFINITY, REQUIRED_TERMS
 from webhook.objects.reading import Reader
 from webhook.rules.unschedulable import (
-    MOST_REPLICAS_TRIED,
     may_preempt,
     next_replica,
     no_room,
@@ -102,7 +101,7 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     if not surge or unavailable or snapshot is None or not subject.reach.usable:
         return
     wanted = workload.replicas - running_pods(subject) + 1
-    if not 1 <= wanted <= MOST_REPLICAS_TRIED or may_preempt(subject):
+    if wanted < 1 or may_preempt(subject):
         return
     constraints = [*_constraints(subject), *_anti_affinity(subject)]
     if any(subject.may_carry(constraint.topology_key) for constraint in constraints):
