@@ -45,18 +45,15 @@ class Obstacle(NamedTuple):
 
 def obstacles(cycle: Cycle, feasibility: Feasibility) -> tuple[Obstacle, ...]:
     """Return what refuses nodes, of each sort and term."""
-    refused = {
-        reason: union(refusal.nodes for refusal in feasibility.refusals if reason in refusal.reasons)
-        for reason in (NO_FREE_PORTS, AFFINITY_UNMET, ANTI_AFFINITY_UNMET, ANTI_AFFINITY_OF_OTHERS_UNMET)
-    }
-    if not any(refused.values()):
+    refused_for = feasibility.refused_for
+    if not refused_for(NO_FREE_PORTS, AFFINITY_UNMET, ANTI_AFFINITY_UNMET, ANTI_AFFINITY_OF_OTHERS_UNMET):
         return ()
     there = tuple(pods_on_nodes(cycle.snapshot))
     return (
-        *_ports(cycle, refused[NO_FREE_PORTS], there),
-        *_unmet(cycle, refused[AFFINITY_UNMET]),
-        *_unwanted(cycle, refused[ANTI_AFFINITY_UNMET], there),
-        *_keeping_off(cycle, refused[ANTI_AFFINITY_OF_OTHERS_UNMET], there),
+        *_ports(cycle, refused_for(NO_FREE_PORTS), there),
+        *_unmet(cycle, refused_for(AFFINITY_UNMET)),
+        *_unwanted(cycle, refused_for(ANTI_AFFINITY_UNMET), there),
+        *_keeping_off(cycle, refused_for(ANTI_AFFINITY_OF_OTHERS_UNMET), there),
     )
 
 

@@ -16,11 +16,10 @@ from webhook.placement.obstacles import pods_on_nodes
 from webhook.placement.variants import MOST_REMEDIES, Finder, Variant, largest_first, place_name, with_new
 from webhook.scheduler.affinity import NodeTerm
 from webhook.scheduler.framework import Feasibility
-from webhook.scheduler.nodes import NodeSet, union
+from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.node_volume_limits import TOO_MANY
-from webhook.scheduler.plugins.plugin import Reason
 from webhook.scheduler.plugins.volume_binding import NO_VOLUME, NOT_ENOUGH_SPACE, UNBOUND
-from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT, not_found
+from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33, DISK_CONFLICT
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.selectors import IN, Requirement, Selector
 from webhook.scheduler.snapshot import NamedPod
@@ -37,8 +36,7 @@ def in_cluster(cycle: Cycle, feasibility: Feasibility, key: str) -> Iterator[Fin
     nodes = cycle.snapshot.nodes
     place = next((named for named in (key, ZONE) if named and nodes.domains(named)), HOSTNAME)
     by_key = nodes.domains(place)
-    refused = partial(_refused_for, feasibility)
-    without, full = refused(NO_VOLUME), refused(NOT_ENOUGH_SPACE)
+    without, full = feasibility.refused_for(NO_VOLUME), feasibility.refused_for(NOT_ENOUGH_SPACE)
     for domain, members in islice(largest_first(by_key, without), MOST_REMEDIES):
         yield partial(_with_volume, which=members & without, place=place_name(place, domain))
     for domain, members in islice(largest_first(by_key, full), MOST_REMEDIES):
@@ -46,7 +44,7 @@ def in_cluster(cycle: Cycle, feasibility: Feasibility, key: str) -> Iterator[Fin
     if feasibility.rejected == UNBOUND:
         for domain, members in islice(largest_first(by_key, nodes.all), MOST_REMEDIES):
             yield partial(_bound, which=members, place=place_name(place, domain))
-    if _missing(cycle, feasibility):
+    if _missing(cycle):
         yield _created
     if wanted := _wanted(cycle):
         yield partial(_with_node, labels=wanted)
@@ -57,16 +55,12 @@ def in_cluster(cycle: Cycle, feasibility: Feasibility, key: str) -> Iterator[Fin
 def in_the_way(cycle: Cycle, feasibility: Feasibility) -> Iterator[list[list[NamedPod]]]:
     """Yield, of each sort of refusal, the groups of Pods of which one has to go."""
     snapshot, own = cycle.snapshot, set(cycle.mounts.shared_claims)
-    if _refused_for(feasibility, CLAIM_IN_USE, CLAIM_IN_USE_TO_33):
+    if feasibility.refused_for(CLAIM_IN_USE, CLAIM_IN_USE_TO_33):
         there = pods_on_nodes(snapshot)
         yield [[named for named in there if named.pod.mounts and own.intersection(named.pod.mounts.shared_claims)]]
-    if crowded := _refused_for(feasibility, TOO_MANY, DISK_CONFLICT):
+    if crowded := feasibility.refused_for(TOO_MANY, DISK_CONFLICT):
         names = sorted(snapshot.nodes.names(crowded))[:MOST_REMEDIES]
         yield [[named] for name in names for named in snapshot.pods_of(name) if named.pod.mounts]
-
-
-def _refused_for(feasibility: Feasibility, *reasons: Reason) -> NodeSet:
-    return union(refusal.nodes for refusal in feasibility.refusals if set(refusal.reasons) & set(reasons))
 
 
 def _waiting(cycle: Cycle) -> list[Claim]:
@@ -181,14 +175,16 @@ def _bound(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Variant]:
     yield Variant(words, _with(cycle, storage=storage))
 
 
-def _missing(cycle: Cycle, feasibility: Feasibility) -> bool:
-    return feasibility.rejected in {not_found(volume.claim) for volume in cycle.mounts.claims}
+def _missing(cycle: Cycle) -> list[str]:
+    """Return the claims that are not there, but for those that are made with the Pod."""
+    named = [volume.claim for volume in cycle.mounts.claims if not volume.ephemeral]
+    return [name for name in named if cycle.storage.claim(cycle.mounts.namespace, name) is None]
 
 
 def _created(cycle: Cycle) -> Iterator[Variant]:
     """Yield the claims that are not there, as new ones of the default class."""
     storage, namespace = cycle.storage, cycle.mounts.namespace
-    missing = [volume.claim for volume in cycle.mounts.claims if storage.claim(namespace, volume.claim) is None]
+    missing = _missing(cycle)
     new = [Claim(namespace, name, class_name=storage.default_class) for name in missing]
     if storage.default_class and storage.classes[storage.default_class].waits:
         words = f"create claim{'s' * (len(new) > 1)} {' and '.join(missing)} of class {storage.default_class}"

@@ -244,8 +244,7 @@ def claim_lines(explanation: Explanation) -> Iterator[str]:
     if explanation.feasibility.feasible or explanation.feasibility.rejected or explanation.feasibility.error:
         return
     pinning = [reach for reach in explanation.claims if reach.pins and reach.nodes]
-    reasons = {reason for refusal in explanation.feasibility.refusals for reason in refusal.reasons}
-    if reasons & {CLAIM_IN_USE, CLAIM_IN_USE_TO_33}:
+    if explanation.feasibility.refused_for(CLAIM_IN_USE, CLAIM_IN_USE_TO_33):
         yield "Only one Pod may use a claim with ReadWriteOncePod, and another Pod uses it."
     elif pinning:
         yield from _pinned(pinning, explanation)

@@ -78,6 +78,10 @@ class Feasibility(NamedTuple):
         """The nodes on which preemption may help."""
         return union(refusal.nodes for refusal in self.refusals if refusal.resolvable)
 
+    def refused_for(self, *reasons: Reason) -> NodeSet:
+        """Return the nodes that are refused for any of the reasons."""
+        return union(refusal.nodes for refusal in self.refusals if not set(reasons).isdisjoint(refusal.reasons))
+
 
 class Framework:
     """The plugins of a profile for one attempt to place a Pod; each is made when it is first asked."""
