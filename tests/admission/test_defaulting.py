@@ -549,6 +549,15 @@ def test_a_skipped_namespace_is_left_alone():
     assert (True, (), None) == (decision.allowed, decision.patch, decision.defaulted)
 
 
+@pytest.mark.parametrize("value", ["false", "", "True"])
+def test_only_true_opts_out(value):
+    """Of a Pod, and of a namespace."""
+    skip = {"evenkeel.dev/skip": value}
+
+    assert defaults(pod(labels={"app": "web", **skip}), service())
+    assert defaults(pod(), service(), namespace(**skip))
+
+
 def test_templates_are_never_patched():
     assert () == mutated(workload("Deployment"), service()).patch
 
@@ -680,6 +689,7 @@ CLUSTER = (
     service(),
     service("tier", {"app": "web", "tier": "front"}),
     service("cache", {"app": "cache"}),
+    workload("ReplicaSet", name="web-0", spec={"selector": {"matchLabels": {"app": "web"}}}),
     workload("ReplicaSet", name="web-aaa", spec={"selector": {"matchLabels": {"app": "web", HASH: "abc", "a": "b"}}}),
     workload("ReplicaSet", name="web-abc", **TEMPLATE),
     workload("ReplicaSet", name="web-old", spec={"selector": {"matchLabels": {"app": "web", HASH: "old"}}}),
@@ -796,6 +806,14 @@ AGAIN = [
     Case(
         "that had rules ignored",
         sent({**OF_RS, "metadata": {**OF_RS["metadata"], **IGNORING}}, rules={"soft-constraint": "error"}),
+    ),
+    Case(
+        "that had rules ignored and no owner",
+        sent({**BARE, "metadata": {**BARE["metadata"], **IGNORING}}, rules={"soft-constraint": "error"}),
+    ),
+    Case(
+        "of a ReplicaSet's Pod with merged matchLabelKeys",
+        sent(OF_RS, ENFORCED, {**SOFT_ZONE, "matchLabelKeys": ["x"]}),
     ),
     Case("of which the policy knows by its labels", sent(OF_RS, default=SOFT_ZONE, **EXEMPT)),
     Case("a saved Pod", sent(OF_RS, ENFORCED, change=saved)),

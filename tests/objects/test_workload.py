@@ -485,3 +485,23 @@ def test_in_a_cluster_the_replicas_that_an_autoscaler_has_written_hold_within_it
     (found,) = parse_workloads(workload("Deployment", spec={"replicas": written}))
 
     assert (replicas, scaling) == (found.within(Scaling(*scaling)).replicas, found.within(Scaling(*scaling)).scaling)
+
+
+@pytest.mark.parametrize(("manual", "added"), [(False, True), (True, False)])
+def test_a_job_with_a_selector_of_its_own_gives_its_pods_no_labels(manual, added):
+    (one,) = parse_workloads(workload("Job", spec={"manualSelector": manual}))
+
+    assert added == ("controller-uid" in one.pods_labels())
+    assert "web" == one.pods_labels()["app"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("topologySpreadConstraint", True), ("topologySpreadConstrain", True), ("topologySpreadConstrai", False)],
+)
+def test_a_name_that_is_nearly_the_fields_lacks_two_letters_at_most(name, found):
+    obj = workload("Deployment")
+    obj["spec"]["template"]["spec"] = {name: [{}]}
+    (one,) = parse_workloads(obj)
+
+    assert found == bool(one.misplaced)

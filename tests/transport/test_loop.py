@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
+from math import inf
 from types import SimpleNamespace
 
 import pytest
@@ -333,3 +334,89 @@ def test_what_is_dropped_twice_is_counted_once(plain):
         plain.drop(connection, "once")
         plain.drop(connection, "twice")
     assert ({}, 0) == (dict(plain.open), plain.memory.held)
+
+
+class Stub:
+    """Stands for a connection: when it was heard, whether it was served, and what it waits for."""
+
+    def __init__(self, heard, peer=CROWD, *, served=False, deadline=1e9, queued=inf, refusal=None, droppable=True):
+        self.heard, self.peer, self.served, self.deadline, self.queued = heard, peer, served, deadline, queued
+        self.refusal, self.droppable = refusal, droppable
+
+
+def heard(connections):
+    return [each.heard for each in connections]
+
+
+def test_who_never_asked_is_in_the_way_where_those_are_half_of_all(plain):
+    silent, served, asks = Stub(1), Stub(2, served=True), Stub(3, deadline=inf, queued=5.0)
+
+    assert [1] == heard(plain._in_the_way([silent, served]))
+    assert [2, 3] == heard(plain._in_the_way([silent, served, asks]))
+    assert [] == plain._in_the_way([])
+
+
+def test_whose_turn_is_near_is_not_in_the_way_unless_its_peer_opens_many(plain):
+    near, served = Stub(1, deadline=inf), Stub(2, served=True)
+    assert [2] == heard(plain._in_the_way([near, served]))
+
+    plain.opened[CROWD] = plain.limits.fair_share
+    assert [2] == heard(plain._in_the_way([near, served]))
+    plain.opened[CROWD] += 1
+    assert [1, 2] == heard(plain._in_the_way([near, served]))
+
+
+@pytest.fixture
+def dropping(plain, monkeypatch):
+    """A loop for three connections, and which of these it drops, by when they were heard."""
+    plain.limits, dropped = replace(plain.limits, connections=3), []
+
+    def fill(*connections):
+        plain.connections.clear()
+        plain.connections.update(connections)
+        return plain, dropped
+
+    monkeypatch.setattr(plain, "drop", lambda connection, why: dropped.append(connection.heard))
+    yield fill
+    plain.connections.clear()
+
+
+@pytest.mark.parametrize(
+    ("connections", "least", "since", "dropped"),
+    [
+        ([Stub(1), Stub(2)], 0, inf, []),
+        ([Stub(2), Stub(3), Stub(1)], 0, inf, [1]),
+        ([Stub(2), Stub(3), Stub(1)], 2, inf, [1, 2]),
+        ([Stub(4), Stub(2), Stub(3), Stub(1)], 0, inf, [1, 2]),
+        ([Stub(2), Stub(3), Stub(1)], 0, 0.5, [1]),
+        ([Stub(5), Stub(3), Stub(1, served=True)], 0, 4.0, [3]),
+        ([Stub(5), Stub(3, droppable=False), Stub(4)], 0, inf, [4]),
+    ],
+    ids=["there is room", "the one heard first", "two", "one too many", "all are new", "newcomers last", "not those"],
+)
+def test_who_makes_room(dropping, connections, least, since, dropped):
+    loop, found = dropping(*connections)
+    loop.make_room(least, since)
+
+    assert dropped == found
+
+
+def test_who_misses_a_deadline_is_refused_or_dropped(dropping, monkeypatch):
+    now, refused = time.monotonic(), []
+    late, silent = Stub(1, deadline=now - 1, refusal=408), Stub(2, deadline=now - 1)
+    loop, dropped = dropping(late, silent, Stub(3, deadline=now + 60))
+    loop.limits = replace(loop.limits, connections=9)
+    monkeypatch.setattr(loop, "resume", lambda connection, refusal: refused.append((connection.heard, refusal.status)))
+    loop.sweep()
+
+    assert ([2], [(1, 408)]) == (dropped, refused)
+
+
+def test_of_what_peers_have_opened_some_is_forgotten_at_each_look(plain):
+    plain.opened.update({CROWD: 17, OTHER: 1})
+    plain.sweep()
+    assert {CROWD: 14} == dict(plain.opened)
+
+    for _ in range(20):
+        plain.sweep()
+    assert {} == dict(plain.opened)
