@@ -22,7 +22,7 @@ from webhook.cluster.fields import (
 )
 from webhook.cluster.watched_resources import WATCHED_NAMESPACES
 from webhook.objects.contacts import contacts_in
-from webhook.objects.fields import FieldPath
+from webhook.objects.fields import FieldPath, as_list, as_mapping
 from webhook.objects.kinds import EACH, EACH_KEY, Kind
 
 _OBJECT_FORM, _NAMESPACE_FORM, _TEMPLATE_FORM, _METADATA_FORM = map(
@@ -30,6 +30,7 @@ _OBJECT_FORM, _NAMESPACE_FORM, _TEMPLATE_FORM, _METADATA_FORM = map(
 )
 _PAGE, _NAMESPACES = (msgspec.json.Decoder(page_form(of)) for of in (_OBJECT_FORM, _NAMESPACE_FORM))
 _ENCODER = msgspec.json.Encoder(order="sorted")
+_KeptPath = tuple[FieldPath, Any]  # and the form of what is there
 
 
 def page(body: bytes) -> Any:
@@ -62,44 +63,27 @@ def only_read_custom(raw: Mapping[str, object], kinds: Sequence[Kind]) -> Mappin
 
     `kinds` describe it.  What has another form than those have elsewhere is left out.
     """
-    kept: dict[str, object] = {name: raw[name] for name in ("apiVersion", "kind") if name in raw}
-    kept["metadata"] = _converted(raw.get("metadata"), _METADATA_FORM)
-    paths: list[tuple[FieldPath, Any]] = [(("spec", name), Any) for name in ("selector", "strategy")]
+    paths: list[_KeptPath] = [((name,), Any) for name in ("apiVersion", "kind")]
+    paths += [(("metadata",), _METADATA_FORM), *((("spec", name), Any) for name in ("selector", "strategy"))]
     for kind in kinds:
         paths += [(path, Any) for path in (kind.replicas, kind.constraints, kind.labels) if path]
         paths += [(kind.template, _TEMPLATE_FORM)] if kind.template else []
-    for path, of in sorted(paths, key=lambda pair: len(pair[0])):
-        _copy(raw, kept, path, of)
+    return as_mapping(_kept({"metadata": {}, **raw}, paths))
+
+
+def _kept(value: object, paths: Sequence[_KeptPath]) -> object:
+    """Return what of a value is at one of the paths, which may have wildcards, and has the form that goes with it."""
+    for path, of in paths:
+        if not path:
+            return _converted(value, of)
+    if paths[0][0][0] == EACH:
+        below = [(path[1:], of) for path, of in paths if path[0] == EACH]
+        return [_kept(item, below) for item in as_list(value)]
+    kept = {}
+    for name, member in as_mapping(value).items():
+        if below := [(path[1:], of) for path, of in paths if path[0] in (name, EACH_KEY)]:
+            kept[name] = _kept(member, below)
     return kept
-
-
-def _copy(value: Any, into: Any, path: FieldPath, form: Any) -> None:
-    """Copy what stands at a path, which may have wildcards, into a value of the same shape."""
-    part, rest = path[0], path[1:]
-    if part == EACH:
-        if isinstance(value, list) and isinstance(into, list):
-            into += [_empty(rest) for _ in value[len(into) :]]
-            for item, other in zip(value, into, strict=True):
-                if rest:
-                    _copy(item, other, rest, form)
-    elif part == EACH_KEY:
-        for name in value if isinstance(value, dict) and isinstance(into, dict) else ():
-            _copy_member(value, into, name, rest, form)
-    elif isinstance(value, dict) and isinstance(into, dict) and part in value:
-        _copy_member(value, into, part, rest, form)
-
-
-def _copy_member(value: Any, into: Any, name: str | int, rest: FieldPath, form: Any) -> None:
-    if not rest:
-        into[name] = _converted(value[name], form)
-    else:
-        into.setdefault(name, _empty(rest))
-        _copy(value[name], into[name], rest, form)
-
-
-def _empty(path: FieldPath) -> Any:
-    """Return an empty container of the kind that a path leads to."""
-    return [] if path[:1] == (EACH,) else {}
 
 
 def _converted(value: object, form: Any) -> Any:
