@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shlex
 import shutil
@@ -14,7 +15,8 @@ import yaml
 
 from tests.e2e.tutorial import PAGE, blocks, changed
 from tests.support import ROOT
-from tests.support.action import ACTION, OF_GITHUB, run_step
+from tests.support.action import ACTION, LINT, OF_GITHUB, SIMULATE, run_step
+from tests.support.simulated import deployment, nodes
 from webhook.cli import main as cli
 from webhook.cli.lint import FORMATS
 
@@ -36,10 +38,10 @@ def test_a_hook_takes_the_files_that_pre_commit_gives_it(hook, tmp_path, capsys)
     assert ("--fix" in words) == (Path(WARN).read_text() != (tmp_path / "a.yaml").read_text())
 
 
-def action(**inputs):
-    """Run the last step of the action."""
+def action(step=LINT, folder=ROOT, **inputs):
+    """Run a step of the action."""
     given = {name.replace("_", "-"): value for name, value in inputs.items()}
-    return run_step(ACTION["runs"]["steps"][-1], {"steps.install.outputs.bin": str(BIN), **OF_GITHUB}, given)
+    return run_step(step, {"steps.install.outputs.bin": str(BIN), **OF_GITHUB}, given, folder)
 
 
 def test_the_action_annotates_and_fails_as_it_is_told():
@@ -63,6 +65,7 @@ def test_the_action_writes_a_file_too(tmp_path):
 def test_no_input_of_the_action_is_a_command(tmp_path):
     hostile = f"$(touch {tmp_path}/made) `touch {tmp_path}/made` ; touch {tmp_path}/made"
     action(paths=hostile, fail_on=hostile, format=hostile, args=hostile)
+    action(SIMULATE, paths=hostile, simulate=hostile, steps=hostile)
 
     assert [] == list(tmp_path.iterdir())
 
@@ -71,6 +74,34 @@ def test_the_action_knows_every_form():
     described = ACTION["inputs"]["format"]["description"]
 
     assert set(FORMATS) == set(described.replace(" or ", " ").replace(",", "").split())
+
+
+def test_the_gates_of_the_page_fail_on_a_rollout_that_never_finishes(tmp_path):
+    """What the page has for GitHub, GitLab and Argo CD: each node has room for one Pod, or for two."""
+    page = (ROOT / "docs" / "simulate.md").read_text("utf-8")
+    github, gitlab, argo = map(yaml.safe_load, re.findall(r"^```yaml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    (inputs,) = (step["with"] for step in github if "uses" in step)
+    (script,) = gitlab["rollout"]["script"]
+    (container,) = argo["spec"]["template"]["spec"]["containers"]
+    words = " ".join(container["args"]).replace("/files", "rendered").replace("live", inputs["simulate"])
+    (tmp_path / "rendered").mkdir()
+    (tmp_path / "rendered" / "web.yaml").write_text(yaml.safe_dump(deployment(replicas=3, priority=0)[0]))
+
+    def codes(pods):
+        """The exit codes of the three."""
+        there = [*nodes("a=1 b=1 c=1", pods=pods), *deployment(replicas=3, on=["a1", "b1", "c1"])]
+        dump = {"apiVersion": "v1", "kind": "List", "items": there}
+        with gzip.open(tmp_path / inputs["simulate"], "wt") as file:
+            yaml.safe_dump(dump, file)
+        piped = script.replace("helm template shop charts/shop", "cat rendered/web.yaml")
+        scripts = [piped, f"evenkeel {words}"]
+        path = {"PATH": f"{BIN}:/usr/bin:/bin"}
+        ran = [subprocess.run(["bash", "-c", each], cwd=tmp_path, env=path, check=False) for each in scripts]
+        return [action(SIMULATE, tmp_path, **inputs).returncode, *(done.returncode for done in ran)]
+
+    assert set(inputs) <= set(ACTION["inputs"])
+    assert [1, 1, 1] == codes("1")
+    assert [0, 0, 0] == codes("9")
 
 
 def test_what_the_tutorial_puts_into_ci_fails_until_the_files_are_mended(tmp_path, monkeypatch):
@@ -89,7 +120,7 @@ def test_what_the_tutorial_puts_into_ci_fails_until_the_files_are_mended(tmp_pat
     def codes():
         """The exit codes of both."""
         known = {"steps.install.outputs.bin": str(BIN), **OF_GITHUB}
-        ran = run_step(ACTION["runs"]["steps"][-1], known, inputs, folder)
+        ran = run_step(LINT, known, inputs, folder)
         files = map(str, sorted(folder.glob("*.yaml")))
         return ran.returncode, cli.main([*shlex.split(entry)[1:], *hook["args"], *files])
 

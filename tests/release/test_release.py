@@ -18,7 +18,7 @@ from tests.release.build import PACKAGED, PROVENANCE, SBOM, SDIST, SUMS, WHEEL, 
 from tests.release.lock import RUN, pins
 from tests.release.one_file import ARCHIVES, KREW
 from tests.support import ROOT
-from tests.support.action import ACTION, OF_GITHUB, run_step
+from tests.support.action import INSTALL, LINT, OF_GITHUB, run_step
 from tests.support.serving import free_ports
 from webhook import __version__
 
@@ -193,16 +193,15 @@ def test_the_action_installs_what_is_locked_and_lints(tmp_path):
     output = tmp_path / "output"
     checked_out = tmp_path / "action"
     copy_tracked(checked_out)
-    first, last = ACTION["runs"]["steps"]
     python = Path(sys.executable).resolve().parent
     done = run_step(
-        *(first, {"github.action_path": str(checked_out)}, {}),
+        *(INSTALL, {"github.action_path": str(checked_out)}, {}),
         **{"RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(output), "PATH": f"{python}:/usr/bin:/bin"},
     )
     assert 0 == done.returncode, done.stderr
     name, _, folder = output.read_text().strip().partition("=")
 
     linted = run_step(
-        last, {f"steps.install.outputs.{name}": folder, **OF_GITHUB}, {"paths": "docs/examples/reject.yaml"}
+        LINT, {f"steps.install.outputs.{name}": folder, **OF_GITHUB}, {"paths": "docs/examples/reject.yaml"}
     )
     assert (1, True) == (linted.returncode, linted.stdout.startswith("::error file=docs/examples/reject.yaml"))

@@ -17,6 +17,7 @@ OF_GITHUB = {
     "github.action_ref": "v1",
 }
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+INSTALL, LINT, SIMULATE = ACTION["runs"]["steps"]
 
 
 def run_step(step, known: Mapping[str, str], inputs: Mapping[str, str], folder: Path = ROOT, **variables: str):
