@@ -29,12 +29,12 @@ from tests.oracle.recording import ask
 from tests.support.build import constraint
 from tests.support.dump_file import write_dump
 from tests.support.kubernetes_source import NEWEST
+from tests.support.simulated import run_one
 from webhook.objects.references import ObjectRef
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import from_objects
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import planned
-from webhook.simulation.run import run
 from webhook.simulation.step import parse_step
 
 ROUNDS, RUNS, BOUND = 5, 200, 10
@@ -98,9 +98,9 @@ def ours(size: Size, nodes: list[dict], pods: list[dict]) -> tuple[float, int]:
     taken, placed = [], set()
     for number in range(size.rounds + 1):  # The first one reads what the others share.
         begun = time.process_time()
-        outcome = run(plan, 1, number)[-1]
+        outcome = run_one(plan, 1, number)[-1]
         taken.append(time.process_time() - begun)
-        placed.add(size.replicas - outcome.pending)
+        placed.add(size.replicas - outcome.waiting)
     (found,) = placed
     return median(taken[1:]), found
 

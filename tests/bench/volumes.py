@@ -19,6 +19,7 @@ from tests.bench.reviews import machine
 from tests.support.build import constraint
 from tests.support.build import pod as asked_pod
 from tests.support.claims import EBS, claim, csi_node, storage_class, using, volume
+from tests.support.simulated import run_one
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectRef
 from webhook.scheduler.constraint import parse_constraints
@@ -29,7 +30,6 @@ from webhook.scheduler.profile import Cycle
 from webhook.scheduler.snapshot import Snapshot, from_objects
 from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.planning import planned
-from webhook.simulation.run import run
 from webhook.simulation.step import parse_step
 
 CLAIMS, REPLICAS = 20_000, 1_000
@@ -105,9 +105,9 @@ def simulated(snapshot: Snapshot, *templates: Mapping) -> float:
     plan, taken = planned(made, cluster, [parse_step(f"scale={REPLICAS}")]).plan, []
     for number in range(RUNS + 1):  # The first one reads what the others share.
         begun = time.process_time()
-        outcome = run(plan, 1, number)[-1]
+        outcome = run_one(plan, 1, number)[-1]
         taken.append((time.process_time() - begun) * 1e3)
-        assert not outcome.pending, outcome
+        assert not outcome.waiting, outcome
     return median(taken[1:]) / REPLICAS
 
 

@@ -14,7 +14,7 @@ from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
 from tests.support.placing import node
 from tests.support.simulated import SOFT, application, budget, deployment, nodes, owned, pod, stateful
-from webhook.cli.simulate import COMES_ABOUT, COMES_ABOUT_IN_CLUSTER
+from webhook.cli.simulate import COMES_ABOUT
 
 CLUSTER = [*nodes("a=1 b=1 c=1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
 
@@ -35,8 +35,8 @@ def test_a_workload_and_steps(simulate):
     code, out, err = simulate("deployment/web -n shop --kubernetes-version 1.33 scale=4")
 
     assert (0, "") == (code, err)
-    assert "Deployment shop/web, 10 runs with seed 1, Kubernetes 1.33." == out.splitlines()[0]
-    assert "  scale=4" in out.splitlines()
+    assert ["Deployment shop/web: now", "scale=4"] == [line for line in out.splitlines()[:-3] if line[:1].strip()]
+    assert "10 runs with seed 1, Kubernetes 1.33." in out.splitlines()
 
 
 def test_a_file_that_the_api_server_refuses(simulate):
@@ -63,7 +63,7 @@ def test_as_json(simulate):
         found[name] for name in ("apiVersion", "kind", "seed", "runs")
     )
     assert ["scale=4"] == [step["step"] for step in found["steps"]]
-    assert {"least": 4, "mostLikely": 4, "most": 4} == found["steps"][0]["pods"]
+    assert {"least": 4, "mostLikely": 4, "most": 4} == found["steps"][0]["workloads"][0]["after"]
 
 
 def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
@@ -74,7 +74,7 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
             raw["spec"]["topologySpreadConstraints"] = [constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=2)]
     asked, there = "deployment/web -n shop -o json scale=4", [*nodes("a=1 b=1 c=1"), service()]
     ungiven = json.loads(simulate(asked, cluster=[*there, *made]).out)
-    own = "  It has no constraints of its own. In force: kube-scheduler's own defaults."
+    own = "It has no constraints of its own. In force: kube-scheduler's own defaults."
     assert own in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     for raw in made:
         if raw["kind"] == "Pod":
@@ -82,9 +82,11 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     given = json.loads(simulate(asked, cluster=[*there, *made]).out)
 
     assert [[(3, "scheduler"), (5, "scheduler")], [(2, "policy")]] == [
-        [(one["maxSkew"], one["source"]) for one in found["now"]["constraints"]] for found in (ungiven, given)
+        [(one["maxSkew"], workload["source"]) for one in workload["constraints"]]
+        for found in (ungiven, given)
+        for workload in found["now"]["workloads"]
     ]
-    of_newest = "  It has no constraints of its own. In force: the constraints that evenkeel gave its newest Pod."
+    of_newest = "It has no constraints of its own. In force: the constraints that evenkeel gave its newest Pod."
     assert of_newest in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     assert "no constraints" not in simulate("deployment/web -n shop scale=4").out
 
@@ -100,7 +102,8 @@ def test_a_file_is_applied_first(simulate):
     found = json.loads(simulate("-f web.yaml -o json", cluster=nodes("a=1 b=1"), **{"web.yaml": raw}).out)
 
     assert ["apply"] == [step["step"] for step in found["steps"]]
-    assert [3, 3] == [one["least"] for one in found["steps"][0]["constraints"][0]["domains"]]
+    (constrained,) = found["steps"][0]["workloads"][0]["constraints"]
+    assert [3, 3] == [domain["pods"]["least"] for domain in constrained["domains"]]
 
 
 def test_it_fails_on_pods_that_wait_only_where_that_is_asked_for(simulate):
@@ -117,8 +120,8 @@ def test_a_whole_cluster(simulate):
     code, out, err = simulate(f"lose={ZONE}=a -n shop --kubernetes-version 1.33")
 
     assert (0, "") == (code, err)
-    assert "The whole cluster, 1 workload, 10 runs with seed 1, Kubernetes 1.33." == out.splitlines()[0]
-    assert "    Deployment shop/web      3      1      0      1         0" in out.splitlines()
+    assert f"lose={ZONE}=a" == out.splitlines()[0]
+    assert "  Deployment shop/web     3      1      2         1" in out.splitlines()
 
 
 def test_of_a_whole_cluster_some_are_shown_and_all_are_simulated(simulate):
@@ -128,7 +131,7 @@ def test_of_a_whole_cluster_some_are_shown_and_all_are_simulated(simulate):
 
     (step,) = printed["steps"]
     assert [("Deployment/api", 2)] == [(of["workload"], of["more"]["most"]) for of in step["workloads"]]
-    assert ("app=api", ["shop"]) == (printed["selector"], [of["name"] for of in step["sums"]])
+    assert ("shop", 1) == (step["sums"][0]["name"], len(step["sums"]))
 
 
 def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(simulate):
@@ -144,19 +147,16 @@ def test_what_may_not_be_known_of_the_next_pods_of_all_workloads_is_noted_once(s
 def test_of_a_file_without_pods_it_is_said_that_nothing_can_be_lost(simulate):
     out = simulate("drain=a1 -A", nodes("a=1")).out
 
-    assert "  No workload has Pods, so no Pod can be lost." in out.splitlines()
+    assert "No workload has Pods, so no Pod can be lost." in out.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("words", "title"), [("-A", "The whole cluster, 1 workload"), ("deployment/web -n shop", "Deployment shop/web")]
-)
-def test_runs_end_when_nothing_changes(run, words, title):
+@pytest.mark.parametrize("words", ["-A", "deployment/web -n shop"])
+def test_runs_end_when_nothing_changes(run, words):
     items = {"apiVersion": "v1", "kind": "List", "items": CLUSTER}
     asked = f"simulate --cluster dump {words} --kubernetes-version 1.33"
     out = run(f"{asked} lose=a1", dump=items).out.splitlines()
 
-    assert f"{title}, 100 runs with seed 1, Kubernetes 1.33." == out[0]
-    assert "  Fewer runs were enough: the second half of the runs changed no number below." in out
+    assert "100 runs with seed 1 (more would change no number), Kubernetes 1.33." in out
     printed = json.loads(run(f"{asked} lose=a1 -o json --runs 120", dump=items).out)
     assert (120, False) == (printed["runs"], printed["early"])
 
@@ -186,12 +186,10 @@ LOST = [*nodes("a=1 b=1"), *stateful(replicas=2, on=["a1", "b1"])]
     ],
 )
 def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
-    whole = "-A" in steps
-    words = COMES_ABOUT_IN_CLUSTER if whole else COMES_ABOUT
-    failing = [word for word in words if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
+    failing = [word for word in COMES_ABOUT if simulate(f"{steps} --fail-on {word}", cluster=cluster).code]
 
     assert sorted(fails.split()) == sorted(failing)
-    assert bool(failing) == bool(simulate(f"{steps} --fail-on {','.join(words)}", cluster=cluster).code)
+    assert bool(failing) == bool(simulate(f"{steps} --fail-on {','.join(COMES_ABOUT)}", cluster=cluster).code)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +201,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ),
         ("scal=3", 'step: found "scal=3", wanted scale --replicas N\n'),
         ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale --replicas N'),
-        ("scale=3 -A", "scale=3: needs one workload; write TYPE/NAME, such as deployment/web, before it"),
+        ("scale=3 -n other", "found no workload in other, wanted one of the kinds Deployment, StatefulSet"),
         ("drain=a1 -n bank", "found no workload with Pods in bank; these namespaces have some: shop\n"),
         (
             "drain=a1 -A -l app",
@@ -213,10 +211,10 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("drain=pool=* -A", 'step: found "drain=pool=*", wanted drain NODE or drain KEY=VALUE'),
         (
             "deployment/web scale=4 -A",
-            "-A: for a whole cluster only; leave it out, or leave deployment/web out",
+            "-A: leave out TYPE/NAME to choose workloads by namespace or labels",
         ),
-        ("-f web.yaml -l app=web", "-l: for a whole cluster only; leave it out, or leave -f out"),
-        ("-f web.yaml -A -l app", "-A and -l: for a whole cluster only; leave them out, or leave -f out"),
+        ("deployment/web -A -l app", "-A and -l: leave out TYPE/NAME to choose workloads by namespace or labels"),
+        ("-f empty.yaml -l app=other", "empty.yaml: found no workload, wanted one of the kinds Deployment"),
         (
             "deployment/web -n shop --fail-on stuck,lost,x",
             'found "x", wanted any of pending,stuck,skew,lost,not-judged',
@@ -323,14 +321,13 @@ def test_all_changed_workloads_of_files_are_rolled_out_together(simulate):
     asked = "rollout -f web.yaml -f api.yaml -f same.yaml -n shop"
     printed = simulate(f"{asked} -o json --fail-on stuck", there, **files)
     found = json.loads(printed.out)
+    (step,) = found["steps"]
 
-    assert (1, "SimulationList") == (printed.code, found["kind"])
-    assert ["Deployment/web", "Deployment/api"] == [item["workload"] for item in found["items"]]
-    assert all(item["steps"][0]["stuckRollout"]["share"] for item in found["items"])
-    assert any(note.startswith("1 workload of the files is as in") for note in found["items"][0]["notes"])
-    out = simulate(asked, there, **files).out
-    assert "2 workloads, 10 runs" in out
-    assert "    Deployment shop/web   4 Pods" in out.splitlines()
+    assert (1, "Simulation") == (printed.code, found["kind"])
+    assert {"Deployment/web", "Deployment/api"} == {workload["workload"] for workload in step["workloads"]}
+    assert all(workload["rollout"]["stuck"] for workload in step["workloads"])
+    assert any(note.startswith("1 workload of the files is as in") for note in found["notes"])
+    assert "0 of 2 rollouts finish in every run." in simulate(asked, there, **files).out
 
 
 @pytest.mark.parametrize(
@@ -347,7 +344,7 @@ def test_the_command_that_explains_the_first_pod_that_waits_is_named(simulate, r
     there += [pod("ReplicaSet/web-1", 9, "")] if pod_name else []
     files = {"web.yaml": deployment(replicas=3, priority=0)[0]} if "web.yaml" in words else {}
     out = simulate(f"{words} -n shop", there, **files).out
-    command = out.splitlines()[-1].partition(": evenkeel ")[2]
+    (command,) = (line.partition(": evenkeel ")[2] for line in out.splitlines() if ": evenkeel explain" in line)
 
     version = " --kubernetes-version 1.33" if files else ""
     assert f"explain {explaining} -n shop --cluster dump{version}" == command
@@ -363,16 +360,34 @@ def test_files_that_change_nothing_are_not_simulated(simulate):
     printed = simulate("rollout -f web.yaml -f ds.yaml --fail-on not-judged", **{"web.yaml": same, "ds.yaml": agent})
     assert (1, True) == (printed.code, "Not simulated: DaemonSet shop/web" in printed.out)
     changed = {**same, "spec": {**same["spec"], "replicas": 4}}
-    assert "total 4" in simulate("rollout -f web.yaml", **{"web.yaml": changed}).out
+    assert "  Deployment shop/web     3     1      4" in simulate("rollout -f web.yaml", **{"web.yaml": changed}).out
+    nothing = json.loads(simulate("rollout -f web.yaml -o json", **{"web.yaml": same}).out)
+    assert ("Simulation", []) == (nothing["kind"], nothing["steps"])
 
 
 def test_several_workloads_are_named(simulate):
     there = [*nodes("a=1 b=1 c=1"), *api("web"), *api("api")]
     found = json.loads(simulate("scale deployment/web deployment/api --replicas 5 -n shop -o json", there).out)
 
-    assert [("Deployment/web", 5), ("Deployment/api", 5)] == [
-        (item["workload"], item["steps"][0]["pods"]["most"]) for item in found["items"]
-    ]
+    assert {"Deployment/web": 5, "Deployment/api": 5} == {
+        workload["workload"]: workload["after"]["most"] for workload in found["steps"][0]["workloads"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "workloads"),
+    [
+        ("rollout -n shop", {"Deployment/web", "Deployment/api"}),
+        ("scale --replicas 5 -A -l app=api", {"Deployment/api"}),
+        ("-f web.yaml -f api.yaml -l app=api -n shop", {"Deployment/api"}),
+    ],
+)
+def test_workloads_are_chosen_by_namespace_and_labels(simulate, options, workloads):
+    there = [*nodes("a=1 b=1 c=1"), *api("web"), *api("api")]
+    changed = {f"{name}.yaml": api(name, priority=0)[0] for name in ("web", "api")}
+    found = json.loads(simulate(f"{options} -o json", there, **changed).out)
+
+    assert workloads == {workload["workload"] for workload in found["steps"][0]["workloads"]}
 
 
 def test_what_makes_pods_in_a_file_and_is_not_simulated_is_said(simulate):

@@ -45,9 +45,8 @@ from tests.support.build import priority_class
 from tests.support.chance import likelihood
 from tests.support.commands import script
 from tests.support.kubernetes_source import Version
-from tests.support.simulated import plan
+from tests.support.simulated import plan, run_one
 from webhook.cluster.dump import contents
-from webhook.simulation.run import run
 
 NUMBER = int(os.environ.get("SIMULATIONS") or 10)
 EACH = 4 if "SIMULATIONS" in os.environ else 2  # Of each further kind of situation.
@@ -121,10 +120,11 @@ def compared(given: Situation, seen: list[Seen], simulation: dict) -> Compared:
     """What there was after each step, beside the least and the most of all runs."""
     outside, fixed = [], True
     for step, now, said in zip(given.steps, seen, simulation["steps"], strict=True):
-        numbers = {"waiting": (now.waiting(), said["pending"])}
-        for constraint, judged in zip(given.constraints, said["constraints"], strict=True):
+        (workload,) = said["workloads"]
+        numbers = {"waiting": (now.waiting(), workload["waiting"])}
+        for constraint, judged in zip(given.constraints, workload["constraints"], strict=True):
             there = now.counts(constraint, given.tolerations)
-            ranges = {one["value"]: one for one in judged["domains"]}
+            ranges = {one["value"]: one["pods"] for one in judged["domains"]}
             numbers |= {
                 f"[{judged['index']}] {value}": (there[value], ranges.get(value, NEVER))
                 for value in there.keys() | ranges.keys()
@@ -271,5 +271,5 @@ def ends(given: Situation, objects: list[dict], runs: int) -> list[Layout]:
     """What the last constraint counts in the end of each run."""
     (raw,) = (one for one in objects if (one["kind"], one["metadata"]["name"]) == (given.workload["kind"], NAME))
     made = plan(objects, " ".join(given.steps), raw=raw, minor=UNIFORM.minor)
-    found = [run(made, given.number, number)[-1].domains[-1] for number in range(runs)]
+    found = [run_one(made, given.number, number)[-1].constraints[-1].domains for number in range(runs)]
     return [frozenset((domain, number) for domain, number in one.items() if number) for one in found]

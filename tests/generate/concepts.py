@@ -335,7 +335,8 @@ def shown(name: str) -> str:
 
 def outcomes(command: str) -> Iterator[tuple[tuple[int, ...], float]]:
     """The Pods of each zone after the last step, the most first, and the share of the runs; the most likely first."""
-    (constraint,) = json.loads(output(f"{command} -o json", EXAMPLES))["steps"][-1]["constraints"]
+    (workload,) = json.loads(output(f"{command} -o json", EXAMPLES))["steps"][-1]["workloads"]
+    (constraint,) = workload["constraints"]
     for outcome in constraint["outcomes"]:
         numbers = [group["pods"] for group in outcome["domains"] for _ in range(group["number"])]
         yield tuple(sorted(numbers, reverse=True)), outcome["share"]

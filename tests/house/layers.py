@@ -93,9 +93,9 @@ findings.rule
 findings
 simulation.pending · simulation.remedies
 simulation.rollout_check
-simulation.cluster_results · simulation.planning
+simulation.planning
 simulation.results · simulation.rollout_bounds
-simulation.cluster_run
+simulation.outcomes
 simulation.initial_pods · simulation.run
 simulation.controllers
 simulation.preemption
@@ -166,7 +166,7 @@ USERS = {
     "jinja2": "render.page",
     "jsonschema": "documents.json_schema",
     "kubernetes": "cluster.client",
-    "msgspec": "cluster.decoding · cluster.reduction · serving.wire",
+    "msgspec": "cluster.decoding · cluster.reduction · render.simulation · serving.wire · simulation.results",
     "pathspec": "lint.gitignore",
     "pkgutil": "objects.operators · rules.__init__",
     "prometheus_client": "render.skew_metrics · serving.metrics",

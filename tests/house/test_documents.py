@@ -229,10 +229,6 @@ FORMS = {
         f"admit -f {EXAMPLES}/default.yaml",
         f"admit -f {EXAMPLES}/default.yaml --cluster {EXAMPLES}/cluster.yaml",
     ],
-    "ClusterSimulation": [
-        f"simulate -A --runs 2 --cluster {EXAMPLES}/simulate/whole.yaml {LOST}",
-        f"simulate -n shop --runs 2 --cluster {EXAMPLES}/simulate/budgets.yaml drain=b1",
-    ],
     "Explanation": [
         f"explain pod/web-7d4b9c-x2x5p -n shop --cluster {EXAMPLES}/waiting/cluster.yaml",
         f"explain deployment/web -n shop --cluster {EXAMPLES}/waiting/neighbours.yaml",
@@ -252,6 +248,8 @@ FORMS = {
     "Simulation": [
         f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/cluster.yaml {LOST} drain=b1 rollout",
         f"simulate deploy/web -n shop --runs 2 --cluster {EXAMPLES}/simulate/budgets.yaml drain=b1",
+        f"simulate -A --runs 2 --cluster {EXAMPLES}/simulate/whole.yaml {LOST}",
+        f"simulate rollout -A --runs 2 --cluster {EXAMPLES}/waiting/cluster.yaml",
     ],
     "Version": ["version --client"],
 }
@@ -261,10 +259,9 @@ BY_NAME = (
     "pinned",
     "nodes",
     "reasons",
-    "held",
     "violated",
-    "lost",
-    "others",
+    "holding",
+    "pods",
     "zones",
     "domains",
     "alsoCounts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.build import constraint
 from tests.support.simulated import deployment, nodes, plan
 from webhook.loading.simulated_runs import ALONE, FIRST_ASKED, TOGETHER, all_runs, until_unchanged
-from webhook.simulation.run import run
+from webhook.simulation.outcomes import run
 
 
 def test_runs_come_in_their_order_from_several_processes():

@@ -24,10 +24,10 @@ from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.profile import USUAL_PROFILES
 from webhook.scheduler.snapshot import SnapshotError, read_object
 from webhook.simulation.node_changes import LOST, after, first_ground
+from webhook.simulation.outcomes import run
 from webhook.simulation.planning import planned
 from webhook.simulation.pod import InitialPod, Maker, PodClass
 from webhook.simulation.results import results
-from webhook.simulation.run import run
 from webhook.simulation.state import Start, State
 from webhook.simulation.step import Step, StepError, Which, parse_step
 
@@ -184,7 +184,7 @@ def test_whatever_a_cluster_holds_a_simulation_ends_or_says_what_is_wrong():
         raw = workload(objects)
         try:
             made = planned(raw, cluster(*objects), [parse_step(one) for one in chance.sample(STEPS, 3)]).plan
-            assert results(made, [run(made, 1, 0)])
+            assert results(made, [run(made, 1, 0)], set(made.workloads))
             ran += 1
         except (SnapshotError, StepError):
             pass

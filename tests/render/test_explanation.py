@@ -303,7 +303,7 @@ LIMIT = f"the limit of {MOST_PLACEMENTS:,} simulated placements was reached"
         (Rollout(20, 20, 0.0, Range(3, 3, 3), 7), "its rollout never finishes: 3 Pods wait"),
         (
             Rollout(20, 20, 0.75, Range(0, 0, 2), 7),
-            "n1; its rollout does not finish in 25 % of 20 runs: 0 to 2 Pods wait",
+            "n1; its rollout does not finish in 25 % of 20 runs: 0–2 Pods wait",
         ),
         (Rollout(5, 20, 1.0, Range(0, 0, 0), 7), f"n1; all 7 Pods run in the end (in 5 runs: {LIMIT})"),
         (Rollout(5, 20, 0.0, Range(3, 3, 3), 7), f"its rollout never finishes: 3 Pods wait (in 5 runs: {LIMIT})"),

@@ -71,7 +71,7 @@ def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
         ((1, 1), 1, "it then runs"),
         ((0, 1), 1, "it then runs if kube-scheduler tries it before other Pods"),
         ((2, 2), 2, "both waiting Pods then run"),
-        ((1, 2), 2, "1 to 2 of 2 waiting Pods then run"),
+        ((1, 2), 2, "1–2 of 2 waiting Pods then run"),
         ((3, 3), 4, "3 of 4 waiting Pods then run"),
     ],
 )

@@ -298,7 +298,7 @@ def autoscaled(*scalers):
 def test_the_bounds_of_an_autoscaler_and_what_comes_with_its_maximum():
     found = lines(*autoscaled(hpa(2, 5000)))
 
-    assert "      autoscaled: 2 to 5,000 replicas" in found
+    assert "      autoscaled: 2–5,000 replicas" in found
     assert "      at 5,000 replicas also warning: tainted-domain" in found
     assert "      autoscaled: 2 replicas or more" in lines(*autoscaled(hpa(2, None)))
     assert not any("autoscaled" in line or "also" in line for line in lines(*autoscaled()))

@@ -321,7 +321,7 @@ def test_what_an_autoscaler_may_bring_is_said_apart():
     owner["spec"]["replicas"] = 2
     found = shown(*closed, owner, made, *pods("a1", "b1"), hpa(2, 5000)).text
 
-    assert "autoscaled: 2 to 5,000 replicas" in found
+    assert "autoscaled: 2–5,000 replicas" in found
     assert "tainted-domain" not in found.partition("At 5,000 replicas also:")[0]
     assert "warning tainted-domain" in found.partition("At 5,000 replicas also:")[2]
 

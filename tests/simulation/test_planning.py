@@ -28,9 +28,9 @@ from tests.support.simulated import (
 from webhook.objects.autoscalers import Autoscaler
 from webhook.objects.kinds import KINDS
 from webhook.objects.references import ObjectRef
+from webhook.simulation.outcomes import run
 from webhook.simulation.planning import is_simulated, planned, wanted
 from webhook.simulation.results import results
-from webhook.simulation.run import run
 from webhook.simulation.step import StepError, parse_step
 
 
@@ -281,10 +281,10 @@ def test_before_a_file_is_applied_the_constraints_are_those_of_the_cluster(kind)
         constraint(maxSkew=2), constraint(topologyKey=HOSTNAME)
     )
     made = planned(applied, cluster(*nodes(), stored, *others), [], KINDS, applied=True, stored=stored).plan
-    before, after = results(made, [run(made, 1, 0)])
+    before, after = (step.workloads[0] for step in results(made, [run(made, 1, 0)], {made.named[0].name}))
 
-    assert [(1, {"a": 1, "b": 1, "c": 1})] == [(of.constraint.max_skew, likely(before)) for of in before.constraints]
-    assert [2, 1] == [of.constraint.max_skew for of in after.constraints]
+    assert [(1, {"a": 1, "b": 1, "c": 1})] == [(of.max_skew, likely(before)) for of in before.constraints]
+    assert [2, 1] == [of.max_skew for of in after.constraints]
 
 
 def test_an_applied_stateful_set_that_is_new_replaces_nothing():

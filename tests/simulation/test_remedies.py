@@ -9,9 +9,10 @@ from tests.support.placing import INFRA, node
 from tests.support.simulated import application, cluster, deployment, nodes, owned, plan, pod, stateful, updating
 from webhook.objects.references import ObjectRef
 from webhook.placement.commands import commands
+from webhook.simulation.outcomes import run
 from webhook.simulation.planning import planned_workloads
 from webhook.simulation.remedies import cures, explained
-from webhook.simulation.run import at_end, run_named
+from webhook.simulation.run import at_end
 from webhook.simulation.step import parse_step
 
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
@@ -24,12 +25,12 @@ ZONES = ["a1", "b1", "c1"]
 
 
 def outcomes(made, runs=5):
-    return [run_named(made, 1, i) for i in range(runs)]
+    return [run(made, 1, i) for i in range(runs)]
 
 
 def changes(objects, steps, ref=REF, **fields):
     made = plan(objects, steps, **fields)
-    found = cures(made, 1, outcomes(made), [ref], applied=fields.get("applied", False))
+    found = cures(made, 1, outcomes(made), applied=fields.get("applied", False))
     return {cure.change: [*map(str, commands(cure.edits, None))] for cure in found.get(ref, ())}
 
 
@@ -157,15 +158,15 @@ def test_a_change_is_tried_for_all_workloads_that_are_stuck():
     raws = [one for one in objects if one["kind"] == "Deployment"]
     made = planned_workloads(raws, cluster(*objects), [parse_step("rollout")]).plan
     refs = [ObjectRef.of(raw) for raw in raws]
-    found = cures(made, 1, outcomes(made), refs, applied=False)
+    found = cures(made, 1, outcomes(made), applied=False)
 
     assert [ROLLING, RECREATE, UNDO] == [cure.change for cure in found[refs[0]]]
     assert refs == [*found]
 
 
-def explaining(objects, steps, ref=REF, **fields):
+def explaining(objects, steps, **fields):
     made = plan(objects, steps, **fields)
-    return explained(made, 1, outcomes(made), [ref])
+    return explained(made, 1, outcomes(made))
 
 
 def test_the_pod_of_the_cluster_that_waits_first_is_explained():

@@ -8,9 +8,8 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE, constraint
 from tests.support.placing import INFRA, node, requesting
-from tests.support.simulated import application, deployment, nodes, plan, pod, stateful
+from tests.support.simulated import application, deployment, nodes, plan, pod, run_one, stateful
 from webhook.simulation.rollout_bounds import finishes
-from webhook.simulation.run import run
 
 TOLERATION = {"key": "dedicated", "operator": "Equal", "value": "infra", "effect": "NoSchedule"}
 TAINTED = node("c1", "c", taints=[INFRA])
@@ -25,7 +24,7 @@ def verdict(*objects):
 
 def in_each_run(*objects, runs=12):
     made = plan(objects, "rollout")
-    return {run(made, 1, i)[-1].complete for i in range(runs)}
+    return {run_one(made, 1, i)[-1].complete for i in range(runs)}
 
 
 def rolled_out(*constraints, replicas=7, there=None, on=("a1", "a2", "b1"), **fields):

@@ -14,19 +14,22 @@ from tests.support.simulated import (
     budget,
     deployment,
     ends,
+    held,
     likely,
     nodes,
     owned,
     plan,
     pod,
+    run_one,
     simulated,
+    simulated_steps,
     stateful,
     template,
     updating,
 )
 from webhook.scheduler.configured_profiles import read_profiles
-from webhook.simulation.disruption import BlockedEviction
-from webhook.simulation.run import Uncounted, run
+from webhook.simulation.outcomes import Uncounted, run
+from webhook.simulation.results import Range
 
 NINE = [f"{zone}{i}" for i in (1, 2, 3) for zone in "abc"]
 HONOR = {"nodeTaintsPolicy": "Honor"}
@@ -41,7 +44,7 @@ def test_a_scale_up_fills_zones_evenly():
     (result,) = simulated(even(), "scale=12")
 
     assert {"a": (4, 4), "b": (4, 4), "c": (4, 4)} == ends(result)
-    assert (0, 0.0, 0.0) == (result.pending.most, result.unfinished, result.constraints[0].exceeds)
+    assert (0, 0.0, 0.0) == (result.waiting.most, result.unfinished, result.constraints[0].exceeds_max_skew)
 
 
 def test_a_scale_down_may_leave_any_skew_of_equally_good_pods():
@@ -49,7 +52,7 @@ def test_a_scale_down_may_leave_any_skew_of_equally_good_pods():
     (result,) = simulated(even(replicas=6), "scale=3", runs=300)
 
     assert {"a": (0, 2), "b": (0, 2), "c": (0, 2)} == ends(result)
-    assert 0.5 < result.constraints[0].exceeds < 0.7  # 1 - 8 / 20
+    assert 0.5 < result.constraints[0].exceeds_max_skew < 0.7  # 1 - 8 / 20
 
 
 @pytest.mark.parametrize(("owner", "crowded"), [(None, (0, 2)), ("Rollout/web", (0, 0))])
@@ -73,7 +76,7 @@ def test_a_pod_that_waits_may_find_a_node_while_others_are_cordoned(step):
     ]
     (result,) = simulated([*objects, waits], step)
 
-    assert (0, 1) == (result.pending.least, result.pending.most)
+    assert (0, 1) == (result.waiting.least, result.waiting.most)
 
 
 def test_old_pods_may_all_be_there_until_the_new_ones_are_placed():
@@ -90,14 +93,14 @@ def test_a_zone_that_is_lost_bars_the_others_until_its_nodes_are_deleted():
     """Scenario 15, fact 25."""
     lost, deleted = simulated(even(), f"lose={ZONE}=a delete={ZONE}=a")
 
-    assert ({"b": 3, "c": 3}, 3) == (likely(lost), lost.pending.least)
+    assert ({"b": 3, "c": 3}, 3) == (likely(lost), lost.waiting.least)
     assert {0: 1.0} == lost.holding
     assert [
         "0/9 nodes are available: 3 node(s) had untolerated taint {node.kubernetes.io/unreachable: },"
         " 6 node(s) didn't match pod topology spread constraints."
     ] == list(lost.reasons)
     assert {"b": (4, 5), "c": (4, 5)} == ends(deleted)
-    assert 0 == deleted.pending.most
+    assert 0 == deleted.waiting.most
 
 
 def test_with_taints_honoured_a_lost_zone_bars_nothing():
@@ -111,8 +114,8 @@ def test_a_rollout_may_end_skewed():
     (result,) = simulated(even(replicas=6), "rollout", runs=500)
 
     assert {(0, 3), (1, 3)} >= set(ends(result).values())
-    assert result.constraints[0].exceeds > 0.1
-    assert (0.0, 6) == (result.unfinished, result.updated.least)
+    assert result.constraints[0].exceeds_max_skew > 0.1
+    assert (0.0, 6) == (result.unfinished, result.rollout.updated.least)
 
 
 def test_match_label_keys_spread_each_revision_by_itself():
@@ -128,8 +131,8 @@ def test_a_rollout_whose_pods_wait_never_finishes_and_names_the_constraint():
     (result,) = simulated(objects, "rollout")
 
     assert (1.0, {0: 1.0}) == (result.unfinished, result.holding)
-    assert result.updated.most < 4
-    assert result.pending.least > 0
+    assert result.rollout.updated.most < 4
+    assert result.waiting.least > 0
 
 
 def test_nine_replicas_with_one_place_in_a_zone():
@@ -137,7 +140,7 @@ def test_nine_replicas_with_one_place_in_a_zone():
     objects = [*nodes("a=1 b=1"), node("c1", "c", pods="1")]
     (result,) = simulated(objects, "", applied=True, raw=deployment(replicas=9)[0])
 
-    assert ({"a": 2, "b": 2, "c": 1}, 4, 4) == (likely(result), result.pending.least, result.pending.most)
+    assert ({"a": 2, "b": 2, "c": 1}, 4, 4) == (likely(result), result.waiting.least, result.waiting.most)
     assert {0: 1.0} == result.holding
 
 
@@ -145,7 +148,7 @@ def test_nine_replicas_with_one_place_in_a_zone():
 def test_no_constraint_holds_a_pod_that_kube_scheduler_does_not_look_at(field):
     (result,) = simulated([*nodes(), *deployment(replicas=0, **field)], "scale=3", runs=1)
 
-    assert ((3, 3, 3), {}) == (result.pending, result.holding)
+    assert (Range(3, 3, 3), {}) == (result.waiting, result.holding)
 
 
 def test_a_deployment_that_is_paused_is_scaled_and_not_rolled_out():
@@ -156,7 +159,7 @@ def test_a_deployment_that_is_paused_is_scaled_and_not_rolled_out():
     (result,) = simulated(objects, "scale=6", runs=3)
 
     assert {"a": (2, 2), "b": (2, 2), "c": (2, 2)} == ends(result)
-    assert ((0, 0, 0), (6, 6, 6)) == (result.updated, result.there)
+    assert (Range(0, 0, 0), Range(6, 6, 6)) == (result.rollout.updated, result.after)
 
 
 def test_a_pod_that_waits_asks_for_what_it_has_itself():
@@ -165,7 +168,7 @@ def test_a_pod_that_waits_asks_for_what_it_has_itself():
     waiting = pod("StatefulSet/web", 1, "", spec={"containers": requesting("999")})
     (result,) = simulated([*nodes("a=1 b=1"), made, first, waiting], "cordon=a1", runs=3)
 
-    assert (1, 1) == (result.pending.least, result.pending.most)
+    assert (1, 1) == (result.waiting.least, result.waiting.most)
     assert "Insufficient cpu" in next(iter(result.reasons))
 
 
@@ -175,7 +178,7 @@ def test_pods_of_the_same_second_are_tried_in_any_order():
     other = pod("ReplicaSet/also-1", 0, "", labels={"app": "also"})
     (result,) = simulated([*objects, other], f"add=1,{ZONE}=a", runs=40)
 
-    assert (0, 1) == (result.pending.least, result.pending.most)
+    assert (0, 1) == (result.waiting.least, result.waiting.most)
 
 
 def test_a_paused_deployment_from_a_file_has_the_replicas_of_the_file():
@@ -184,7 +187,7 @@ def test_a_paused_deployment_from_a_file_has_the_replicas_of_the_file():
     applied["spec"]["paused"] = True
     (result,) = simulated(objects, "", runs=1, raw=applied, applied=True)
 
-    assert (6, 6, 6) == result.there
+    assert Range(6, 6, 6) == result.after
 
 
 def test_too_few_domains_for_min_domains():
@@ -192,8 +195,8 @@ def test_too_few_domains_for_min_domains():
     raw = deployment(constraint(topologyKey=HOSTNAME, minDomains=5), replicas=5)
     waits, joined = simulated([*nodes("a=3"), *raw], "add=1 add=1")
 
-    assert (2, {"a1": 1, "a2": 1, "a3": 1, "new-1": 1}) == (waits.pending.least + 1, likely(waits))
-    assert (0, 5) == (joined.pending.most, len(likely(joined)))
+    assert (2, {"a1": 1, "a2": 1, "a3": 1, "new-1": 1}) == (waits.waiting.least + 1, likely(waits))
+    assert (0, 5) == (joined.waiting.most, len(likely(joined)))
 
 
 def test_a_pod_of_another_namespace_that_terminates_or_has_finished_does_not_count():
@@ -252,33 +255,33 @@ def test_soft_zones_without_room_are_passed_over():
 
 def test_a_drain_moves_pods_and_leaves_those_of_daemon_sets():
     daemon = pod("DaemonSet/log", 0, "a1", labels={"app": "log"})
-    drained, deleted = simulated([*even(), daemon], "drain=a1 delete=a1")
+    drained, deleted = simulated_steps([*even(), daemon], "drain=a1 delete=a1")
 
-    assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(drained) == ends(deleted)
-    assert {} == drained.held
+    assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(drained.workloads[0]) == ends(deleted.workloads[0])
+    assert ((), ()) == (drained.held, drained.elsewhere)
 
 
 def test_a_budget_that_allows_nothing_holds_a_drain():
-    (result,) = simulated([*even(), budget(minAvailable=9)], "drain=a1")
+    (result,) = simulated_steps([*even(), budget(minAvailable=9)], "drain=a1")
 
-    assert {BlockedEviction("a1", ("shop/web",)): 1.0} == result.held
-    assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(result)
+    assert [("a1", ("shop/web",), 1.0)] == held(result)
+    assert {"a": (3, 3), "b": (3, 3), "c": (3, 3)} == ends(result.workloads[0])
 
 
 def test_a_budget_lets_a_drain_go_on_as_pods_come_back():
-    (result,) = simulated([*even(constraint(**SOFT)), budget(maxUnavailable=1)], f"drain={ZONE}=a")
+    (result,) = simulated_steps([*even(constraint(**SOFT)), budget(maxUnavailable=1)], f"drain={ZONE}=a")
 
-    assert ({}, 0) == (result.held, result.pending.most)
-    assert (0, 0) == ends(result)["a"]
+    assert ((), 0) == (result.held, result.workloads[0].waiting.most)
+    assert (0, 0) == ends(result.workloads[0])["a"]
 
 
 def test_pods_of_other_workloads_move_and_may_wait():
     other = owned(
         "ReplicaSet", "api", {"replicas": 1, "template": template(nodeSelector={"kubernetes.io/hostname": "a1"})}
     )
-    (result,) = simulated([*even(), other, pod("ReplicaSet/api", 0, "a1")], "drain=a1")
+    (result,) = simulated_steps([*even(), other, pod("ReplicaSet/api", 0, "a1")], "drain=a1")
 
-    assert (1, 1) == (result.others.least, result.others.most)
+    assert [("ReplicaSet/api", Range(1, 1, 1))] == [(of.workload, of.more) for of in result.elsewhere]
 
 
 def test_a_workload_of_which_one_no_longer_waits_does_not_hide_another():
@@ -288,18 +291,18 @@ def test_a_workload_of_which_one_no_longer_waits_does_not_hide_another():
         for name in ("api", "db")
     )
     there = [*even(), node("x1", "a", labels={"pool": "api"})]
-    (drained, added) = simulated(
+    (drained, added) = simulated_steps(
         [*there, api, db, pod("ReplicaSet/api", 0, "x1"), pod("ReplicaSet/db", 0, None)], "drain=x1 add=1,pool=db"
     )
 
-    assert {"ReplicaSet shop/api": (1, 1, 1)} == drained.waiting_others == added.waiting_others
-    assert ((1, 1, 1), {}) == (added.others, added.preempted)
+    for step in (drained, added):
+        assert [("ReplicaSet/api", 1, 0)] == [(of.workload, of.more.least, of.preempted.most) for of in step.elsewhere]
 
 
 def test_a_pod_that_nothing_makes_is_gone():
-    (result,) = simulated([*even(), running("a1", labels={"app": "bare"})], "drain=a1")
+    (result,) = simulated_steps([*even(), running("a1", labels={"app": "bare"})], "drain=a1")
 
-    assert 0 == result.others.most
+    assert [(0, 1)] == [(of.more.most, of.gone.least) for of in result.elsewhere]
 
 
 def test_no_execute_evicts_what_does_not_tolerate_it():
@@ -317,16 +320,16 @@ def test_no_schedule_leaves_what_is_there():
 def test_new_nodes_have_the_pods_of_daemon_sets():
     log = pod("DaemonSet/log", 0, "a1", labels={"app": "log"})
     made = plan([*nodes("a=1", pods="2"), log, *deployment(replicas=1, on=["a1"])], f"add=1,{ZONE}=b scale=3")
-    _, _, scaled = run(made, 1, 0)
+    _, _, scaled = run_one(made, 1, 0)
 
-    assert ({"a": 1, "b": 1}, 1) == (dict(scaled.domains[0]), scaled.pending)
+    assert ({"a": 1, "b": 1}, 1) == (dict(scaled.constraints[0].domains), scaled.waiting)
 
 
 def test_a_stateful_set_waits_for_a_lost_pod_until_its_node_is_deleted():
     objects = [*nodes("a=1 b=1 c=1"), *stateful(replicas=3, on=["a1", "b1", "c1"])]
     lost, deleted = simulated(objects, "lose=a1 delete=a1")
 
-    assert ({"b": (1, 1), "c": (1, 1)}, 0) == ({k: v for k, v in ends(lost).items() if k != "a"}, lost.pending.most)
+    assert ({"b": (1, 1), "c": (1, 1)}, 0) == ({k: v for k, v in ends(lost).items() if k != "a"}, lost.waiting.most)
     assert (1.0, {"b": (1, 2), "c": (1, 2)}) == (lost.unfinished, ends(deleted))
 
 
@@ -355,7 +358,7 @@ def test_ordered_one_that_waits_keeps_the_rest_from_existing():
         [*objects[:-3], *stateful(replicas=2, on=["a1", "b1"], podManagementPolicy="Parallel")], "scale=6"
     )
 
-    assert (1, 4) == (ordered.pending.least, parallel.pending.least)
+    assert (1, 4) == (ordered.waiting.least, parallel.waiting.least)
 
 
 def test_a_workload_from_a_file_is_applied_first():
@@ -363,8 +366,7 @@ def test_a_workload_from_a_file_is_applied_first():
     raw = deployment(replicas=4)[0]
     applied, scaled = simulated(objects, "scale=2", applied=True, raw=raw)
 
-    assert ("apply", {"a": (2, 2), "b": (2, 2)}) == (applied.step, ends(applied))
-    assert 2 == scaled.there.most
+    assert ({"a": (2, 2), "b": (2, 2)}, 2) == (ends(applied), scaled.after.most)
 
 
 def test_a_changed_workload_from_a_file_rolls_out():
@@ -374,7 +376,7 @@ def test_a_changed_workload_from_a_file_rolls_out():
     (applied,) = simulated(objects, "", applied=True, raw=raw)
 
     assert {"a": (2, 2), "b": (2, 2), "c": (2, 2)} == ends(applied)
-    assert (6, 0.0) == (applied.updated.least, applied.unfinished)
+    assert (6, 0.0) == (applied.rollout.updated.least, applied.unfinished)
 
 
 def test_the_same_seed_comes_to_the_same_and_another_does_not():
@@ -397,8 +399,8 @@ def test_pods_that_are_not_yet_available_keep_the_old_ones_until_all_new_ones_ar
     doubled = {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}
     (result,) = simulated(even(strategy=doubled, min_ready=min_ready), "rollout", runs=100)
 
-    assert skewed == (result.constraints[0].exceeds > 0)
-    assert (0, 0.0) == (result.pending.most, result.unfinished)
+    assert skewed == (result.constraints[0].exceeds_max_skew > 0)
+    assert (0, 0.0) == (result.waiting.most, result.unfinished)
 
 
 BY_REVISION = {"matchLabelKeys": ["controller-revision-hash"]}
@@ -411,7 +413,7 @@ def test_what_a_partition_keeps_old_is_made_anew_as_it_was():
     (result,) = simulated([*nodes("a=2 b=1 c=1"), *updating(constraint(**BY_REVISION), on=on, **held)], "drain=a1")
 
     assert {"a": (0, 0), "b": (0, 0), "c": (1, 1)} == ends(result)
-    assert ((1, 1, 1), 3, 0.0) == (result.updated, result.there.least, result.unfinished)
+    assert (3, 0.0) == (result.after.least, result.unfinished)
 
 
 def test_a_rollout_that_waits_goes_on():
@@ -421,8 +423,8 @@ def test_a_rollout_that_waits_goes_on():
     objects = [*there, *updating(constraint(**BY_REVISION), on=on)]
     before, after = simulated(objects, f"cordon=b1 add=1,{ZONE}=a")
 
-    assert (1, (3, 3, 3)) == (before.pending.least, before.updated)
-    assert (0, (4, 4, 4), 0.0) == (after.pending.most, after.updated, after.unfinished)
+    assert (1, Range(3, 3, 3)) == (before.waiting.least, before.rollout.updated)
+    assert (0, Range(4, 4, 4), 0.0) == (after.waiting.most, after.rollout.updated, after.unfinished)
     assert {"a": (1, 2), "b": (1, 1), "c": (1, 2)} == ends(after)
 
 
@@ -433,21 +435,23 @@ def test_a_pod_that_waits_though_nodes_pass_waits_for_its_next_try(applied, zone
     waiting = pod("ReplicaSet/web-1", 2, None, spec={"topologySpreadConstraints": [constraint()]})
     objects = [*nodes(f"a=1 b=1 {zones}"), *deployment(replicas=3, on=["a1", "b1"]), waiting]
     made = plan(objects, "" if applied else "scale=4", applied=applied)
-    now, after = run(made, 1, 0)
+    now, after = run_one(made, 1, 0)
 
-    assert (f"{said} at the next attempt",) == now.reasons
-    assert (1, 0) == (now.pending, after.pending)
+    assert [f"{said} at the next attempt"] == list(now.reasons)
+    assert (1, 0) == (now.waiting, after.waiting)
 
 
 @pytest.mark.parametrize("step", ["drain=a1", "delete=a1", "lose=a1 delete=a1", "taint=a1,x=y:NoExecute"])
 def test_what_no_controller_replaces_is_lost(step):
-    """Each once; a Pod of a DaemonSet, and one of a workload, is not."""
+    """Each once; one of a workload is not, and that of a DaemonSet only if the node may run it no longer."""
     there = [pod("Node/x", i, "a1", ownerReferences=[]) for i in range(2)]
     objects = [*nodes(), *deployment(on=["a1"]), *there, pod("DaemonSet/log", 0, "a1"), pod("Job/one", 0, "a1")]
-    found = [result.lost for result in simulated(objects, f"cordon=b1 {step}", runs=5)]
+    steps = simulated_steps(objects, f"cordon=b1 {step}", runs=5)
 
-    assert [{}, {"Pod shop/x-0": 1.0, "Pod shop/x-1": 1.0}] == found[:2]
-    assert [] == [lost for lost in found[2:] if lost]
+    assert [] == [of.workload for of in steps[0].elsewhere]
+    gone = {of.workload: (of.gone.least, of.gone.most) for of in steps[-1].elsewhere if of.gone.most}
+    assert ("taint" in step) == (gone.pop("DaemonSet/log", None) is not None)
+    assert {"Pod/x-0": (1, 1), "Pod/x-1": (1, 1)} == gone
 
 
 @pytest.mark.parametrize(
@@ -466,7 +470,8 @@ def test_pods_that_run_and_that_a_constraint_does_not_count(fields, minor, uncou
     there = [*nodes("a=1 b=1"), node("x1"), *deployment(constraint(**fields), on=["a1", "b1", "x1", None]), leaving]
     made = plan(there, "cordon=b1", minor=minor)
 
-    assert ((uncounted,), (2,)) == (run(made, 1, 0)[0].uncounted, run(made, 1, 0)[0].eligible)
+    (counted,) = run_one(made, 1, 0)[0].constraints
+    assert (uncounted, 2) == (counted.uncounted, counted.eligible)
 
 
 @pytest.mark.parametrize(("replicas", "then"), [(12, 6), (1, 3), (5, 5), (0, 0)])
@@ -476,7 +481,7 @@ def test_an_autoscaler_brings_a_workload_within_its_bounds(replicas, then):
     hpa = {**owned("HorizontalPodAutoscaler", "hpa", bounds), "apiVersion": "autoscaling/v2"}
     made = plan([*even(replicas=6), hpa], f"scale={replicas}")
 
-    assert [(then, True)] * 9 == [(end.there, end.complete) for i in range(9) for end in run(made, 1, i)[1:]]
+    assert [(then, True)] * 9 == [(end.running, end.complete) for i in range(9) for end in run_one(made, 1, i)[1:]]
 
 
 def test_a_scale_to_the_number_that_there_is_shows_what_happens_now():
@@ -485,25 +490,25 @@ def test_a_scale_to_the_number_that_there_is_shows_what_happens_now():
     (result,) = simulated(objects, "scale=4")
 
     assert {"a": (2, 2), "b": (2, 2)} == ends(result)
-    assert (0, 0.0) == (result.pending.most, result.unfinished)
+    assert (0, 0.0) == (result.waiting.most, result.unfinished)
 
 
 def test_a_drain_ends_where_pods_tolerate_all_and_come_back():
     objects = [*nodes("a=1"), *deployment(on=["a1"] * 3, tolerations=[{"operator": "Exists"}])]
-    (result,) = simulated(objects, "drain=a1", runs=20)
+    (result,) = simulated_steps(objects, "drain=a1", runs=20)
 
-    assert ({"a": (3, 3)}, (3, 3, 3)) == (ends(result), result.drained.evicted)
+    assert ({"a": (3, 3)}, Range(3, 3, 3)) == (ends(result.workloads[0]), result.drained.evicted)
 
 
-@pytest.mark.parametrize(("policy", "held"), [(None, True), ("IfHealthyBudget", True), ("AlwaysAllow", False)])
-def test_a_budget_may_always_let_pods_go_that_are_not_ready(policy, held):
+@pytest.mark.parametrize(("policy", "holds"), [(None, True), ("IfHealthyBudget", True), ("AlwaysAllow", False)])
+def test_a_budget_may_always_let_pods_go_that_are_not_ready(policy, holds):
     made, other, *pods = deployment(replicas=3, on=["a1", "b1", "c1"])
     for one in pods[:2]:
         one["status"]["conditions"][0]["status"] = "False"
     objects = [*nodes(), made, other, *pods, budget(minAvailable=3, unhealthyPodEvictionPolicy=policy)]
-    (result,) = simulated(objects, "drain=a1")
+    (result,) = simulated_steps(objects, "drain=a1")
 
-    assert held == (BlockedEviction("a1", ("shop/web",)) in result.held)
+    assert holds == ("a1" in [node for node, _, _ in held(result)])
 
 
 FOR_EVER = [{"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"}]
@@ -515,11 +520,13 @@ def test_pods_that_stay_on_a_lost_node_are_not_ready():
     for one in pods:
         one["spec"]["tolerations"] = FOR_EVER
     objects = [*nodes(), made, other, *pods, budget(maxUnavailable=2)]
-    scaled, drained = (simulated(objects, f"lose={ZONE}=a {step}")[1] for step in ("scale=4", "drain=b1"))
+    scaled, drained = (simulated_steps(objects, f"lose={ZONE}=a {step}")[1] for step in ("scale=4", "drain=b1"))
 
-    assert {"a": (0, 0), "b": (2, 2), "c": (2, 2)} == ends(scaled)
-    assert ({}, {"a": (2, 2, 2)}) == (scaled.constraints[0].unreachable, drained.constraints[0].unreachable)
-    assert {BlockedEviction("b1", ("shop/web",)): 1.0} == drained.held
+    assert {"a": (0, 0), "b": (2, 2), "c": (2, 2)} == ends(scaled.workloads[0])
+    for step, number in ((scaled, 0), (drained, 2)):
+        domains = step.workloads[0].constraints[0].domains
+        assert [("a", number), ("b", 0), ("c", 0)] == [(domain.value, domain.unreachable.most) for domain in domains]
+    assert [("b1", ("shop/web",), 1.0)] == held(drained)
 
 
 def test_an_applied_stateful_set_is_rolled_out_down_to_its_partition():
@@ -529,15 +536,15 @@ def test_an_applied_stateful_set_is_rolled_out_down_to_its_partition():
     held = {**made, "spec": {**made["spec"], "replicas": 4, "updateStrategy": {"rollingUpdate": {"partition": 1}}}}
     applied, deleted = simulated(objects, "delete=a1", raw=held, applied=True)
 
-    assert ((3, 3, 3), 4, 0.0) == (applied.updated, applied.there.least, applied.unfinished)
-    assert ((3, 3, 3), 4, 0.0) == (deleted.updated, deleted.there.least, deleted.unfinished)
+    assert (Range(3, 3, 3), 4, 0.0) == (applied.rollout.updated, applied.after.least, applied.unfinished)
+    assert (4, 0.0) == (deleted.after.least, deleted.unfinished)
 
 
 def waits(steps, *objects, **fields):
     """How many Pods of a StatefulSet with a claim for each wait after each step, on nodes that attach two volumes."""
     made = stateful(HOST_SOFT, replicas=0, volumeClaimTemplates=[OF_CLAIM], podManagementPolicy="Parallel", **fields)
     there = [*nodes("a=1"), csi_node("a1", 2), storage_class(), *objects]
-    return [outcome.pending for outcome in run(plan([*there, *made], steps, minor=37), 1, 0)[1:]]
+    return [outcome.waiting for outcome in run_one(plan([*there, *made], steps, minor=37), 1, 0)[1:]]
 
 
 HOST_SOFT = constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")
@@ -567,7 +574,7 @@ def test_volumes_of_a_cloud_take_the_places_of_its_driver():
     made = stateful(HOST_SOFT, replicas=0, volumeClaimTemplates=[of_cloud], podManagementPolicy="Parallel")
     there = [*nodes("a=1"), csi_node("a1", 2), storage_class("gp2", "kubernetes.io/aws-ebs")]
 
-    assert [2] == [outcome.pending for outcome in run(plan([*there, *made], "scale=4", minor=37), 1, 0)[1:]]
+    assert [2] == [outcome.waiting for outcome in run_one(plan([*there, *made], "scale=4", minor=37), 1, 0)[1:]]
 
 
 def test_new_volumes_take_free_storage():
@@ -584,7 +591,7 @@ def test_where_volume_binding_does_not_run_claims_stay_as_they_are():
     made = stateful(HOST_SOFT, replicas=0, volumeClaimTemplates=[no_class])
 
     assert [0] == [
-        outcome.pending for outcome in run(plan([*nodes("a=1"), *made], "scale=1", profiles=profiles), 1, 0)[1:]
+        outcome.waiting for outcome in run_one(plan([*nodes("a=1"), *made], "scale=1", profiles=profiles), 1, 0)[1:]
     ]
 
 
@@ -610,7 +617,7 @@ def test_the_pods_of_another_kind_with_claims_keep_those_that_they_have():
         there += [one, claim(f"data-{i}", f"pv-{i}"), volume(f"pv-{i}", "a1", key=HOSTNAME, of=f"data-{i}")]
     drained = run(plan([*there, clones, *deployment(replicas=0)], "drain=a1", minor=37), 1, 0)[-1]
 
-    assert {"CloneSet shop/clone": 2} == drained.others
+    assert 2 == drained.workloads["CloneSet shop/clone"].more
 
 
 @pytest.mark.parametrize("step", [f"lose={ZONE}=a", f"delete={ZONE}=a"])
@@ -618,8 +625,8 @@ def test_pods_of_a_node_go_in_any_order(step):
     """Two of other workloads are deleted at the same time, and there is one place: either may get it."""
     web = deployment(constraint(**SOFT), replicas=9, on=["b1"] * 9)
     others = [*application("api", ["a1"]), *application("db", ["a1"])]
-    (result,) = simulated([*nodes("a=1 b=1", cpu="1"), *web, *others], step)
+    (result,) = simulated_steps([*nodes("a=1 b=1", cpu="1"), *web, *others], step)
 
-    assert {"Deployment shop/api": (0, 1), "Deployment shop/db": (0, 1)} == {
-        name: (pods.least, pods.most) for name, pods in result.waiting_others.items()
+    assert {"Deployment/api": (0, 1), "Deployment/db": (0, 1)} == {
+        of.workload: (of.more.least, of.more.most) for of in result.elsewhere
     }

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
+
+from msgspec.structs import astuple
 
 from tests.support.build import constraint, owned_by
 from tests.support.placing import node, requesting
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import KINDS
 from webhook.objects.references import ObjectRef
-from webhook.placement.inferred_defaults import none_given
 from webhook.scheduler.affinity import RequiredNodeAffinity
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.features import features
 from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.profile import USUAL_PROFILES
 from webhook.scheduler.selectors import selecting
 from webhook.scheduler.snapshot import from_objects
-from webhook.simulation.cluster_results import cluster_results
-from webhook.simulation.cluster_run import run_cluster
-from webhook.simulation.controllers import Makers, SimulatedCluster
+from webhook.simulation.controllers import SimulatedCluster
 from webhook.simulation.node_changes import first_ground
-from webhook.simulation.planning import planned, planned_cluster
+from webhook.simulation.outcomes import run
+from webhook.simulation.planning import planned, planned_workloads
 from webhook.simulation.pod import Maker, PodClass
 from webhook.simulation.results import results
-from webhook.simulation.run import run
 from webhook.simulation.state import Start, State
 from webhook.simulation.step import parse_step
 
@@ -156,23 +155,41 @@ def plan(objects, steps, *, raw=None, minor=33, **fields):
     return planned(raw or workload(objects), cluster(*objects, minor=minor), taken, KINDS, **fields).plan
 
 
-def simulated(objects, steps, *, runs=60, **fields):
-    """The results of every step but the first, which is the situation before."""
+def run_one(made, seed, number, most_placements=inf):
+    """The outcomes of the one workload that is named, before all steps and after each."""
+    return [step.workloads[made.named[0].name] for step in run(made, seed, number, most_placements)]
+
+
+def simulated_steps(objects, steps, *, runs=60, **fields):
+    """What each step comes to."""
     made = plan(objects, steps, **fields)
-    return results(made, [run(made, 1, i) for i in range(runs)])[1:]
+    return results(made, [run(made, 1, i) for i in range(runs)], {made.named[0].name})[1:]
 
 
-def cluster_plan(objects, steps, *, minor=33, **fields):
+def simulated(objects, steps, **fields):
+    """What each step does to the workload."""
+    return [step.workloads[0] for step in simulated_steps(objects, steps, **fields)]
+
+
+def held(result):
+    """What holds a drain: node, budgets, and the share of the runs."""
+    return [(eviction.node, eviction.names, eviction.share) for eviction in result.held]
+
+
+def cluster_plan(objects, steps, *, minor=33):
     """The plan to take these steps, of all workloads."""
-    makers = Makers(cluster(*objects, minor=minor), KINDS, none_given, USUAL_PROFILES)
-    return planned_cluster(makers, [parse_step(one) for one in steps.split()], **fields)
+    return planned_workloads([], cluster(*objects, minor=minor), [parse_step(one) for one in steps.split()], KINDS)
 
 
 def simulated_cluster(objects, steps, *, runs=20, shown=None, **fields):
     """What each step does to all workloads, or to those that are shown, with sums by namespace."""
     made = cluster_plan(objects, steps, **fields).plan
-    groups = {name: of.ref.namespace for name, of in made.workloads.items() if shown is None or name in shown}
-    return cluster_results(made, [run_cluster(made, 1, i) for i in range(runs)], groups)
+    return results(made, [run(made, 1, i) for i in range(runs)], shown or set(made.workloads))[1:]
+
+
+def numbers(*ranges):
+    """Ranges as tuples."""
+    return tuple(astuple(one) for one in ranges)
 
 
 def application(name, on, *constraints, kind="Deployment", cpu="100m", owner="", waiting=0, labels=None, **spec):
@@ -193,12 +210,12 @@ def application(name, on, *constraints, kind="Deployment", cpu="100m", owner="",
 
 def likely(result, index=0):
     """The most likely number of Pods in each domain that has any."""
-    return {name: one.most_likely for name, one in result.constraints[index].domains.items() if one.most}
+    return {one.value: one.pods.most_likely for one in result.constraints[index].domains if one.pods.most}
 
 
 def ends(result, index=0):
     """The least and the most Pods in each domain."""
-    return {name: (one.least, one.most) for name, one in result.constraints[index].domains.items()}
+    return {one.value: (one.pods.least, one.pods.most) for one in result.constraints[index].domains}
 
 
 def pod_class(*constraints, priority=0, minor=33, **fields):

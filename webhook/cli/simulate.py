@@ -32,36 +32,30 @@ from webhook.findings.wording import first_of
 from webhook.lint.walk import MANIFEST_SUFFIXES
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
-from webhook.loading.simulated_runs import OfRun, OneRun, all_runs, until_unchanged
+from webhook.loading.selection import Selection
+from webhook.loading.simulated_runs import all_runs, until_unchanged
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw, as_mapping, value_at
 from webhook.objects.kinds import JOB_LABELS, Kinds
 from webhook.objects.labels import labels_in
 from webhook.objects.references import ObjectRef, owner_of
 from webhook.objects.times import seconds_at
+from webhook.placement.commands import commands
 from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.subject import next_replica
-from webhook.render import cluster_simulation
 from webhook.render import simulation as render
-from webhook.render.cluster_simulation import ClusterSimulated
-from webhook.render.style import add_color_argument, style_of
+from webhook.render.explanation import command_json
+from webhook.render.style import TextLine, add_color_argument, style_of
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
-from webhook.simulation.cluster_results import WorkloadResult, cluster_results
-from webhook.simulation.cluster_run import ClusterOutcome, run_cluster
-from webhook.simulation.controllers import JOB, SIMULATED, Makers, SimulatedCluster
-from webhook.simulation.planning import (
-    Planned,
-    is_simulated,
-    moves_any,
-    planned_cluster,
-    planned_workloads,
-    wanted,
-)
+from webhook.simulation.controllers import JOB, SIMULATED, SimulatedCluster
+from webhook.simulation.outcomes import StepOutcome
+from webhook.simulation.outcomes import run as run_once
+from webhook.simulation.planning import Planned, is_simulated, moves_any, planned_workloads, wanted
 from webhook.simulation.remedies import cures, explained
-from webhook.simulation.results import StepResult, results
-from webhook.simulation.run import Plan, StepOutcome, run_named
-from webhook.simulation.step import ROLLOUT, Step, StepError, parse_step, parse_words
+from webhook.simulation.results import CureResult, Simulation, results
+from webhook.simulation.run import Plan
+from webhook.simulation.step import ROLLOUT, SCALE, Step, StepError, parse_step, parse_words
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
 MOST_CHOICES = 10  # namespaces, or workloads
@@ -76,6 +70,7 @@ API_DEFAULTS = {  # of fields of these
     "nodeAffinityPolicy": "Honor",
     "nodeTaintsPolicy": "Ignore",
 }
+OF_SELECTION = {"-A": "all_namespaces", "-l": "selector"}
 NO_PODS = "No workload has Pods, so no Pod can be lost."
 PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
 RUNS_IN_WORDS = f"fewer without a workload, if steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
@@ -131,141 +126,119 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.runs is not None and not 1 <= args.runs <= MOST_RUNS:
         raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
-    source, profiles = inputs.source(args), inputs.profiles(args.scheduler_config)
+    source, profiles, kinds = inputs.source(args), inputs.profiles(args.scheduler_config), inputs.policy(None).kinds
     names, steps = _words(args)
-    kinds = inputs.policy(None).kinds
-    if not (names or args.filename):
-        return _run_cluster(args, source, steps, kinds, profiles)
-    _check_of_workload(args, " ".join(names) or "-f")
-    runs = args.runs or RUNS
-    namespace = selection.namespace(args, source)
+    if names and (chosen := [option for option in ("-A", "-l") if vars(args)[OF_SELECTION[option]]]):
+        raise UsageError(f"{' and '.join(chosen)}: leave out TYPE/NAME to choose workloads by namespace or labels")
+    selected = selection.selection(args, source)
+    namespace = selected.namespace or "default"
     files = _in_files(args, namespace)
-    refs = _named(names, files, namespace, kinds) if names else _workloads_in(files, args.filename)
-    known = _read(args, source, namespace, refs, steps, files)
+    refs = _named(names, files, namespace, kinds) if names else _workloads_in(files, args.filename, selected)
+    known = _read(args, source, selected.namespace, refs, steps, files)
+    if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
+        refs = _selected_workloads(known, selected)
     raws = [_found(ref, known, kinds) for ref in refs]
     changed = [raw for raw in raws if steps or not is_as_stored(raw, known.replaced.get(ObjectRef.of(raw).key))]
     for raw in changed:
         _check_job(raw, known.replaced.get(ObjectRef.of(raw).key))
-    same, raws = len(raws) - len(changed), changed
     gaps = _without_controller(files, known, kinds)
-    if not raws:
-        print(render.as_json() if args.output == selection.JSON else render.nothing_changes(same, gaps))
-        return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
-    made = _planned(args, raws, known, steps, kinds, profiles)
-    if made.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Then their victims have to be known, too.
-        known = _read(args, source, namespace, refs, steps, files, made.preempting)
-        made = _planned(args, raws, known, steps, kinds, profiles)
-    those = [ObjectRef.of(raw) for raw in raws]
-
-    def come_to(outcomes: Sequence[Sequence[Mapping[str, StepOutcome]]]) -> list[tuple[StepResult, ...]]:
-        return [
-            results(made.plan, [[step[str(ref)] for step in of_run] for of_run in outcomes], str(ref)) for ref in those
-        ]
-
-    outcomes = _outcomes(args, run_named, made.plan, runs, come_to)
-    unlisted = dict.fromkeys(note for raw in raws for note in _unlisted(raw, known, kinds))
-    cured = cures(made.plan, args.seed, outcomes, those, applied=bool(args.filename))
-    waiting = explained(made.plan, args.seed, outcomes, those)
-    asking = _explaining(args, waiting) if waiting is not None else ""
-    notes = [*selection.noted(args, (*known.notes, *known.assumed)), *unlisted, *made.notes]
-    if same:
-        notes.append(render.unchanged(same))
-    shown = [
-        render.Simulated(
-            ref,
-            made.plan,
-            args.seed,
-            len(outcomes),
-            result,
-            (*made.not_judged, *gaps),
-            notes,
-            cured.get(ref, ()),
-            asking,
-            len(outcomes) < runs,
+    if raws and not changed:
+        nothing = Simulation(
+            kubernetes_version=f"1.{known.features.minor}",
+            seed=args.seed,
+            not_judged=tuple(gaps),
+            notes=(render.unchanged(len(raws)),),
         )
-        for ref, result in zip(those, come_to(outcomes), strict=True)
+        print(render.as_json(nothing) if args.output == selection.JSON else render.nothing_changes(len(raws), gaps))
+        return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
+    made = _planned(args, changed, known, steps, kinds, profiles)
+    if (
+        made.preempting > LOWEST_PRIORITY and changed and not moves_any(steps)
+    ):  # Then their victims have to be known, too.
+        known = _read(args, source, selected.namespace, refs, steps, files, made.preempting)
+        made = _planned(args, changed, known, steps, kinds, profiles)
+    plan = made.plan
+    shown = {str(ref) for ref in map(ObjectRef.of, changed)} or _shown(args, plan, selected)
+    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
+
+    def lines(outcomes: Sequence[tuple[StepOutcome, ...]]) -> Sequence[TextLine]:
+        return render.steps_lines(plan, results(plan, outcomes, shown))
+
+    def is_unchanged(half: Sequence[tuple[StepOutcome, ...]], done: Sequence[tuple[StepOutcome, ...]]) -> bool:
+        return args.runs is None and lines(half) == lines(done)
+
+    of_runs = progress.with_bar(all_runs(run_once, plan, args.seed, runs), runs, "runs", timed=True)
+    outcomes = until_unchanged(of_runs, is_unchanged)
+    now, *after = results(plan, outcomes, shown)
+    notes = [
+        *selection.noted(args, (*known.notes, *known.assumed)),
+        *dict.fromkeys(note for raw in changed or _with_pods(known) for note in _unlisted(raw, known, kinds)),
+        *made.notes,
+        *([] if plan.workloads else [NO_PODS]),
+        *([render.unchanged(len(raws) - len(changed))] if len(changed) < len(raws) else []),
     ]
+    waiting = explained(plan, args.seed, outcomes)
+    found = [
+        CureResult(
+            f"{ref.kind}/{ref.name}",
+            ref.group,
+            ref.namespace,
+            cure.change,
+            tuple([command_json(command) for command in commands(cure.edits, None)]),
+        )
+        for ref, each in cures(plan, args.seed, outcomes, applied=bool(args.filename)).items()
+        for cure in each
+    ]
+    simulation = Simulation(
+        kubernetes_version=f"1.{plan.start.features.minor}",
+        seed=args.seed,
+        runs=len(outcomes),
+        early=len(outcomes) < runs,
+        now=now,
+        steps=tuple(after),
+        cures=tuple(found),
+        explain=_explaining(args, waiting) if waiting is not None else "",
+        not_judged=tuple(dict.fromkeys((*made.not_judged, *gaps))),
+        notes=tuple(notes),
+    )
     as_json = args.output == selection.JSON
-    print(render.as_json(*shown) if as_json else render.text(*shown, style=style_of(args.color)))
-    return int(any(COMES_ABOUT[word](one) for word in args.fail_on for one in shown))
+    print(render.as_json(simulation) if as_json else render.text(simulation, plan, style_of(args.color)))
+    return int(any(COMES_ABOUT[word](simulation, bool(changed)) for word in args.fail_on))
 
 
-def _check_of_workload(args: argparse.Namespace, workload: str) -> None:
-    """Raise UsageError if options are for a whole cluster, and `workload` is named."""
-    of_cluster = {
-        "-A": args.all_namespaces,
-        "-l": bool(args.selector),
-    }
-    if given := [option for option, is_given in of_cluster.items() if is_given]:
-        them = "it" if len(given) == 1 else "them"
-        options = " and ".join(given)
-        raise UsageError(f"{options}: for a whole cluster only; leave {them} out, or leave {workload} out")
+def _selected_workloads(known: Known, selected: Selection) -> list[ObjectRef]:
+    """Return the workloads that -n, -A and -l choose and that are simulated by name, but for those of others."""
+    refs = [
+        ObjectRef.of(raw)
+        for raw in known.others.values()
+        if is_simulated(raw) and owner_of(raw) is None and selected.has(ObjectRef.of(raw).namespace, labels_in(raw))
+    ]
+    if not refs:
+        where = f" in {selected.namespace}" if selected.namespace else ""
+        raise UsageError(
+            f"found no workload{where}, wanted one of the kinds {_kinds()}; -A chooses from all namespaces"
+        )
+    return sorted(refs)
 
 
-def _run_cluster(
-    args: argparse.Namespace, source: inputs.Source, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
-) -> int:
-    """Simulate all workloads of a cluster together."""
-    chosen = selection.selection(args, source)
-    known = clusters.read(source, args.kubernetes_version, lambda _: True, chosen.namespace)
-    try:
-        makers = Makers(_cluster(known), kinds, given_defaults(known.pods, known.others), profiles)
-        made = planned_cluster(makers, steps)
-    except StepError as error:
-        raise UsageError(str(error)) from error
-    plan, workloads = made.plan, made.plan.workloads
-    shown = {name: of for name, of in workloads.items() if chosen.has(of.ref.namespace, of.labels)}
+def _shown(args: argparse.Namespace, plan: Plan, selected: Selection) -> set[str]:
+    """Return the names of the workloads that -n, -A and -l choose of all; UsageError if there are others alone."""
+    workloads = plan.workloads
+    shown = {name for name, found in workloads.items() if selected.has(found.ref.namespace, found.labels)}
     if workloads and not shown:
-        there = sorted({of.ref.namespace for of in workloads.values()})
+        there = sorted({found.ref.namespace for found in workloads.values()})
         labelled = f", and with the labels {args.selector} on the workload itself" if args.selector else ""
-        where = f" in {chosen.namespace}" if chosen.namespace else ""
+        where = f" in {selected.namespace}" if selected.namespace else ""
         raise UsageError(
             f"found no workload with Pods{where}{labelled}; these namespaces have some: {first_of(there, MOST_CHOICES)}"
         )
-    groups = {name: of.ref.namespace for name, of in shown.items()}
-    of_run = selection.noted(args, (*known.notes, *known.assumed))
-    notes = (*of_run, *_unlisted_of_all(known, kinds), *(() if workloads else (NO_PODS,)))
-    runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
-
-    def simulated(outcomes: Sequence[Sequence[ClusterOutcome]]) -> ClusterSimulated:
-        return ClusterSimulated(
-            plan,
-            args.seed,
-            len(outcomes),
-            cluster_results(plan, outcomes, groups),
-            made.not_judged,
-            (*notes, *made.notes),
-            chosen.namespace,
-            args.selector,
-            len(shown),
-            early=len(outcomes) < runs,
-        )
-
-    outcomes = _outcomes(
-        args, run_cluster, plan, runs, lambda outcomes: cluster_simulation.numbers(simulated(outcomes))
-    )
-    of_cluster = simulated(outcomes)
-    if args.output == selection.JSON:
-        print(cluster_simulation.as_json(of_cluster))
-    else:
-        print(cluster_simulation.text(of_cluster, style_of(args.color)))
-    return int(any(COMES_ABOUT_IN_CLUSTER[word](of_cluster) for word in args.fail_on))
+    return shown
 
 
-def _outcomes(
-    args: argparse.Namespace,
-    run: OneRun[OfRun],
-    plan: Plan,
-    runs: int,
-    come_to: Callable[[Sequence[OfRun]], object],
-) -> list[OfRun]:
-    """Return the outcomes of the runs; unless --runs is given, of so many as change what they `come_to`."""
-
-    def is_unchanged(half: Sequence[OfRun], done: Sequence[OfRun]) -> bool:
-        return args.runs is None and come_to(half) == come_to(done)
-
-    of_runs = all_runs(run, plan, args.seed, runs)
-    return until_unchanged(progress.with_bar(of_runs, runs, "runs", timed=True), is_unchanged)
+def _with_pods(known: Known) -> list[Raw]:
+    """Return all that have made Pods."""
+    owners = {owner.key(clusters.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None}
+    return [known.others[key] for key in sorted(owners & known.others.keys())]
 
 
 def _cluster(known: Known) -> SimulatedCluster:
@@ -287,48 +260,37 @@ def _explaining(args: argparse.Namespace, ref: ObjectRef) -> str:
     return join(["evenkeel", "explain", *what, "-n", ref.namespace, *given])
 
 
-def _waits(shown: render.Simulated) -> bool:
-    end = shown.results[-1]
-    return bool(end.pending.most or end.missing.most)
+def _waits(simulation: Simulation, named: bool) -> bool:
+    """Return whether in the end a Pod is missing or waits; of workloads that are not named, one that did not before."""
+    return any(
+        workload.missing.most > workload.gone.most or (workload.waiting if named else workload.more).most
+        for workload in simulation.steps[-1].workloads
+    )
 
 
-def _is_stuck(shown: render.Simulated) -> bool:
-    return any(step.stuck or step.held for step in shown.results)
+def _is_stuck(simulation: Simulation, _: bool) -> bool:
+    rollouts = (workload.rollout for step in simulation.steps for workload in step.workloads)
+    return any(step.held for step in simulation.steps) or any(of is not None and of.stuck for of in rollouts)
 
 
-def _is_uneven(shown: render.Simulated) -> bool:
-    return any(of.exceeds for of in shown.results[-1].constraints)
+def _is_uneven(simulation: Simulation, _: bool) -> bool:
+    workloads = simulation.steps[-1].workloads
+    return any(constraint.exceeds_max_skew for workload in workloads for constraint in workload.constraints)
 
 
-def _loses(shown: render.Simulated) -> bool:
-    end = shown.results[-1]
-    return any(step.lost for step in shown.results) or bool(end.missing.most and end.leaving.most)
+def _loses(simulation: Simulation, named: bool) -> bool:
+    """Return whether a Pod that a step deletes is not replaced; where a workload is named, also one of others."""
+    lost = [of for step in simulation.steps for of in (*step.workloads, *(step.elsewhere if named else ()))]
+    return any(of.gone.most for of in lost) or any(of.leaving.most for of in simulation.steps[-1].workloads)
 
 
-# What --fail-on may name, and whether it comes about in any run.
-COMES_ABOUT: Mapping[str, Callable[[render.Simulated], bool]] = {
+# What --fail-on may name, and whether it comes about in any run; of workloads that are named, or of all.
+COMES_ABOUT: Mapping[str, Callable[[Simulation, bool], bool]] = {
     "pending": _waits,
     "stuck": _is_stuck,
     "skew": _is_uneven,
     "lost": _loses,
-    inputs.NOT_JUDGED: lambda shown: bool(shown.not_judged),
-}
-
-
-def _at_end(shown: ClusterSimulated) -> Iterator[WorkloadResult]:
-    """Yield what is in the end of each workload that is not as it was before."""
-    yield from (*shown.steps[-1].hurt, *shown.steps[-1].whole)
-
-
-# The same of all workloads that are shown.
-COMES_ABOUT_IN_CLUSTER: Mapping[str, Callable[[ClusterSimulated], bool]] = {
-    "pending": lambda shown: any(
-        of.more.most or of.leaving.most or of.queued.most or of.stranded.most for of in _at_end(shown)
-    ),
-    "stuck": lambda shown: any(step.held for step in shown.steps),
-    "skew": lambda shown: any(of.uneven for of in _at_end(shown)),
-    "lost": lambda shown: any(of.gone.most or of.leaving.most for of in _at_end(shown)),
-    inputs.NOT_JUDGED: lambda shown: bool(shown.not_judged),
+    inputs.NOT_JUDGED: lambda simulation, _: bool(simulation.not_judged),
 }
 
 
@@ -355,15 +317,6 @@ def _unlisted(raw: Raw, known: Known, kinds: Kinds) -> Iterator[str]:
     """Yield what may not be listed of that by which kube-apiserver would add to the next Pods of the workload."""
     for subject in next_replica(raw, known.others, kinds):
         yield from clusters.unlisted_classes(subject.raw, known)
-
-
-def _unlisted_of_all(known: Known, kinds: Kinds) -> list[str]:
-    """Return the same for the next Pods of all that have made Pods."""
-    owners = {owner.key(clusters.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None}
-    notes = (
-        note for key in sorted(owners & known.others.keys()) for note in _unlisted(known.others[key], known, kinds)
-    )
-    return list(dict.fromkeys(notes))
 
 
 def _words(args: argparse.Namespace) -> tuple[list[str], list[Step]]:
@@ -401,13 +354,18 @@ def _in_files(args: argparse.Namespace, namespace: str) -> list[Raw]:
     return [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(names)]
 
 
-def _workloads_in(files: Sequence[Raw], names: Sequence[str]) -> list[ObjectRef]:
-    """Return the workloads in files; UsageError if there is none, or two have one name."""
-    refs = [ObjectRef.of(obj) for obj in files if _is_applied(obj) and owner_of(obj) is None]
-    if not refs:
-        raise UsageError(f"{', '.join(names)}: found no workload, wanted one of the kinds {_kinds()}")
+def _workloads_in(files: Sequence[Raw], names: Sequence[str] | None, selected: Selection) -> list[ObjectRef]:
+    """Return the workloads in files that -l chooses; UsageError if there is none, or two have one name."""
+    refs = [
+        ObjectRef.of(obj)
+        for obj in files
+        if _is_applied(obj) and owner_of(obj) is None and selected.selector.matches(labels_in(obj))
+    ]
+    where = ", ".join(names or ())
+    if names is not None and not refs:
+        raise UsageError(f"{where}: found no workload, wanted one of the kinds {_kinds()}")
     if twice := [ref for ref, number in Counter(refs).items() if number > 1]:
-        raise UsageError(f"{', '.join(names)}: found {twice[0]} twice, wanted each workload once; leave one out")
+        raise UsageError(f"{where}: found {twice[0]} twice, wanted each workload once; leave one out")
     return refs
 
 
@@ -447,6 +405,8 @@ def _read(
     """
     namespaces = {ref.namespace: ref for ref in refs}
     asks = [wanted(ref, steps, preempting) for ref in namespaces.values()]
+    if not refs:
+        return clusters.read(source, args.kubernetes_version, lambda _: True, namespace, files)
     only = refs[0].namespace if len(namespaces) == 1 else namespace
     return clusters.read(source, args.kubernetes_version, lambda pod: any(ask(pod) for ask in asks), only, files)
 

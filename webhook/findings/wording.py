@@ -42,8 +42,8 @@ def number_of(number: int, noun: str, several: str = "") -> str:
 
 
 def range_of(least: int, most: int) -> str:
-    """Return `2`, or `2 to 5`."""
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    """Return `2`, or `2–5`."""
+    return f"{least:,}" if least == most else f"{least:,}–{most:,}"
 
 
 def object_name(about: str) -> str:

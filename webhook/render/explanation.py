@@ -35,8 +35,8 @@ from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Reason
 from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33
 from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD
-from webhook.scheduler.selectors import EQUALS, IN, Selector
 from webhook.simulation.pending import Runs
+from webhook.simulation.results import ConstraintResult
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout
 
 MOST_ROWS = 12
@@ -310,7 +310,7 @@ def _asked(obstacle: Obstacle) -> str:
     what = obstacle.what
     if isinstance(what, HostPort):
         return str(what)
-    return " and ".join(f"{selector_text(term.selector)} per {term.topology_key}" for term in what)
+    return " and ".join(f"{term.selector.in_words} per {term.topology_key}" for term in what)
 
 
 def _pass(number: int) -> str:
@@ -346,7 +346,7 @@ def _nodes_alike(explained: ConstraintExplained, explanation: Explanation) -> st
     return f"{len(domains):,} nodes, {pods}: {'all pass' if outcome == 'passes' else f'each {outcome}'}"
 
 
-def constraint_words(constraint: Constraint) -> Iterator[str]:
+def constraint_words(constraint: Constraint | ConstraintResult) -> Iterator[str]:
     """Yield what a constraint asks, in a few words each."""
     yield f"constraint {constraint.index}"
     yield constraint.topology_key
@@ -358,7 +358,8 @@ def constraint_words(constraint: Constraint) -> Iterator[str]:
         yield f"nodeAffinityPolicy {constraint.node_affinity_policy}"
     if constraint.node_taints_policy != IGNORE:
         yield f"nodeTaintsPolicy {constraint.node_taints_policy}"
-    yield selector_text(constraint.selector)
+    selector = constraint.selector
+    yield selector if isinstance(selector, str) else selector.in_words
 
 
 def constraint_remarks(explained: ConstraintExplained, explanation: Explanation) -> Iterator[str]:
@@ -372,22 +373,11 @@ def constraint_remarks(explained: ConstraintExplained, explanation: Explanation)
         yield f"{number_of(unlabelled, 'node')} without the label {constraint.topology_key}: {outcome}"
 
 
-def too_few_domains(constraint: Constraint, eligible: int) -> Iterator[str]:
+def too_few_domains(constraint: Constraint | ConstraintResult, eligible: int) -> Iterator[str]:
     """Yield that the minimum is 0, if there are fewer eligible domains than minDomains."""
     if constraint.hard and eligible < constraint.min_domains:
         few = f"{number_of(eligible, 'eligible domain')}, fewer than minDomains {constraint.min_domains}"
         yield f"{few if eligible else 'no domain counts'}: the minimum is 0"
-
-
-def selector_text(selector: Selector) -> str:
-    """Return the selector in words; a requirement that was merged into it, and is there, stands once."""
-    if selector.matches_nothing or selector.empty:
-        return "no Pod" if selector.matches_nothing else "{}"
-    alike = {
-        (requirement.key, requirement.values if requirement.operator in (EQUALS, IN) else requirement): requirement
-        for requirement in reversed(selector.requirements)
-    }
-    return ",".join(map(str, reversed(alike.values())))
 
 
 def domain_rows(explained: ConstraintExplained, explanation: Explanation) -> Iterator[tuple[str, ...]]:

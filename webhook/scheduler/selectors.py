@@ -158,6 +158,17 @@ class Selector:
         """
         return ",".join(map(str, self.requirements))
 
+    @property
+    def in_words(self) -> str:
+        """The selector as text: `no Pod`, `{}`, or its requirements; one that was merged in twice stands once."""
+        if self.matches_nothing or self.empty:
+            return "no Pod" if self.matches_nothing else "{}"
+        alike = {
+            (requirement.key, requirement.values if requirement.operator in (EQUALS, IN) else requirement): requirement
+            for requirement in reversed(self.requirements)
+        }
+        return ",".join(map(str, reversed(alike.values())))
+
 
 def _in_order(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
     """Sort requirements by key; those on one key stay in their order."""

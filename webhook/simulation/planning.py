@@ -18,8 +18,8 @@ from webhook.objects.autoscalers import read_autoscaler
 from webhook.objects.fields import Raw, as_mapping, texts_at
 from webhook.objects.jobs import read_job_progress, read_job_replacement
 from webhook.objects.kinds import KINDS, Kinds
-from webhook.objects.labels import labels_in
-from webhook.objects.pod_object import PodObject, priority_of
+from webhook.objects.labels import Labels, labels_in
+from webhook.objects.pod_object import priority_of
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, ObjectRef, Scaling
@@ -149,8 +149,8 @@ def planned_workloads(
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
     """
-    Return all that runs need of a cluster, to simulate steps of these workloads; StepError for a step that does
-    nothing.
+    Return all that runs need of a cluster, to simulate steps of these workloads, or without any of the nodes and of all
+    Pods on them; StepError for a step that does nothing.
 
     With `applied`, the workloads come from files, and replace those of their names, which are `stored`, or are new.
     `defaults` are the constraints that new Pods without any are given, `profiles` those of the cluster's
@@ -163,6 +163,9 @@ def planned_workloads(
         raise StepError("\n".join(refused))
     if applied:
         raws = [_applied(raw, before.get(ObjectRef.of(raw).key)) for raw in raws]
+    if not raws and (of_one := [step.text for step in steps if step.action in (ROLLOUT, SCALE)]):
+        write = "write TYPE/NAME, such as deployment/web, before it, or add -f FILE"
+        raise StepError(f"{of_one[0]}: needs one workload; {write}. Without a workload, only steps of nodes work")
     makers = Makers(cluster, kinds, defaults, profiles, raws)
     first = first_ground(cluster.snapshot.nodes)
     taken = [Step(APPLY, APPLY), *steps] if applied else list(steps)
@@ -175,6 +178,8 @@ def planned_workloads(
     making = [maker for of in named for maker in (*(found.maker for found in of.sets), *of.makers.values())]
     situation = _situation(makers, making, (first, *grounds), taken)
     notes = [note for of, bounds in zip(named, scalings, strict=True) for note in _notes(bounds, of, taken)]
+    notes += _notes_on_kinds(makers, situation)
+    making += {pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values()
     notes += _notes_on_claims(makers, making, situation.changed)
     for of in makers.controllers:
         if of.updating.lost:
@@ -185,8 +190,16 @@ def planned_workloads(
             notes.append(f"The old template of the {STATEFUL} is not known, so {assumed}.")
     if makers.errors:
         raise StepError("\n".join(makers.errors))
-    plan = Plan(situation.start, tuple(named), tuple(taken), tuple(grounds), situation.budgets, situation.daemons)
-    most = max([*(of.replicas for of in named), *(step.number for step in taken if step.action == SCALE)])
+    plan = Plan(
+        situation.start,
+        tuple(named),
+        tuple(taken),
+        tuple(grounds),
+        situation.budgets,
+        situation.daemons,
+        _workloads(makers),
+    )
+    most = max([1, *(of.replicas for of in named), *(step.number for step in taken if step.action == SCALE)])
     not_judged = dict.fromkeys(
         [
             *(gap for maker in making for gap in _gaps(maker, makers, most)),
@@ -237,49 +250,20 @@ def _grounds(first: Ground, steps: Iterable[Step]) -> list[Ground]:
     return grounds[1:]
 
 
-def planned_cluster(makers: Makers, steps: Sequence[Step]) -> Planned:
-    """
-    Return all that runs need to simulate steps of all workloads of a cluster together, of which all Pods are known;
-    StepError for a step that does nothing, or that is about one workload.
-    """
-    first = first_ground(makers.snapshot.nodes)
-    for step in steps:
-        if step.action in (ROLLOUT, SCALE):
-            write = "write TYPE/NAME, such as deployment/web, before it, or add -f FILE"
-            raise StepError(f"{step.text}: needs one workload; {write}. Without a workload, only steps of nodes work")
-    grounds = _grounds(first, steps)
-    situation = _situation(makers, (), (first, *grounds), steps)
-    plan = Plan(
-        situation.start,
-        (),
-        tuple(steps),
-        tuple(grounds),
-        situation.budgets,
-        situation.daemons,
-        workloads=_workloads(makers),
-    )
-    made_by = list({pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values())
-    not_judged = dict.fromkeys([*(gap for maker in made_by for gap in _gaps(maker, makers, 1)), *situation.not_judged])
-    notes = [*_notes_on_kinds(makers, situation), *_notes_on_claims(makers, made_by, situation.changed)]
-    return Planned(plan, tuple(not_judged), tuple(notes), situation.preempting)
-
-
 def _workloads(makers: Makers) -> dict[str, FoundWorkload]:
-    """Return all workloads that have Pods, and Pods that nothing has made, by their names; none of static Pods."""
-    numbers = dict[ObjectRef, Counter[bool]]()
-    pods = dict[ObjectRef, PodObject]()
+    """
+    Return those that are simulated by name, and all that have Pods, by their names; also Pods that nothing has made,
+    but no static ones.
+    """
+    numbers = {of.ref: Counter[bool]() for of in makers.controllers}
+    labels: dict[ObjectRef, Labels] = {of.ref: labels_in(of.workload.raw) for of in makers.controllers}
+    others = makers.cluster.others
     for pod in makers.pods:
         if pod.phase not in FINISHED and not pod.terminating and not pod.static:
-            ref = maker_of(pod, makers.cluster.others) or ObjectRef.of(pod.raw)
+            ref = maker_of(pod, others) or ObjectRef.of(pod.raw)
             numbers.setdefault(ref, Counter())[pod.node != ""] += 1
-            pods.setdefault(ref, pod)
-    found_in = makers.cluster.others
-    return {
-        str(ref): FoundWorkload(
-            ref, labels_in(found_in[ref.key]) if ref.key in found_in else pods[ref].labels, number[True], number[False]
-        )
-        for ref, number in numbers.items()
-    }
+            labels.setdefault(ref, labels_in(others[ref.key]) if ref.key in others else pod.labels)
+    return {str(ref): FoundWorkload(ref, labels[ref], number[True], number[False]) for ref, number in numbers.items()}
 
 
 def _notes_on_kinds(makers: Makers, situation: _Situation) -> Iterator[str]:

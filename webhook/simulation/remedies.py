@@ -18,8 +18,8 @@ from webhook.placement.commands import ClusterEdit, deleting, patching
 from webhook.placement.remedies import MOST_PODS_DELETED, pods_by_name
 from webhook.scheduler.framework import feasible_nodes
 from webhook.simulation.controllers import DEPLOYMENT, STATEFUL
-from webhook.simulation.results import never_finishes
-from webhook.simulation.run import Named, Plan, StepOutcome, at_end, run_named
+from webhook.simulation.outcomes import StepOutcome, run
+from webhook.simulation.run import Named, Plan, at_end
 from webhook.simulation.state import State
 from webhook.simulation.step import REPLACE, UNDO, Step
 
@@ -31,7 +31,7 @@ STRATEGIES: Mapping[DeploymentStrategy, Mapping[str, object]] = {
     RECREATE: {"type": "Recreate"},
 }
 
-Outcomes = Sequence[Mapping[str, StepOutcome]]  # of a run, before any step and after each, by workload
+Outcomes = Sequence[StepOutcome]  # of a run, before any step and after each
 RunsOf = Mapping[ObjectRef, Sequence[int]]  # the numbers of the runs in which a rollout does not finish
 
 
@@ -42,25 +42,24 @@ class Cure(NamedTuple):
     edits: tuple[ClusterEdit, ...]
 
 
-def cures(
-    plan: Plan, seed: int, outcomes: Sequence[Outcomes], refs: Iterable[ObjectRef], *, applied: bool
-) -> dict[ObjectRef, list[Cure]]:
+def cures(plan: Plan, seed: int, outcomes: Sequence[Outcomes], *, applied: bool) -> dict[ObjectRef, list[Cure]]:
     """
     Return what lets the rollouts of workloads finish, for each of which one does not in some run.
 
     Each change is tried in all of them together.  What is `applied` from files is not rolled back in the cluster.
     """
     named = {of.name: of for of in plan.named}
-    stuck = {ref: runs for ref in refs if (runs := _stuck_runs(plan, outcomes, str(ref), 1))}
+    refs = [plan.workloads[of.name].ref for of in plan.named]
+    stuck = {ref: runs for ref in refs if (runs := _stuck_runs(outcomes, str(ref), 1))}
     found: dict[ObjectRef, list[Cure]] = {ref: [] for ref in stuck}
     for strategy in STRATEGIES:
         tried = {ref: runs for ref, runs in stuck.items() if _takes(ref, named[str(ref)], strategy)}
         of_runs = _runs(_with_strategy(plan, strategy, tried), seed, tried)
         for ref, runs in tried.items():
-            if not any(_is_stuck(plan, of_runs[number], str(ref), 1) for number in runs):
+            if not any(_is_stuck(of_runs[number], str(ref), 1) for number in runs):
                 cure = _of_strategy(ref, strategy, named[str(ref)])
                 found[ref].append(cure._replace(edits=()) if applied else cure)
-    in_end = {ref: runs for ref in stuck if (runs := _stuck_runs(plan, outcomes, str(ref), len(plan.steps)))}
+    in_end = {ref: runs for ref in stuck if (runs := _stuck_runs(outcomes, str(ref), len(plan.steps)))}
     sets = {ref: runs for ref, runs in in_end.items() if ref.kind == STATEFUL}
     for ref, deletion in _deletions(plan, seed, sets):
         found[ref].append(deletion)
@@ -76,25 +75,27 @@ def cures(
     return found
 
 
-def _stuck_runs(plan: Plan, outcomes: Sequence[Outcomes], name: str, first: int) -> list[int]:
+def _stuck_runs(outcomes: Sequence[Outcomes], name: str, first: int) -> list[int]:
     """Return the first runs in which a rollout does not finish in the step `first`, counted from 1, or a later one."""
-    stuck = (number for number, of_run in enumerate(outcomes) if _is_stuck(plan, of_run, name, first))
+    stuck = (number for number, of_run in enumerate(outcomes) if _is_stuck(of_run, name, first))
     return [*islice(stuck, MOST_RUNS_TRIED)]
 
 
-def _is_stuck(plan: Plan, of_run: Outcomes, name: str, first: int) -> bool:
-    own = [step[name] for step in of_run]
-    return any(never_finishes(plan, own, i) for i in range(first, len(own)))
+def _is_stuck(of_run: Outcomes, name: str, first: int) -> bool:
+    own = [step.workloads[name] for step in of_run[first:]]
+    return any(outcome.rolling and outcome.unfinished for outcome in own)
 
 
 def _runs(plan: Plan, seed: int, tried: RunsOf) -> dict[int, Outcomes]:
-    return {number: run_named(plan, seed, number) for number in sorted({i for runs in tried.values() for i in runs})}
+    return {number: run(plan, seed, number) for number in sorted({i for runs in tried.values() for i in runs})}
 
 
 def _complete(plan: Plan, seed: int, tried: RunsOf) -> list[ObjectRef]:
     """Return the workloads of which in the end of all these runs every Pod is as they want it."""
     of_runs = _runs(plan, seed, tried)
-    return [ref for ref, runs in tried.items() if all(of_runs[number][-1][str(ref)].complete for number in runs)]
+    return [
+        ref for ref, runs in tried.items() if all(of_runs[number][-1].workloads[str(ref)].complete for number in runs)
+    ]
 
 
 def _further(plan: Plan, action: str) -> Plan:
@@ -141,13 +142,15 @@ def _deletions(plan: Plan, seed: int, tried: RunsOf) -> Iterator[tuple[ObjectRef
             yield ref, Cure(f"delete {pods}", (deleting(ref.namespace, *names),))
 
 
-def explained(plan: Plan, seed: int, outcomes: Sequence[Outcomes], refs: Iterable[ObjectRef]) -> ObjectRef | None:
+def explained(plan: Plan, seed: int, outcomes: Sequence[Outcomes]) -> ObjectRef | None:
     """
     Return the Pod that waits first in the end, of those that the cluster has, or else the workload that makes it.
 
     None if none waits, or if the workload's next Pod has a node as the cluster is before all steps.
     """
-    number = next((i for i, of_run in enumerate(outcomes) if any(of.pending for of in of_run[-1].values())), None)
+    names = [of.name for of in plan.named]
+    waiting_in = (i for i, of_run in enumerate(outcomes) if any(of_run[-1].workloads[name].waiting for name in names))
+    number = next(waiting_in, None)
     if number is None:
         return None
     waiting = [pod for pod in at_end(plan, seed, number).state.waiting if pod.revision >= 0]
@@ -155,9 +158,8 @@ def explained(plan: Plan, seed: int, outcomes: Sequence[Outcomes], refs: Iterabl
         if pod.name:
             return ObjectRef("v1", "Pod", pod.namespace, pod.name)
     sets = {of.name: of.sets for of in plan.named}
-    by_name = {str(ref): ref for ref in refs}
     before = State(plan.start, Random(seed))
     for name in dict.fromkeys(pod.workload for pod in waiting):
         if not feasible_nodes(before.cycle(sets[name][-1].maker.of_class)):
-            return by_name[name]
+            return plan.workloads[name].ref
     return None

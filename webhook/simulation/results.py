@@ -1,87 +1,180 @@
 """
-What many runs have come to: for each step and constraint the Pods per domain, in each and in all of them together, and
-what waits and why.
+What many runs have come to, in the form in which programs get it: after each step the workloads that are simulated by
+name, or that are hurt, with their Pods, what waits and why, and the Pods in each domain.
 
     outcomes of each run ──least, most likely, most, and shares of the runs──> Result of each step
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
-from typing import NamedTuple, TypeVar
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from webhook.objects.fields import IntOrPercent
-from webhook.scheduler.constraint import Constraint
+from webhook.objects.names import OUTPUT_API_VERSION
+from webhook.objects.references import ObjectRef
+from webhook.scheduler.constraint import HARD, SOFT
 from webhook.scheduler.nodes import Nodes
-from webhook.simulation.disruption import BlockedEviction, Drained, KeptPod
+from webhook.simulation.disruption import Drained
 from webhook.simulation.node_changes import Ground
-from webhook.simulation.run import Plan, StepOutcome
-from webhook.simulation.step import ROLLOUT
+from webhook.simulation.outcomes import ConstraintOutcome, StepOutcome, WorkloadOutcome
+from webhook.simulation.run import Plan
+
+NUMBER_OF_NODES = re.compile(r"^\d+ ")  # before each reason in a message of kube-scheduler
 
 Value = TypeVar("Value", bound=Hashable)
-Layout = tuple[tuple[int, int], ...]  # Pods, and how many domains have so many: the most Pods first.
 
 
-class Range(NamedTuple):
+class Result(Struct, frozen=True, rename="camel"):
+    """Part of what a simulation has come to; numbers of Pods are of all runs, shares are of the runs, from 0 to 1."""
+
+
+class Range(Result, frozen=True):
     """A number over all runs; of several that are as likely the smallest stands for the most likely."""
 
     least: int
     most_likely: int
     most: int
 
+    @property
+    def fixed(self) -> bool:
+        """Whether it is the same in every run."""
+        return self.least == self.most
 
-class UncountedPods(NamedTuple):
-    """Pods that a constraint does not count: see Uncounted."""
+
+NONE = Range(0, 0, 0)
+
+
+class DomainResult(Result, frozen=True):
+    """The Pods that a constraint counts in a domain."""
+
+    value: str
+    pods: Range
+    unreachable: Range  # of these, on nodes that nobody reaches
+
+
+class AlikeDomains(Result, frozen=True):
+    """A number of domains that have so many Pods each."""
+
+    pods: int
+    number: int
+
+
+class Layout(Result, frozen=True):
+    """How the Pods lie over all domains; outcomes in which domains have only changed places are one."""
+
+    domains: tuple[AlikeDomains, ...]  # the most Pods first
+    share: float
+
+
+class UncountedPods(Result, frozen=True):
+    """The Pods of a workload that run, and those of them that a constraint does not count."""
 
     running: Range
     unselected: Range
-    outside: Range
+    outside: Range  # on nodes that do not count
 
 
-class OfConstraint(NamedTuple):
-    """
-    A constraint with the Pods in each domain, and the share of the runs in which the skew exceeds maxSkew.
+class ConstraintResult(Result, frozen=True):
+    """A constraint with its skew; without `domains` but of workloads that are simulated by name."""
 
-    `total` are the Pods that it counts in all domains, and `together` how they lie over these, with the share of the
-    runs: outcomes in which domains have only changed places are one.  So many domains are `eligible`.  Of the Pods so
-    many are `unreachable`, on nodes that nobody reaches, in the domains that have any.
-    """
+    index: int
+    topology_key: str
+    max_skew: int
+    hard: bool
+    selector: str
+    min_domains: int
+    node_affinity_policy: str
+    node_taints_policy: str
+    skew: Range
+    exceeds_max_skew: float  # the share of the runs
+    domains: tuple[DomainResult, ...] = ()
+    total: Range = NONE
+    outcomes: tuple[Layout, ...] = ()
+    eligible_domains: int = 0
+    uncounted: UncountedPods = UncountedPods(NONE, NONE, NONE)
 
-    constraint: Constraint
-    domains: Mapping[str, Range]
-    exceeds: float
-    total: Range
-    together: Mapping[Layout, float]
-    eligible: int
-    uncounted: UncountedPods
-    unreachable: Mapping[str, Range]
-
-
-class WaitingPods(NamedTuple):
-    """The share of the runs in which any Pod waits, and how many do in these."""
-
-    share: float
-    pods: Range
+    @property
+    def when_unsatisfiable(self) -> str:
+        return HARD if self.hard else SOFT
 
 
-class StuckRollout(NamedTuple):
-    """The share of the runs in which a rollout never finishes, and in these the Pods that are new, and all of them."""
+class RolloutResult(Result, frozen=True):
+    """The share of the runs in which a rollout does not finish, and the Pods in these; of all runs if there is none."""
 
-    share: float
-    updated: Range
-    pods: Range
+    stuck: float
+    updated: Range  # of the template as it is now
+    available: Range  # of those
+    old: Range  # to be replaced
+    wanted: Range  # the replicas of the workload
 
 
-class OfDrain(NamedTuple):
+class OfWorkload(Result, frozen=True):
+    """What is said of a workload."""
+
+    workload: str  # Kind/name
+    api_group: str
+    namespace: str
+
+    def __str__(self) -> str:
+        kind, _, name = self.workload.partition("/")
+        return str(ObjectRef(self.api_group, kind, self.namespace, name))
+
+
+class WorkloadResult(OfWorkload, frozen=True):
+    """What a step does to a workload."""
+
+    hurt: bool  # in any run not whole afterwards, or out
+    loses_all: float  # the share of the runs in which it loses all of its Pods at once
+    out: float  # the share of those in which it does, or gets none back of those that it loses
+    pods: Range  # with a node before the step
+    lost: Range
+    back: Range  # Pods that find a node
+    after: Range  # with a node after the step
+    waiting: Range
+    waits: float  # the share of the runs in which any Pod waits
+    waited_before: int  # before any step
+    more: Range  # that wait, beyond those
+    missing: Range
+    stranded: Range
+    leaving: Range
+    queued: Range
+    gone: Range
+    preempted: Range
+    unready: Range  # with a node, and not ready
+    reasons: Mapping[str, Range]  # how many Pods wait for each
+    constraints: tuple[ConstraintResult, ...]
+    source: str = ""  # where the constraints come from
+    unfinished: float = 0.0  # the share of the runs in which not every Pod is as the workload wants it
+    holding: Mapping[int, float] = {}  # hard constraints without which a waiting Pod would find a node
+    rollout: RolloutResult | None = None
+
+
+class Sum(Result, frozen=True):
+    """Sums over the workloads that are shown, in a namespace or in all."""
+
+    name: str
+    broken: Range  # workloads that are not whole
+    lost: Range
+    back: Range
+    more: Range
+    missing: Range
+
+
+class DrainResult(Result, frozen=True):
     """A drain of these nodes, of which it cordons so many, and how many Pods it evicts."""
 
-    nodes: Sequence[str]
+    nodes: tuple[str, ...]
     cordoned: int
     evicted: Range
 
 
-class BudgetNumbers(NamedTuple):
+class BudgetNumbers(Result, frozen=True):
     """The numbers of a PodDisruptionBudget that keeps a Pod, in all runs in which it does: see BudgetStatus."""
 
     name: str
@@ -94,172 +187,277 @@ class BudgetNumbers(NamedTuple):
     untold: bool = False
 
 
-class KeptPods(NamedTuple):
-    """
-    The Pods that are kept from eviction for one reason, with the share of the runs: by name, or as `a Pod of` their
-    workload where a run has made them; and the numbers of the budgets.
-    """
+class HeldEviction(Result, frozen=True):
+    """PodDisruptionBudgets that keep Pods on a node, so that a drain does not end or fails, in a share of the runs."""
 
-    pods: Mapping[str, float]
+    node: str
+    share: float
+    names: tuple[str, ...]  # of the budgets, as `NAMESPACE/NAME`
+    pods: Mapping[str, float]  # by name, or as `a Pod of` their workload where a run has made them
     budgets: tuple[BudgetNumbers, ...]
 
 
-class StepResult(NamedTuple):
-    """
-    What a step has come to; `step` is "" for the situation before all.
-
-    `others` are Pods of other workloads that wait now and did not, `waiting_others` the same of each workload, and
-    `preempted` those of each that had to go.
-
-    `reasons`, `holding` (constraints by their index) and `held` (all that keeps a drain from its end) come with the
-    share of the runs, and so do Pods that are `lost`, as no controller makes them, and PodDisruptionBudgets that are
-    `violated`; `unfinished` is that in which not every Pod is in the end as the workload wants it.  `kept` are the Pods
-    of each that is `held`.
-    """
+class StepResult(Result, frozen=True):
+    """What a step has come to; `step` is "" for the situation before all."""
 
     step: str
-    constraints: tuple[OfConstraint, ...]
-    pending: Range
-    reasons: Mapping[str, float]
-    others: Range
-    waiting_others: Mapping[str, Range]
-    preempted: Mapping[str, Range]
-    unfinished: float
-    holding: Mapping[int, float]
-    updated: Range
-    there: Range
-    held: Mapping[BlockedEviction, float]
-    missing: Range
-    leaving: Range
-    violated: Mapping[str, float]
-    lost: Mapping[str, float]
-    waiting: WaitingPods | None = None
-    stuck: StuckRollout | None = None
-    drained: OfDrain | None = None
-    kept: Mapping[BlockedEviction, KeptPods] = {}
+    workloads: tuple[WorkloadResult, ...]  # first those that are hurt, the worst first
+    total: Sum
+    sums: tuple[Sum, ...]  # by namespace
+    elsewhere: tuple[WorkloadResult, ...]  # workloads that are not shown, and are hurt or preempted
+    held: tuple[HeldEviction, ...]
+    violated: Mapping[str, float]  # PodDisruptionBudgets that preemption violates
+    drained: DrainResult | None = None
+
+    @property
+    def hurt(self) -> tuple[WorkloadResult, ...]:
+        return tuple(workload for workload in self.workloads if workload.hurt)
 
 
-def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], name: str = "") -> tuple[StepResult, ...]:
-    """
-    Return the result of the workload `name` before any step, and after each; `outcomes` are those of each run.
+class CureResult(OfWorkload, frozen=True):
+    """A change with which the rollout of a workload finishes, and the commands that make it."""
 
-    Without a name there is only one workload.
-    """
-    named = next(of for of in plan.named if name in ("", of.name))
-    step_results, grounds = [], (plan.start.ground, *plan.grounds)
-    first, of_class = named.first_class, named.sets[-1].maker.of_class
-    for i in range(len(plan.steps) + 1):
-        if i:
-            of_class = named.makers[i - 1].of_class if i - 1 in named.makers else of_class
-        text = plan.steps[i - 1].text if i else ""
-        at_step = [each[i] for each in outcomes]
-        drained = drained_by(
-            grounds[i - 1], grounds[i], [outcome.drained for outcome in at_step if outcome.drained is not None]
+    change: str
+    commands: tuple[Mapping[str, Any], ...]
+
+
+NOTHING = StepResult("", (), Sum("", NONE, NONE, NONE, NONE, NONE), (), (), (), {})
+
+
+class Simulation(Result, frozen=True, kw_only=True):
+    """All of a simulation; without any step where nothing is simulated."""
+
+    api_version: str = OUTPUT_API_VERSION
+    kind: str = "Simulation"
+    kubernetes_version: str
+    seed: int
+    runs: int = 0
+    early: bool = False  # further runs would change no number
+    now: StepResult = NOTHING
+    steps: tuple[StepResult, ...] = ()
+    cures: tuple[CureResult, ...] = ()
+    explain: str = ""  # the command that explains the first Pod that waits in the end
+    not_judged: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def results(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], shown: Set[str]) -> tuple[StepResult, ...]:
+    """Return the result before any step and after each, of the workloads that are `shown`; see `run` for `outcomes`."""
+    grounds = (plan.start.ground, plan.start.ground, *plan.grounds)
+    running = [{name: found.running for name, found in plan.workloads.items()} for _ in outcomes]
+    step_results = list[StepResult]()
+    for i, step in enumerate((None, *plan.steps)):
+        at_step = [of_run[i] for of_run in outcomes]
+        of_runs = dict[str, list[WorkloadOutcome]]()
+        for name in sorted({name for outcome in at_step for name in outcome.workloads}):
+            of_runs[name] = [_or_unchanged(name, outcome, ran) for outcome, ran in zip(at_step, running, strict=True)]
+            for ran, outcome in zip(running, of_runs[name], strict=True):
+                ran[name] = outcome.running
+        workloads = {name: _workload(plan, name, grounds[i + 1].nodes, each) for name, each in of_runs.items()}
+        names = [name for name in workloads if name in shown]
+        by_namespace = dict[str, list[Sequence[WorkloadOutcome]]]()
+        for name in names:
+            by_namespace.setdefault(plan.workloads[name].ref.namespace, []).append(of_runs[name])
+        drains = [outcome.drained for outcome in at_step if outcome.drained is not None]
+        step_results.append(
+            StepResult(
+                step=step.text if step is not None else "",
+                workloads=tuple(sorted((workloads[name] for name in names), key=_worst_first)),
+                total=_sum("", [of_runs[name] for name in names], len(outcomes)),
+                sums=tuple([_sum(name, each, len(outcomes)) for name, each in sorted(by_namespace.items())]),
+                elsewhere=tuple(
+                    [of for name, of in workloads.items() if (of.hurt or of.preempted.most) and name not in shown]
+                ),
+                held=tuple(_held(drains, len(outcomes))),
+                violated=shares([outcome.violated for outcome in at_step]),
+                drained=_drained(grounds[i], grounds[i + 1], drains),
+            )
         )
-        result = _result(text, (of_class if i else first).constraints, grounds[i].nodes, at_step)
-        stuck = _stuck(plan, outcomes, i) if i else None
-        step_results.append(result._replace(stuck=stuck, drained=drained))
     return tuple(step_results)
 
 
-def never_finishes(plan: Plan, outcomes: Sequence[StepOutcome], i: int) -> bool:
-    """Return whether in a run a rollout that begins in the step `i`, counted from 1, or before, does not finish."""
-    return not outcomes[i].complete and (plan.steps[i - 1].action == ROLLOUT or outcomes[i - 1].old > 0)
+def _or_unchanged(name: str, outcome: StepOutcome, running: Mapping[str, int]) -> WorkloadOutcome:
+    """Return the outcome of a workload in a run, in which perhaps nothing has happened to it."""
+    found = outcome.workloads.get(name)
+    return found if found is not None else WorkloadOutcome(running.get(name, 0), running.get(name, 0))
 
 
-def _stuck(plan: Plan, outcomes: Sequence[Sequence[StepOutcome]], i: int) -> StuckRollout | None:
-    """Return what comes of a rollout that begins in step `i`, or before, where it does not finish."""
-    ends = [each[i] for each in outcomes if never_finishes(plan, each, i)]
-    if not ends:
+def _workload(plan: Plan, name: str, nodes: Nodes, of_runs: Sequence[WorkloadOutcome]) -> WorkloadResult:
+    def numbers(of: str) -> Range:
+        return ranged(getattr(outcome, of) for outcome in of_runs)
+
+    def share(of: str) -> float:
+        return sum(bool(getattr(outcome, of)) for outcome in of_runs) / len(of_runs)
+
+    ref = plan.workloads[name].ref
+    return WorkloadResult(
+        workload=f"{ref.kind}/{ref.name}",
+        api_group=ref.group,
+        namespace=ref.namespace,
+        hurt=any(outcome.out or not outcome.whole for outcome in of_runs),
+        loses_all=share("at_once"),
+        out=share("out"),
+        pods=numbers("ran"),
+        lost=numbers("lost"),
+        back=numbers("back"),
+        after=numbers("running"),
+        waiting=numbers("waiting"),
+        waits=share("waiting"),
+        waited_before=max(outcome.waited for outcome in of_runs),
+        more=numbers("more"),
+        missing=numbers("missing"),
+        stranded=numbers("stranded"),
+        leaving=numbers("leaving"),
+        queued=numbers("queued"),
+        gone=numbers("gone"),
+        preempted=numbers("preempted"),
+        unready=numbers("unready"),
+        reasons=_reasons(of_runs),
+        constraints=tuple(_constraints(of_runs, nodes if any(name == named.name for named in plan.named) else None)),
+        source=of_runs[0].source,
+        unfinished=share("unfinished"),
+        holding=shares([outcome.holding for outcome in of_runs]),
+        rollout=_rollout([outcome for outcome in of_runs if outcome.rolling], len(of_runs)),
+    )
+
+
+def _reasons(of_runs: Sequence[WorkloadOutcome]) -> dict[str, Range]:
+    """
+    Return how many Pods wait for each reason, that of the most Pods first: of messages that differ only in how many
+    nodes each of their reasons refuses, the most frequent stands for all.
+    """
+    in_all = sum([Counter(outcome.reasons) for outcome in of_runs], Counter[str]())
+    alike = dict[tuple[str, ...], list[str]]()
+    for message in sorted(in_all, key=lambda message: (-in_all[message], message)):
+        alike.setdefault(_without_numbers(message), []).append(message)
+    ranges = {
+        messages[0]: ranged(sum(outcome.reasons.get(message, 0) for message in messages) for outcome in of_runs)
+        for messages in alike.values()
+    }
+    return dict(sorted(ranges.items(), key=lambda reason: (-reason[1].most_likely, -reason[1].most, reason[0])))
+
+
+def _without_numbers(message: str) -> tuple[str, ...]:
+    """Return how a message of kube-scheduler begins, and its reasons without the numbers of nodes, in one order."""
+    begins, _, reasons = message.partition(": ")
+    return begins, *sorted(NUMBER_OF_NODES.sub("", reason) for reason in reasons.rstrip(".").split(", "))
+
+
+def _constraints(of_runs: Sequence[WorkloadOutcome], nodes: Nodes | None) -> Iterator[ConstraintResult]:
+    """Yield the result of each constraint, with the domains that have any of the `nodes` if these are given."""
+    alike = dict[tuple[object, ...], list[ConstraintOutcome]]()
+    for outcome in (counted for of_run in of_runs for counted in of_run.constraints):
+        constraint = outcome.constraint
+        key = (constraint.index, constraint.topology_key, constraint.when_unsatisfiable, constraint.max_skew)
+        alike.setdefault(key, []).append(outcome)
+    for _, counted in sorted(alike.items()):
+        constraint = counted[0].constraint
+        result = ConstraintResult(
+            index=constraint.index,
+            topology_key=constraint.topology_key,
+            max_skew=constraint.max_skew,
+            hard=constraint.hard,
+            selector=constraint.selector.in_words,
+            min_domains=constraint.min_domains,
+            node_affinity_policy=constraint.node_affinity_policy,
+            node_taints_policy=constraint.node_taints_policy,
+            skew=ranged(outcome.skew for outcome in counted),
+            exceeds_max_skew=sum(outcome.exceeds for outcome in counted) / len(counted),
+        )
+        yield result if nodes is None else _with_domains(result, counted, nodes.domains(constraint.topology_key))
+
+
+def _with_domains(
+    result: ConstraintResult, counted: Sequence[ConstraintOutcome], domains: Iterable[str]
+) -> ConstraintResult:
+    names = sorted(set(domains).union(*(outcome.domains for outcome in counted)))
+    numbers = [Counter(outcome.domains.get(name, 0) for name in names) for outcome in counted]
+    layouts = shares([[tuple(sorted(number.items(), reverse=True))] for number in numbers])
+    rows = [
+        DomainResult(
+            name,
+            ranged(outcome.domains.get(name, 0) for outcome in counted),
+            ranged(outcome.unreachable.get(name, 0) for outcome in counted),
+        )
+        for name in names
+    ]
+    uncounted = zip(*(outcome.uncounted for outcome in counted), strict=True)
+    return replace(
+        result,
+        domains=tuple(rows),
+        total=ranged(sum(outcome.domains.values()) for outcome in counted),
+        outcomes=tuple(
+            [Layout(tuple([AlikeDomains(*alike) for alike in layout]), share) for layout, share in layouts.items()]
+        ),
+        eligible_domains=counted[0].eligible,  # It depends on the nodes and the Pods' class: those of every run.
+        uncounted=UncountedPods(*map(ranged, uncounted)),
+    )
+
+
+def _rollout(of_runs: Sequence[WorkloadOutcome], runs: int) -> RolloutResult | None:
+    """Return what comes of a rollout, with the Pods in those runs in which it does not finish, if there are any."""
+    stuck = [outcome for outcome in of_runs if not outcome.complete]
+    if not of_runs:
         return None
-    updated, there = (ranged(numbers) for numbers in zip(*((end.updated, end.there) for end in ends), strict=True))
-    return StuckRollout(len(ends) / len(outcomes), updated, there)
+    numbers = [
+        ranged(getattr(outcome, of) for outcome in stuck or of_runs) for of in ("updated", "available", "old", "wanted")
+    ]
+    return RolloutResult(len(stuck) / runs, *numbers)
 
 
-def _waiting(outcomes: Sequence[StepOutcome]) -> WaitingPods | None:
-    numbers = [outcome.pending for outcome in outcomes if outcome.pending]
-    return WaitingPods(len(numbers) / len(outcomes), ranged(numbers)) if numbers else None
+def _worst_first(workload: WorkloadResult) -> tuple[bool, bool, int, int, int, str]:
+    return (
+        not workload.hurt,
+        not workload.out,
+        -(workload.more.most + workload.missing.most),
+        -workload.more.most_likely,
+        -workload.lost.most,
+        str(workload),
+    )
 
 
-def drained_by(before: Ground, after: Ground, drains: Sequence[Drained]) -> OfDrain | None:
+def _sum(name: str, workloads: Iterable[Sequence[WorkloadOutcome]], runs: int) -> Sum:
+    """Return the sums over workloads, each of which has an outcome in every run."""
+    by_run = list(zip(*workloads, strict=True)) or [()] * runs
+    return Sum(
+        name,
+        ranged(sum(not outcome.whole for outcome in of_run) for of_run in by_run),
+        ranged(sum(outcome.lost for outcome in of_run) for of_run in by_run),
+        ranged(sum(outcome.back for outcome in of_run) for of_run in by_run),
+        ranged(sum(outcome.more for outcome in of_run) for of_run in by_run),
+        ranged(sum(outcome.missing for outcome in of_run) for of_run in by_run),
+    )
+
+
+def _drained(before: Ground, after: Ground, drains: Sequence[Drained]) -> DrainResult | None:
     """Return what drains of the nodes that a step touches have come to; None without any."""
     if not drains:
         return None
-    cordoned = sum(name is not other and name != other for name, other in zip(before.order, after.order, strict=True))
-    return OfDrain(after.touched, cordoned, ranged(drain.evicted for drain in drains))
+    cordoned = sum(node is not other and node != other for node, other in zip(before.order, after.order, strict=True))
+    return DrainResult(tuple(after.touched), cordoned, ranged(drain.evicted for drain in drains))
 
 
-def kept_pods(drains: Sequence[Drained], runs: int) -> dict[BlockedEviction, KeptPods]:
-    """Return the Pods that are kept, for each cause."""
-    by_cause: dict[BlockedEviction, list[list[KeptPod]]] = {}
-    for drained in drains:
-        of_run: dict[BlockedEviction, list[KeptPod]] = {}
-        for pod in drained.kept:
-            of_run.setdefault(pod.eviction, []).append(pod)
-        for eviction, pods in of_run.items():
-            by_cause.setdefault(eviction, []).append(pods)
-    return {eviction: _kept_pods(each, runs) for eviction, each in by_cause.items()}
-
-
-def _kept_pods(each: Sequence[Sequence[KeptPod]], runs: int) -> KeptPods:
-    names = [{f"Pod {pod.name}" if pod.name else f"a Pod of {pod.workload}" for pod in kept} for kept in each]
-    asked = zip(*(kept[0].budgets for kept in each), strict=True)  # All Pods of a run ask at the same time.
-    budgets = list[BudgetNumbers]()
-    for of_runs in asked:
-        ranges = map(ranged, zip(*(status[3:-1] for status in of_runs), strict=True))
-        budgets.append(BudgetNumbers(*of_runs[0][:3], *ranges)._replace(untold=of_runs[0].untold))
-    return KeptPods({name: share * len(each) / runs for name, share in shares(names).items()}, tuple(budgets))
-
-
-def _result(step: str, constraints: Sequence[Constraint], nodes: Nodes, outcomes: Sequence[StepOutcome]) -> StepResult:
-    of_constraints = [
-        _of_constraint(i, constraint, nodes.domains(constraint.topology_key), outcomes)
-        for i, constraint in enumerate(constraints)
-    ]
-    return StepResult(
-        step,
-        tuple(of_constraints),
-        ranged(outcome.pending for outcome in outcomes),
-        shares([outcome.reasons for outcome in outcomes]),
-        ranged(sum(outcome.others.values()) for outcome in outcomes),
-        _of_each([outcome.others for outcome in outcomes]),
-        _of_each([outcome.preempted for outcome in outcomes]),
-        sum(not outcome.complete for outcome in outcomes) / len(outcomes),
-        shares([outcome.holding for outcome in outcomes]),
-        ranged(outcome.updated for outcome in outcomes),
-        ranged(outcome.there for outcome in outcomes),
-        shares([outcome.drained.held if outcome.drained is not None else () for outcome in outcomes]),
-        ranged(outcome.missing for outcome in outcomes),
-        ranged(outcome.leaving for outcome in outcomes),
-        shares([outcome.violated for outcome in outcomes]),
-        shares([outcome.lost for outcome in outcomes]),
-        _waiting(outcomes),
-        kept=kept_pods([outcome.drained for outcome in outcomes if outcome.drained is not None], len(outcomes)),
-    )
-
-
-def _of_constraint(
-    i: int, constraint: Constraint, there: Iterable[str], outcomes: Sequence[StepOutcome]
-) -> OfConstraint:
-    """Return what has come of the constraint at `i`; `there` are the domains that have nodes."""
-    counted = [outcome.domains[i] for outcome in outcomes]
-    unreachable = [outcome.unreachable[i] if outcome.unreachable else {} for outcome in outcomes]
-    domains = set(there).union(*counted)
-    layouts = [tuple(sorted(Counter(of_run.get(domain, 0) for domain in domains).items())[::-1]) for of_run in counted]
-    return OfConstraint(
-        constraint,
-        _ranges(counted, domains),
-        sum(outcome.exceeds[i] for outcome in outcomes) / len(outcomes),
-        ranged(sum(of_run.values()) for of_run in counted),
-        shares([[layout] for layout in layouts]),
-        outcomes[0].eligible[i],  # It depends on the nodes and the Pods' class, which are those of every run.
-        UncountedPods(*map(ranged, zip(*(outcome.uncounted[i] for outcome in outcomes), strict=True))),
-        {domain: lost for domain, lost in _ranges(unreachable, set().union(*unreachable)).items() if lost.most},
-    )
-
-
-def _ranges(counted: Sequence[Mapping[str, int]], domains: Set[str]) -> dict[str, Range]:
-    return {domain: ranged(of_run.get(domain, 0) for of_run in counted) for domain in sorted(domains)}
+def _held(drains: Sequence[Drained], runs: int) -> Iterator[HeldEviction]:
+    """Yield what keeps drains from their end, the most frequent first, with the Pods that are kept."""
+    for eviction, share in shares([drained.held for drained in drains] or [()]).items():
+        of_runs = [kept for drained in drains if (kept := [pod for pod in drained.kept if pod.eviction == eviction])]
+        names = [{f"Pod {pod.name}" if pod.name else f"a Pod of {pod.workload}" for pod in kept} for kept in of_runs]
+        asked = zip(*(kept[0].budgets for kept in of_runs), strict=True)  # All Pods of a run ask at the same time.
+        budgets = [
+            BudgetNumbers(
+                name=statuses[0].name,
+                field=statuses[0].field,
+                limit=statuses[0].limit,
+                healthy=ranged(status.healthy for status in statuses),
+                desired=ranged(status.desired for status in statuses),
+                expected=ranged(status.expected for status in statuses),
+                allowed=ranged(status.allowed for status in statuses),
+                untold=statuses[0].untold,
+            )
+            for statuses in asked
+        ]
+        pods = {name: part * len(of_runs) / runs for name, part in shares(names).items()}
+        yield HeldEviction(eviction.node, share, eviction.budgets, pods, tuple(budgets))
 
 
 def ranged(numbers: Iterable[int]) -> Range:
@@ -269,15 +467,8 @@ def ranged(numbers: Iterable[int]) -> Range:
     return Range(min(counted), likely, max(counted))
 
 
-def _of_each(by_workload: Sequence[Mapping[str, int]]) -> dict[str, Range]:
-    """Return the numbers of each workload in all runs, the largest first."""
-    names = {name for of_run in by_workload for name in of_run}
-    numbers = {name: ranged(of_run.get(name, 0) for of_run in by_workload) for name in names}
-    return dict(sorted(numbers.items(), key=lambda named: (-named[1].most, -named[1].most_likely, named[0])))
-
-
-def shares(each: Sequence[Iterable[Value]]) -> dict[Value, float]:
+def shares(of_runs: Sequence[Iterable[Value]]) -> dict[Value, float]:
     """Return each item with the share of the runs that have it, the most frequent first."""
-    counted = Counter(item for items in each for item in items)
+    counted = Counter(item for items in of_runs for item in items)
     most_frequent = sorted(counted.items(), key=lambda counted: (-counted[1], str(counted[0])))
-    return {item: number / len(each) for item, number in most_frequent}
+    return {item: number / len(of_runs) for item, number in most_frequent}

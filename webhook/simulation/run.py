@@ -7,8 +7,8 @@ One run: the steps one after the other, each until nothing happens any more.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import inf
 from random import Random
 from typing import NamedTuple
@@ -17,11 +17,7 @@ from webhook.objects.jobs import JobProgress, JobReplacement
 from webhook.objects.labels import Labels
 from webhook.objects.references import ObjectRef, Scaling
 from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
-from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.domain_counts import DomainCounts
-from webhook.scheduler.filtering import count_each
-from webhook.scheduler.framework import Framework, feasible_nodes, message
-from webhook.scheduler.profile import Cycle
+from webhook.scheduler.framework import Framework
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation.claims import without_claims
 from webhook.simulation.deployment import Deployment
@@ -117,82 +113,6 @@ class Plan:
         return len(self.start.waiting) + sum(len(self.start.by_node.get(name, ())) for name in names)
 
 
-class Uncounted(NamedTuple):
-    """
-    Of the Pods of the workload that are `running`, those that a constraint does not count: `unselected` ones, and those
-    `outside`, on nodes that do not count.
-    """
-
-    running: int
-    unselected: int
-    outside: int
-
-
-class StepOutcome(NamedTuple):
-    """
-    What a step has come to: Pods per domain for each constraint, whether their skew is larger than maxSkew, the number
-    of `eligible` domains, and Pods that are `uncounted`.  `unreachable` are those of the Pods per domain that are on
-    nodes that nobody reaches.
-
-    `pending` Pods of the workload wait for `reasons`; by workload, `others` are Pods of other ones that wait now and
-    did not, and `preempted` those that had to go.
-    Where not every Pod is as the workload wants it, `complete` is False, and `holding` are the hard constraints without
-    which a Pod that waits would not; `updated` Pods of all `there` have its template, and `old` are to be replaced.
-    `drained` is of a drain, and `lost` are Pods that were deleted and that no controller makes anew.
-    So many Pods are `missing` of those that it wants, and `leaving` are being deleted on nodes that nobody reaches.
-    Preemption has `violated` these PodDisruptionBudgets.
-    """
-
-    domains: tuple[Mapping[str, int], ...]
-    exceeds: tuple[bool, ...]
-    pending: int
-    reasons: tuple[str, ...]
-    others: Mapping[str, int]
-    complete: bool
-    holding: tuple[int, ...]
-    updated: int
-    there: int
-    drained: Drained | None = None
-    missing: int = 0
-    leaving: int = 0
-    placements: int = 0
-    unreachable: tuple[Mapping[str, int], ...] = ()
-    violated: tuple[str, ...] = ()
-    old: int = 0
-    lost: tuple[str, ...] = ()
-    eligible: tuple[int, ...] = ()
-    uncounted: tuple[Uncounted, ...] = ()
-    preempted: Mapping[str, int] = {}
-
-
-def run(plan: Plan, seed: int, number: int, most_placements: float = inf) -> tuple[StepOutcome, ...]:
-    """
-    Return the outcome of the one workload before any step, and after each; `number` counts the runs of a seed.
-
-    OutOfPlacementsError if it would try to place Pods more than `most_placements` times.
-    """
-    (named,) = plan.named
-    return tuple([outcomes[named.name] for outcomes in run_named(plan, seed, number, most_placements)])
-
-
-def run_named(
-    plan: Plan, seed: int, number: int, most_placements: float = inf
-) -> tuple[Mapping[str, StepOutcome], ...]:
-    """Return the same for each of the workloads that are named."""
-    simulated = SimulatedRun(plan, Random(f"{seed}/{number}"), most_placements)
-    outcomes = [{of.name: simulated.outcome(of.name, of.first_class) for of in plan.named}]
-    for i, step in enumerate(plan.steps):
-        drained = simulated.take(i, step)
-        outcomes.append(
-            {
-                name: simulated.outcome(name, workload.maker.of_class)._replace(drained=drained)
-                for name, workload in simulated.workloads.items()
-            }
-        )
-        simulated.state.now += HOUR
-    return tuple(outcomes)
-
-
 def at_end(plan: Plan, seed: int, number: int) -> SimulatedRun:
     """Return a run after all steps."""
     simulated = SimulatedRun(plan, Random(f"{seed}/{number}"))
@@ -207,8 +127,8 @@ class SimulatedRun:
     The cluster, and the controllers of the named workloads, in the course of a run.
 
     These are of the last step: `moved` are the Pods that ran before it and that it has evicted or deleted, `preempted`
-    those that had to go for another Pod, both by workload; `lost` are Pods that no controller makes anew, `violated`
-    the PodDisruptionBudgets that preemption has violated.
+    those that had to go for another Pod, both by workload; `violated` are the PodDisruptionBudgets that preemption has
+    violated.
 
     The others are of all steps so far, by workload: how many Pods are `wanted`; how many are `there`, with a node or
     waiting for one; and the class of its Pods in `classes`, if any has moved.
@@ -237,9 +157,8 @@ class SimulatedRun:
         for pod in there:
             own.setdefault(pod.workload, []).append(pod)
         self.workloads = {of.name: _controller(of, own.get(of.name, [])) for of in plan.named}
-        self._waited = self.waiting
         self.violated: dict[str, None] = {}  # a set that keeps its order
-        self.moved, self.preempted, self.lost = Counter[str](), Counter[str](), list[str]()
+        self.moved, self.preempted = Counter[str](), Counter[str]()
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
         self.wanted = self.there.copy()
         self.classes: dict[str, PodClass] = {}
@@ -259,7 +178,7 @@ class SimulatedRun:
         """Take a step, and wait until nothing changes any more; return what a drain has done, None for other steps."""
         state, ground = self.state, self.plan.grounds[i]
         action, before = step.action, state.ground
-        for of_step in (self.violated, self.lost, self.moved, self.preempted):
+        for of_step in (self.violated, self.moved, self.preempted):
             of_step.clear()
         self._unreached = before.lost
         for named in self.plan.named:
@@ -292,11 +211,6 @@ class SimulatedRun:
         self.settle(True)
         if action in (SCALE, APPLY):
             self._autoscale()
-        for job in self.workloads.values():
-            if isinstance(job, Job):
-                for pod in job.lost:
-                    self._lose(pod)
-                job.lost.clear()
         return drained
 
     def _autoscale(self) -> None:
@@ -420,7 +334,7 @@ class SimulatedRun:
         return bool(pod.name) or pod.created != self.state.now
 
     def _make_anew(self, pod: Pod) -> None:
-        """Have the owner of a Pod that is deleted make another, or note that none does: neither it nor the kubelet."""
+        """Have the owner of a Pod that is deleted make another, if it does."""
         maker = pod.maker
         if maker is not None and maker.retries is not None:
             self._failed[maker.of_class] += 1
@@ -430,12 +344,6 @@ class SimulatedRun:
         elif maker is not None and (maker.retries is None or self._failed[maker.of_class] <= maker.retries):
             self.state.make(maker, like=pod)
             self.there[pod.workload] += 1
-        elif not pod.home:
-            self._lose(pod)
-
-    def _lose(self, pod: Pod) -> None:
-        """Note that no controller makes a Pod anew."""
-        self.lost.append(f"Pod {pod.namespace}/{pod.name}" if pod.name else pod.workload)
 
     def _make_in_order(self) -> bool:
         """
@@ -554,85 +462,10 @@ class SimulatedRun:
             state.storage = without_claims(state.storage, pod.maker.volumes.of_set(pod.ordinal))
 
     @property
-    def waiting(self) -> Counter[str]:
-        """The Pods of other workloads that wait for a node."""
-        return Counter(pod.source for pod in self.state.waiting if pod.revision < 0)
-
-    @property
     def waiting_anew(self) -> Counter[str]:
         """The Pods of other workloads that are not there until those that they replace are gone."""
         going = [pod for pod in self.state.terminating if pod.maker is not None and pod.maker.replaces]
         return Counter(pod.source for pod in going if pod.revision < 0)
-
-    def outcome(self, name: str, of_class: PodClass) -> StepOutcome:
-        """Return where the Pods of a workload are now by the constraints of such a Pod, and why some wait."""
-        state, workload = self.state, self.workloads[name]
-        cycle, lost = state.cycle(of_class), state.ground.lost
-        counted = count_each(cycle)
-        waiting = [pod for pod in state.waiting if pod.revision >= 0 and pod.workload == name]
-        alike = {(pod.maker.of_class, pod.mounts): pod for pod in reversed(waiting) if pod.maker is not None}
-        classes = list(reversed(alike.values()))
-        there = [pod for pod in workload.pods if pod.active]
-        holding = dict.fromkeys(index for pod in classes for index in self._holding(pod))
-        return StepOutcome(
-            tuple(dict(counts.counts) for counts in counted),
-            tuple(counts.largest_skew > counts.constraint.max_skew for counts in counted),
-            len(waiting),
-            tuple(dict.fromkeys(self.why(pod) for pod in classes)),
-            self.waiting - self._waited,
-            workload.complete,
-            tuple(holding),
-            sum(pod.revision == workload.revision for pod in there),
-            len(there),
-            missing=max(0, workload.replicas - len(there)),
-            leaving=sum(pod.terminating for pod in workload.pods),
-            placements=state.placements,
-            unreachable=tuple([counts.counts for counts in count_each(_of_nodes(cycle, lost))]) if lost else (),
-            violated=tuple(self.violated),
-            old=len(workload.old),
-            lost=tuple(self.lost),
-            eligible=tuple(len(counts.eligible) for counts in counted),
-            preempted=dict(self.preempted),
-            uncounted=tuple(_uncounted(counts, [pod for pod in there if pod.node]) for counts in counted),
-        )
-
-    def why(self, pod: Pod) -> str:
-        """Return why a Pod waits: before the first step perhaps only for kube-scheduler to try it again."""
-        of_class = pod.of_class
-        if of_class.waits:
-            return of_class.waits
-        framework = self.state.framework_of(pod)
-        feasibility, nodes = framework.feasibility(), len(self.state.ground.nodes)
-        number = feasibility.feasible.bit_count()
-        passing = f"{number:,} of {nodes:,} nodes {'passes' if number == 1 else 'pass'} at the next attempt"
-        return message(framework.cycle, feasibility) or passing
-
-    def _holding(self, pod: Pod) -> Iterator[int]:
-        """Yield the hard constraints without each of which a Pod would find a node."""
-        of_class = pod.of_class
-        if of_class.waits:
-            return
-        cycle = self.state.cycle_of(pod)
-        for constraint in of_class.constraints:
-            rest: tuple[Constraint, ...] = tuple(other for other in of_class.constraints if other is not constraint)
-            if constraint.hard and feasible_nodes(replace(cycle, constraints=rest)):
-                yield constraint.index
-
-
-def _of_nodes(cycle: Cycle, names: Set[str]) -> Cycle:
-    """Return an attempt as if there were only those Pods of its namespace that are on these nodes."""
-    namespace = cycle.pod.namespace
-    there = {
-        labels: group._replace(nodes={name: number for name, number in group.nodes.items() if name in names})
-        for labels, group in cycle.snapshot.pods.get(namespace, {}).items()
-    }
-    return replace(cycle, snapshot=replace(cycle.snapshot, pods={namespace: there}))
-
-
-def _uncounted(counts: DomainCounts, running: list[Pod]) -> Uncounted:
-    selected = [pod for pod in running if counts.selects(pod.labels)]
-    outside = sum(counts.domain_of(pod.node) is None for pod in selected)
-    return Uncounted(len(running), len(running) - len(selected), outside)
 
 
 def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet | Job:
