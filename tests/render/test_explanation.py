@@ -144,8 +144,8 @@ FULL = [node(f"f{i}", cpu="0") for i in range(3)]
         (
             [node("n1", taints=[INFRA]), node("n2", taints=[INFRA | {"value": "gpu"}])],
             [
-                "1 of 2 nodes has a taint it does not tolerate (dedicated=gpu:NoSchedule)",
                 "1 of 2 nodes has a taint it does not tolerate (dedicated=infra:NoSchedule)",
+                "1 of 2 nodes has a taint it does not tolerate (dedicated=gpu:NoSchedule)",
             ],
         ),
         ([node("n1"), *FULL], ["3 of 4 nodes have too little cpu free"]),

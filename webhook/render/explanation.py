@@ -277,7 +277,7 @@ def _refusing(left: NodeSet, explanation: Explanation) -> str:
         for domain in of.domains
         if not domain.passes and domain.nodes & left
     ]
-    others = _why(left, explanation, but=POD_TOPOLOGY_SPREAD)
+    others = _why(left, explanation)
     if others:
         single = left.bit_count() == 1
         refusing.append(f"{'its node' if single else 'nodes there'} {others}")
@@ -435,13 +435,13 @@ def _outcome(domain: Domain, explained: ConstraintExplained, explanation: Explan
     return Styled(Look.GOOD, f"{counted}passes")
 
 
-def _why(nodes: NodeSet, explanation: Explanation, but: str | None = None) -> str:
-    """Return what refuses these nodes besides one plugin, in the fewest words."""
+def _why(nodes: NodeSet, explanation: Explanation) -> str:
+    """Return what refuses these nodes besides constraints, in the fewest words."""
     number = nodes.bit_count()
     words = [
         reason.of_nodes(number)
         for refusal in explanation.feasibility.refusals
-        if refusal.nodes & nodes and refusal.plugin != but
+        if refusal.nodes & nodes and refusal.plugin != POD_TOPOLOGY_SPREAD
         for reason in refusal.reasons
     ]
     return " or ".join(dict.fromkeys(words))

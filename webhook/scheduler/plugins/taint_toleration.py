@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Parts, Plugin, Reason, Refusal, normalized
 from webhook.scheduler.profile import TAINT_TOLERATION
-from webhook.scheduler.taints import PREFER_NO_SCHEDULE, untolerated_taint
+from webhook.scheduler.taints import PREFER_NO_SCHEDULE, Taint, untolerated_taint
+
+
+@lru_cache
+def untolerated(taint: Taint, *, named: bool) -> Reason:
+    """Return why nodes with a taint are refused; kube-scheduler's text names it up to 1.33."""
+    which = f" {{{taint.key}: {taint.value}}}" if named else "(s)"
+    return Reason(f"node(s) had untolerated taint{which}", f"has a taint it does not tolerate ({taint})")
 
 
 class TaintToleration(Plugin):
@@ -20,18 +27,9 @@ class TaintToleration(Plugin):
 
         upstream: taint_toleration.go:TaintToleration.Filter (v1.37)
         """
-        for reason, tainted in self._untolerated:
+        for taint, tainted in self.cycle.reach.untolerated.items():
+            reason = untolerated(taint, named=self.cycle.features.names_untolerated_taint)
             yield Refusal(self.name, (reason,), remaining & tainted)
-
-    @cached_property
-    def _untolerated(self) -> list[tuple[Reason, NodeSet]]:
-        """The nodes by the first taint that the Pod does not tolerate."""
-        untolerated = list[tuple[Reason, NodeSet]]()
-        for taint, tainted in sorted(self.cycle.reach.untolerated.items()):
-            which = f" {{{taint.key}: {taint.value}}}" if self.cycle.features.names_untolerated_taint else "(s)"
-            words = f"has a taint it does not tolerate ({taint})"
-            untolerated.append((Reason(f"node(s) had untolerated taint{which}", words), tainted))
-        return untolerated
 
     def scores(self, candidates: NodeSet) -> Parts:
         """
