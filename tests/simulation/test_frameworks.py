@@ -11,6 +11,7 @@ from tests.support.placement import bound
 from tests.support.simulated import nodes, pod_class
 from webhook.scheduler.counts import PodInfo, Usage, label_set
 from webhook.scheduler.features import features
+from webhook.scheduler.framework import Framework
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.pod_affinity import PodAffinity, PodTerm
 from webhook.scheduler.profile import NODE_RESOURCES_FIT, Profile
@@ -154,3 +155,24 @@ def test_runs_do_not_see_each_other():
     first.add_pods(web(), "a1", 1)
 
     assert (["b1"], ["a1", "b1"]) == (feasible(first, spread), feasible(second, spread))
+
+
+def test_pods_that_differ_in_their_volumes_are_each_heeded():
+    frameworks, _, _ = begun()
+    frameworks.add_pods(web("pay", disk="other"), "b1", 1)
+    frameworks.add_pods(web("pay", disk="pd"), "a1", 1)
+
+    assert ["b1"] == feasible(frameworks, pod_class(mounts=web(disk="pd").mounts))
+
+
+def test_a_class_without_volumes_and_ports_is_not_asked_about_those_of_other_namespaces(monkeypatch):
+    """In a cluster with many volumes there are as many such Pods, unlike each other, times as many classes."""
+    asked = []
+    monkeypatch.setattr(Framework, "heeding", lambda _, info: asked.append(info) or [])
+    frameworks, _, _ = begun()
+    for i in range(5):
+        frameworks.add_pods(web("pay", app=f"app-{i}", disk=f"pd-{i}"), "a1", 1)
+        frameworks.add_pods(web("shop", disk=f"pd-{i}"), "a1", 1)
+    frameworks.of(pod_class(), NO_STORAGE)
+
+    assert ["shop"] == [info.namespace for info in asked]

@@ -43,9 +43,9 @@ class PodInfo(NamedTuple):
 
     @property
     def reach(self) -> frozenset[str] | None:
-        """The namespaces whose Pods may have to heed it, beside Pods whose own terms look at it; None for all."""
-        if self.ports or self.mounts is not None:
-            return None
+        """
+        The namespaces whose Pods may have to heed it, beside those that have ports, volumes or terms; None for all.
+        """
         own = frozenset({self.namespace})
         if self.affinity is None:
             return own

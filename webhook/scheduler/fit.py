@@ -106,12 +106,22 @@ def shortages(requests: Requests, allocatable: Allocatable, usage: Usage) -> tup
 
     upstream: fit.go:fitsRequest (v1.37)
     """
-    lacks = lacking(requests, allocatable, usage)
-    if not any(lacks):
+    if not requests.scalars and _has_room(requests, allocatable, usage):  # as most nodes have
         return ()
-    *lack, scalars = lacks
+    *lack, scalars = lacking(requests, allocatable, usage)
     names = [name for name, amount in zip(_NATIVE, lack, strict=True) if amount]
     return (*names, *[name for name, _ in scalars])
+
+
+def _has_room(requests: Requests, allocatable: Allocatable, usage: Usage) -> bool:
+    """Return whether a Pod that requests no `scalars` lacks nothing on a node."""
+    cpu, memory, storage = requests.milli_cpu, requests.memory, requests.ephemeral_storage
+    return (
+        usage.pods < allocatable.pods
+        and (not cpu or usage.milli_cpu + cpu <= allocatable.milli_cpu)
+        and (not memory or usage.memory + memory <= allocatable.memory)
+        and (not storage or usage.ephemeral_storage + storage <= allocatable.ephemeral_storage)
+    )
 
 
 def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
@@ -120,16 +130,13 @@ def least_allocated(requests: Requests, allocatable: Allocatable, usage: Usage) 
 
     upstream: least_allocated.go:leastResourceScorer (v1.37)
     """
-    score = resources = 0
-    for requested, capacity in (
-        (usage.non_zero_milli_cpu + requests.non_zero_milli_cpu, allocatable.milli_cpu),
-        (usage.non_zero_memory + requests.non_zero_memory, allocatable.memory),
-    ):
-        if capacity:
-            resources += 1
-            if requested <= capacity:
-                score += (capacity - requested) * MAX_NODE_SCORE // capacity
-    return score // resources if resources else 0
+    score = 0
+    cpu, memory = allocatable.milli_cpu, allocatable.memory
+    if cpu and (free := cpu - usage.non_zero_milli_cpu - requests.non_zero_milli_cpu) > 0:
+        score += free * MAX_NODE_SCORE // cpu
+    if memory and (free := memory - usage.non_zero_memory - requests.non_zero_memory) > 0:
+        score += free * MAX_NODE_SCORE // memory
+    return score // 2 if cpu and memory else score
 
 
 def allocation(strategy: ScoringStrategy, requests: Requests, allocatable: Allocatable, usage: Usage) -> int:
@@ -246,10 +253,12 @@ def _balance(milli_cpu: int, memory: int, allocatable: Allocatable) -> int:
     """
     if not allocatable.milli_cpu or not allocatable.memory:
         return MAX_NODE_SCORE
-    cpu_share = min(float(milli_cpu) / float(allocatable.milli_cpu), 1.0)
-    memory_share = min(float(memory) / float(allocatable.memory), 1.0)
-    deviation = abs((cpu_share - memory_share) / 2)
-    return int((1 - deviation) * float(MAX_NODE_SCORE))
+    cpu_share, memory_share = float(milli_cpu) / float(allocatable.milli_cpu), float(memory) / float(allocatable.memory)
+    if cpu_share > 1.0:
+        cpu_share = 1.0
+    if memory_share > 1.0:
+        memory_share = 1.0
+    return int((1 - abs((cpu_share - memory_share) / 2)) * float(MAX_NODE_SCORE))
 
 
 def _balance_of(

@@ -30,7 +30,7 @@ class Event(NamedTuple):
     number: int
 
 
-Events = list[Event]  # of Pods that differ only in their nodes, and in whether they terminate
+Events = list[Event]  # of Pods that differ only in their nodes and volumes, and in whether they terminate
 
 
 class _Heeded:
@@ -101,7 +101,7 @@ class Frameworks:
         """Let Pods that are alike come to a node, or go if the number is negative."""
         event = Event(info, node, number)
         self.events.append(event)
-        alike = info.namespace, info.labels, info.affinity, info.ports, info.mounts
+        alike = info.namespace, info.labels, info.affinity, info.ports, info.mounts is not None
         events = self._alike.get(alike)
         if events is None:
             events = self._alike[alike] = []
@@ -117,7 +117,8 @@ class Frameworks:
     def _that_may_matter(self, pod: IncomingPod) -> list[list[Events]]:
         """Return the events that Pods of a class may have to heed."""
         affinity = pod.pod_affinity
-        if affinity is not None and affinity.namespaces != frozenset({pod.namespace}):
+        looks_around = affinity is not None and affinity.namespaces != frozenset({pod.namespace})
+        if looks_around or pod.ports or pod.mounts:
             return [self._all]
         return [self._reaching_namespace(pod.namespace), self._reaching_all]
 
