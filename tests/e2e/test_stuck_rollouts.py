@@ -64,7 +64,7 @@ def remedies(here: Site, file, *step: str) -> list[dict]:
         "simulate", *step, f"{kind}/{NAME}", "-n", here.namespace, "--cluster", file, "-o", "json", "--fail-on", "stuck"
     )
     assert 1 == done.returncode, done.stderr
-    return json.loads(done.stdout)["remedies"]
+    return json.loads(done.stdout)["cures"]
 
 
 def is_complete(here: Site) -> bool:

@@ -255,6 +255,18 @@ def test_the_name_of_an_object_in_a_namespace(text, read):
         inputs.namespaced("--tls-secret", text)
 
 
+def test_the_objects_of_a_folder_are_those_of_its_manifests_that_are_not_hidden(tmp_path):
+    """A ConfigMap is mounted as hidden folders, and links into them."""
+    for name in ("..data/web.yaml", "web.yaml", "below/api.json", "readme.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}))
+
+    assert ["below/api.json", "web.yaml"] == [one["metadata"]["name"] for one in inputs.objects_of([str(tmp_path)])]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"^-f .*empty: found no file that ends in"):
+        inputs.objects_of([str(tmp_path / "empty")])
+
+
 def test_standard_input_is_read_once():
     with pytest.raises(UsageError, match=r"^-f: standard input can be read only once"):
         inputs.objects_of(["-", "-"])

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--filename",
         metavar="FILE",
         action="append",
-        help="a file with Pods or workloads, or - for standard input; repeatable",
+        help="a file or folder with Pods or workloads, or - for standard input; repeatable",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
     selection.add_namespace_argument(parser)

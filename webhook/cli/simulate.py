@@ -24,12 +24,10 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from shlex import join
 
 from webhook.cluster.reduction import only_read
 from webhook.findings.wording import first_of
-from webhook.lint.walk import MANIFEST_SUFFIXES
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
 from webhook.loading.selection import Selection
@@ -132,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{' and '.join(chosen)}: leave out TYPE/NAME to choose workloads by namespace or labels")
     selected = selection.selection(args, source)
     namespace = selected.namespace or "default"
-    files = _in_files(args, namespace)
+    files = [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename or ())]
     refs = _named(names, files, namespace, kinds) if names else _workloads_in(files, args.filename, selected)
     known = _read(args, source, selected.namespace, refs, steps, files)
     if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
@@ -340,18 +338,6 @@ def _fail_on(text: str) -> tuple[str, ...]:
     if unknown := [word for word in words if word not in COMES_ABOUT]:
         raise argparse.ArgumentTypeError(f'found "{unknown[0]}", wanted any of {",".join(COMES_ABOUT)}')
     return words
-
-
-def _in_files(args: argparse.Namespace, namespace: str) -> list[Raw]:
-    """Return the objects in the files and folders, none if there is no file."""
-    names = list[str]()
-    for name in args.filename or ():
-        found = (path for path in sorted(Path(name).rglob("*")) if path.suffix in MANIFEST_SUFFIXES)
-        in_folder = [str(path) for path in found if path.is_file()]
-        if Path(name).is_dir() and not in_folder:
-            raise UsageError(f"-f {name}: found no file that ends in {', '.join(MANIFEST_SUFFIXES)}")
-        names += in_folder or [name]
-    return [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(names)]
 
 
 def _workloads_in(files: Sequence[Raw], names: Sequence[str] | None, selected: Selection) -> list[ObjectRef]:

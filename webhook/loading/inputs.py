@@ -355,10 +355,24 @@ def objects(name: str) -> tuple[Mapping[str, object], ...]:
 
 
 def objects_of(names: Sequence[str]) -> list[Mapping[str, object]]:
-    """Return every Kubernetes object in several files, of which one may be `-`."""
+    """Return every Kubernetes object in several files and folders, of which one may be `-`."""
     if names.count("-") > 1:
         raise UsageError("-f: standard input can be read only once")
-    return [obj for name in names for obj in objects(name)]
+    return [obj for name in names for file in _files(name) for obj in objects(file)]
+
+
+def _files(name: str) -> list[str]:
+    """Return the manifests in a folder and in those below it, but for hidden ones; of a file its own name."""
+    folder = Path(name)
+    if not (name and folder.is_dir()):
+        return [name]
+    from webhook.lint.walk import MANIFEST_SUFFIXES
+
+    paths = (path for path in sorted(folder.rglob("*")) if path.suffix in MANIFEST_SUFFIXES and path.is_file())
+    found = [str(path) for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    if not found:
+        raise UsageError(f"-f {name}: found no file that ends in {', '.join(MANIFEST_SUFFIXES)}")
+    return found
 
 
 def text(path: Path) -> str:
