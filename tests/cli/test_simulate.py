@@ -12,6 +12,7 @@ import pytest
 from tests.support import ROOT
 from tests.support.build import ZONE, constraint, service, workload
 from tests.support.build import node as unroomy
+from tests.support.commands import POLICY
 from tests.support.placing import node
 from tests.support.simulated import SOFT, application, budget, deployment, nodes, owned, pod, stateful
 from webhook.cli.simulate import COMES_ABOUT
@@ -89,6 +90,28 @@ def test_what_evenkeel_gave_the_newest_pod_is_in_force(simulate):
     of_newest = "It has no constraints of its own. In force: the constraints that evenkeel gave its newest Pod."
     assert of_newest in simulate("deployment/web -n shop scale=4", cluster=[*there, *made]).out.splitlines()
     assert "no constraints" not in simulate("deployment/web -n shop scale=4").out
+
+
+ZONED = {"defaultingType": "List", "defaultConstraints": [{"topologyKey": ZONE, "maxSkew": 1}]}
+ZONED["defaultConstraints"][0]["whenUnsatisfiable"] = "DoNotSchedule"
+
+
+@pytest.mark.parametrize(
+    ("labels", "policy", "source"),
+    [
+        ({}, {"defaulting": ZONED}, "policy"),
+        ({"evenkeel.dev/skip": "true"}, {"defaulting": ZONED}, "scheduler"),
+        ({}, {"defaulting": ZONED, "defaultingMode": "Audit"}, "scheduler"),
+    ],
+)
+def test_new_pods_get_the_defaults_of_a_policy_as_the_webhook_would_give_them(simulate, labels, policy, source):
+    raw = without_constraints(deployment(replicas=2)[0])
+    raw["spec"]["template"]["metadata"]["labels"] |= labels
+    asked = "-f web.yaml --policy policy.yaml -o json"
+    files = {"web.yaml": raw, "policy.yaml": POLICY | policy}
+    (workload,) = json.loads(simulate(asked, [*nodes("a=1 b=1"), service()], **files).out)["steps"][0]["workloads"]
+
+    assert (source, source == "policy") == (workload["source"], any(one["hard"] for one in workload["constraints"]))
 
 
 def without_constraints(raw):

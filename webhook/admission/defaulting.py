@@ -97,7 +97,7 @@ def default_constraints(
     (podTopologySpread.buildDefaultConstraints)  Unlike the scheduler, this keeps matchLabelKeys.  It omits keys that
     the derived selector already has, because the API server rejects a key in both.
     """
-    reason, defaulting = _exempt(pod, in_force), in_force.defaulting
+    reason, defaulting = exempt(pod, in_force), in_force.defaulting
     if reason is not None or defaulting is None:
         return Undefaulted(reason or "namespace-unknown")
     if terms.snapshot is None:
@@ -254,7 +254,8 @@ def _denying(pod: Workload, constraints: object, in_force: InForce, user: str, t
     return denying_findings(replace(pod, raw_constraints=constraints), in_force, user, terms)
 
 
-def _exempt(pod: Workload, policy: InForce) -> str | None:
+def exempt(pod: Workload, policy: InForce) -> str | None:
+    """Return the reason why a Pod gets no defaults whatever the cluster is: a key of REASONS, None if there is none."""
     if pod.has_constraints:
         return "has-constraints"
     if pod.labels.get(SKIP_LABEL) == "true":

@@ -18,18 +18,18 @@ from datetime import UTC, datetime
 
 from webhook.loading import clusters, inputs, selection
 from webhook.loading.clusters import Known
+from webhook.loading.pod_defaults import defaults_in_force, suited
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
 from webhook.objects.pod_object import priority_of
 from webhook.objects.references import ObjectRef
 from webhook.objects.times import seconds_at
-from webhook.objects.workload import parse_workloads
 from webhook.objects.workload_object import reach_of_template, read_workload_object
 from webhook.placement.commands import Command, Template, commands, deleting, read_template
 from webhook.placement.created_pods import read_creation
 from webhook.placement.explanation import explain
-from webhook.placement.inferred_defaults import DefaultsOf, given_defaults
+from webhook.placement.inferred_defaults import DefaultsOf
 from webhook.placement.obstacles import kept_room, obstacles
 from webhook.placement.remedies import NOW, Remedy, remedies
 from webhook.placement.subject import (
@@ -43,8 +43,7 @@ from webhook.placement.subject import (
     of_pod,
 )
 from webhook.placement.successors import changed_since, made_again, with_successors
-from webhook.policy.defaults import SuitedDefaults, suited_defaults
-from webhook.policy.policy import AUDIT, Policy
+from webhook.policy.policy import Policy
 from webhook.render import explanation as render
 from webhook.render.style import add_color_argument, style_of
 from webhook.scheduler.counts import FINISHED
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     namespace = selection.namespace(args, source)
     subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
     known = known._replace(notes=selection.noted(args, known.notes))
-    defaults = given_defaults(known.pods, known.others) if policy is None else _defaults(policy, known)
+    defaults = defaults_in_force(policy, known)
     explained = list[render.Explained]()
     for subject in subjects:
         try:
@@ -291,28 +290,9 @@ def _fewest(runs: Runs | None) -> tuple[int, int]:
     return (0, 0) if runs is None else (-runs.least, -runs.most)
 
 
-def _defaults(policy: Policy, known: Known) -> DefaultsOf:
-    """Return the constraints that the policy gives a new Pod without any; None where kube-scheduler does."""
-
-    def of_policy(subject: PlacementSubject) -> list[dict[str, object]] | None:
-        return [dict(constraint) for constraint in _suited(subject, policy, known).constraints] or None
-
-    return of_policy
-
-
-def _suited(subject: PlacementSubject, policy: Policy, known: Known) -> SuitedDefaults:
-    workload = next(iter(parse_workloads(subject.raw, policy.kinds)), None)
-    if workload is None:  # an object of the kind Pod, but of another API
-        return SuitedDefaults(())
-    in_force = policy.in_force(workload, known.snapshot.namespaces.get(subject.ref.namespace))
-    if in_force.defaulting is None or in_force.defaulting_mode == AUDIT:
-        return SuitedDefaults(())
-    return suited_defaults(in_force.defaulting, workload, known.snapshot)
-
-
 def _left_out(subject: PlacementSubject, policy: Policy, known: Known) -> Iterator[str]:
     """Yield why a Pod without constraints is not given some of the built-in defaults, or none of them."""
-    suited = _suited(subject, policy, known)
-    if suited.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
-        which = "One of the built-in defaults is" if suited.constraints else "The built-in defaults are"
-        yield f"{which} left out: {suited.lacking}."
+    found = suited(subject, policy, known)
+    if found.lacking and not value_at(subject.raw, CONSTRAINTS_PATH):
+        which = "One of the built-in defaults is" if found.constraints else "The built-in defaults are"
+        yield f"{which} left out: {found.lacking}."

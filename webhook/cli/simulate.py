@@ -30,6 +30,7 @@ from webhook.cluster.reduction import only_read
 from webhook.findings.wording import first_of
 from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.clusters import Known
+from webhook.loading.pod_defaults import defaults_in_force
 from webhook.loading.selection import Selection
 from webhook.loading.simulated_runs import all_runs, until_unchanged
 from webhook.loading.usage import UsageError
@@ -39,8 +40,8 @@ from webhook.objects.labels import labels_in
 from webhook.objects.references import ObjectRef, owner_of
 from webhook.objects.times import seconds_at
 from webhook.placement.commands import commands
-from webhook.placement.inferred_defaults import given_defaults
 from webhook.placement.subject import next_replica
+from webhook.policy.policy import Policy
 from webhook.render import simulation as render
 from webhook.render.explanation import command_json
 from webhook.render.style import TextLine, add_color_argument, style_of
@@ -90,6 +91,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file or folder to apply first, or - for standard input: its workloads are rolled out; repeatable",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
+    inputs.add_policy_argument(
+        parser, "the policy whose defaults new Pods get (default: what evenkeel gave the newest Pod of each workload)"
+    )
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser)
@@ -124,7 +128,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.runs is not None and not 1 <= args.runs <= MOST_RUNS:
         raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
-    source, profiles, kinds = inputs.source(args), inputs.profiles(args.scheduler_config), inputs.policy(None).kinds
+    policy = inputs.policy_of_today(args.policy) if args.policy else None
+    source, profiles, kinds = (
+        inputs.source(args),
+        inputs.profiles(args.scheduler_config),
+        (policy or inputs.policy(None)).kinds,
+    )
     names, steps = _words(args)
     if names and (chosen := [option for option in ("-A", "-l") if vars(args)[OF_SELECTION[option]]]):
         raise UsageError(f"{' and '.join(chosen)}: leave out TYPE/NAME to choose workloads by namespace or labels")
@@ -149,12 +158,12 @@ def run(args: argparse.Namespace) -> int:
         )
         print(render.as_json(nothing) if args.output == selection.JSON else render.nothing_changes(len(raws), gaps))
         return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
-    made = _planned(args, changed, known, steps, kinds, profiles)
+    made = _planned(args, changed, known, steps, kinds, policy, profiles)
     if (
         made.preempting > LOWEST_PRIORITY and changed and not moves_any(steps)
     ):  # Then their victims have to be known, too.
         known = _read(args, source, selected.namespace, refs, steps, files, made.preempting)
-        made = _planned(args, changed, known, steps, kinds, profiles)
+        made = _planned(args, changed, known, steps, kinds, policy, profiles)
     plan = made.plan
     shown = {str(ref) for ref in map(ObjectRef.of, changed)} or _shown(args, plan, selected)
     runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
@@ -293,7 +302,13 @@ COMES_ABOUT: Mapping[str, Callable[[Simulation, bool], bool]] = {
 
 
 def _planned(
-    args: argparse.Namespace, raws: Sequence[Raw], known: Known, steps: Sequence[Step], kinds: Kinds, profiles: Profiles
+    args: argparse.Namespace,
+    raws: Sequence[Raw],
+    known: Known,
+    steps: Sequence[Step],
+    kinds: Kinds,
+    policy: Policy | None,
+    profiles: Profiles,
 ) -> Planned:
     """Return the plan; UsageError for a step that does nothing."""
     try:
@@ -304,7 +319,7 @@ def _planned(
             kinds,
             applied=bool(args.filename),
             stored=known.replaced,
-            defaults=given_defaults(known.pods, known.others),
+            defaults=defaults_in_force(policy, known),
             profiles=profiles,
         )
     except StepError as error:
