@@ -248,7 +248,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("deployment/web cordon=x -n shop", 'cordon=x: no node is called "x"; the nodes are a1, b1, c1'),
         ("deployment/api scale=2 -n shop", "Deployment shop/api: not found in the cluster; the names there are web"),
         (
-            "daemonset/web scale=2",
+            "cronjob/web scale=2",
             "its controller cannot be simulated, wanted one of Deployment, StatefulSet",
         ),
         ("deployment/web --runs 0 scale=2", "--runs: found 0, wanted 1 to 100,000"),
@@ -266,7 +266,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
 )
 def test_bad_input(simulate, options, said):
     files = {
-        "web.yaml": owned("DaemonSet", "web", {}),
+        "web.yaml": owned("CronJob", "web", {}),
         "empty.yaml": EMPTY,
         "text.yaml": TEXT,
         "spec.yaml": TEXT | {"spec": 3},
@@ -379,9 +379,9 @@ def test_files_that_change_nothing_are_not_simulated(simulate):
     printed = simulate("rollout -f web.yaml --fail-on stuck", **{"web.yaml": same})
 
     assert (0, True) == (printed.code, "Nothing is rolled out." in printed.out)
-    agent = workload("DaemonSet", namespace="shop")
-    printed = simulate("rollout -f web.yaml -f ds.yaml --fail-on not-judged", **{"web.yaml": same, "ds.yaml": agent})
-    assert (1, True) == (printed.code, "Not simulated: DaemonSet shop/web" in printed.out)
+    nightly = workload("CronJob", namespace="shop")
+    printed = simulate("rollout -f web.yaml -f cj.yaml --fail-on not-judged", **{"web.yaml": same, "cj.yaml": nightly})
+    assert (1, True) == (printed.code, "Not simulated: CronJob shop/web" in printed.out)
     changed = {**same, "spec": {**same["spec"], "replicas": 4}}
     assert "  Deployment shop/web     3     1      4" in simulate("rollout -f web.yaml", **{"web.yaml": changed}).out
     nothing = json.loads(simulate("rollout -f web.yaml -o json", **{"web.yaml": same}).out)
@@ -414,13 +414,25 @@ def test_workloads_are_chosen_by_namespace_and_labels(simulate, options, workloa
 
 
 def test_what_makes_pods_in_a_file_and_is_not_simulated_is_said(simulate):
-    agent = application("agent", ["a1"], kind="DaemonSet")[0]
+    nightly = workload("CronJob", name="nightly", namespace="shop")
     printed = simulate(
-        "rollout -f web.yaml -f agent.yaml --fail-on not-judged",
-        **{"web.yaml": deployment(replicas=4)[0], "agent.yaml": agent},
+        "rollout -f web.yaml -f nightly.yaml --fail-on not-judged",
+        **{"web.yaml": deployment(replicas=4)[0], "nightly.yaml": nightly},
     )
 
-    assert (1, True) == (printed.code, "DaemonSet shop/agent" in printed.out)
+    assert (1, True) == (printed.code, "CronJob shop/nightly" in printed.out)
+
+
+def test_a_daemon_set_whose_second_pods_have_no_room(simulate):
+    made, *pods = application("agent", ["a1", "b1"], constraint(), kind="DaemonSet", cpu="6")
+    del made["spec"]["replicas"]
+    made["spec"]["updateStrategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    words = "rollout daemonset/agent -n shop --fail-on stuck"
+    printed = simulate(words, [*nodes("a=1 b=1"), made, *pods])
+
+    assert (1, True) == (printed.code, "Insufficient cpu" in printed.out)
+    made["spec"]["updateStrategy"] = {}
+    assert 0 == simulate(words, [*nodes("a=1 b=1"), made, *pods]).code
 
 
 JOB = application("closing", [], constraint(), kind="Job")[0]
@@ -460,3 +472,14 @@ def test_a_job_of_a_file_whose_template_differs_is_refused_as_the_api_server_doe
     printed = simulate("rollout -f job.yaml", [*nodes(), stored_job(spec={})], **{"job.yaml": JOB})
 
     assert (2, True) == (printed.code, "Job shop/closing: spec.template: " in printed.err)
+
+
+@pytest.mark.parametrize(
+    ("step", "named"), [("rollout", {"DaemonSet", "Deployment"}), ("scale=1", {"Deployment", "Job"})]
+)
+def test_of_the_workloads_that_are_chosen_those_are_named_that_take_the_step(simulate, step, named):
+    there = [*nodes(), *deployment(replicas=1, on=["a1"]), *application("agent", ["b1"], kind="DaemonSet")]
+    there += application("closing", ["c1"], kind="Job")
+    found = json.loads(simulate(f"{step} -A -o json", there).out)
+
+    assert named == {of["workload"].partition("/")[0] for of in found["steps"][0]["workloads"]}

@@ -280,6 +280,35 @@ def working(number: int) -> Situation:
     return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()))
 
 
+def daemons(number: int) -> Situation:
+    """
+    One of five with a DaemonSet.
+
+    0: half may be unavailable, and a node is added.  1: two more Pods at a time, also on a cordoned node.  2: no node
+    has room for a second Pod, and one is deleted.  3: a node that nobody reaches, so that no other Pod is replaced, and
+    a drain.  4: taints, on nodes that keep their Pods until they are replaced, and on one that does not.
+    """
+    made = _Made(9800 + number)
+    nodes = [made.node(f"daemons{number}-{zone}{i}", zone, "1") for i, zone in enumerate("aabbcc")]
+    names = [one["metadata"]["name"] for one in nodes]
+    update, steps = (
+        ({"maxUnavailable": "50%"}, f"rollout add=1,{ZONE}=a rollout"),
+        ({"maxUnavailable": 0, "maxSurge": 2}, f"rollout cordon={names[0]} rollout"),
+        ({"maxUnavailable": 0, "maxSurge": "100%"}, f"rollout delete={names[0]}"),
+        ({}, f"lose={names[0]} rollout drain={names[1]}"),
+        (
+            {"maxUnavailable": 0, "maxSurge": 1},
+            f"taint={names[0]},old=yes:NoSchedule rollout taint={names[1]},old=yes:NoExecute rollout",
+        ),
+    )[number]
+    newest = constraint(topologyKey=HOSTNAME, matchLabelKeys=["controller-revision-hash"])
+    spec = {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": update}}
+    of = workload("DaemonSet", newest, constraint(), namespace=None, labels={"app": NAME}, spec=spec)
+    of["spec"]["template"]["spec"] |= {"containers": _containers("600m" if number == 2 else "100m")}
+    del of["spec"]["replicas"]
+    return Situation(number, tuple(nodes), (), (), of, (), False, tuple(steps.split()))
+
+
 def storing(number: int) -> Situation:
     """
     One of four whose Pods have volumes of another kind.

@@ -39,6 +39,7 @@ GRACE = 0.4
 NOW = {"gracePeriodSeconds": 0}
 RESOURCES = {
     **{"Deployment": "deployments", "StatefulSet": "statefulsets", "ReplicaSet": "replicasets", "Job": "jobs"},
+    "DaemonSet": "daemonsets",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "PersistentVolumeClaim": "persistentvolumeclaims",
     SCALER: "horizontalpodautoscalers",
@@ -178,7 +179,7 @@ class Site:
 
     def drain_node(self, name: str) -> None:
         moved = time.monotonic()
-        while left := [one for one in self.everyone() if node(one) == name]:
+        while left := [one for one in self.everyone() if node(one) == name and not of_daemon_set(one)]:
             self.random.shuffle(left)
             for one in left:
                 if not deleted(one) and self.evict(one["metadata"]["name"]):
@@ -274,6 +275,9 @@ class Site:
             return found["status"]["updateRevision"]
         if self.situation.workload["kind"] == "Job":
             return ""
+        if self.situation.workload["kind"] == "DaemonSet":
+            revisions = self.api.call("GET", self.path("apps/v1", "controllerrevisions"))["items"]
+            return max(revisions, key=lambda one: one["revision"])["metadata"]["labels"]["controller-revision-hash"]
         own = [one for one in sets if one["spec"]["selector"]["matchLabels"]["app"] == NAME]
         newest = max(own, key=lambda one: int(one["metadata"].get("annotations", {}).get(REVISION, 0)))
         return newest["spec"]["selector"]["matchLabels"].get("pod-template-hash", "")
@@ -305,7 +309,7 @@ class Site:
         return bool(ready(pod) or refusal(pod) or pod["metadata"]["name"] in self.sick)
 
     def close(self) -> None:
-        for resource in ("deployments", "statefulsets", "replicasets"):
+        for resource in ("deployments", "statefulsets", "replicasets", "daemonsets"):
             self.api.call("DELETE", self.path("apps/v1", resource), {"propagationPolicy": "Background"})
         self.api.call("DELETE", self.path("batch/v1", "jobs"), {"propagationPolicy": "Background"})
         self.plane.kubelet.lost.clear()
@@ -337,6 +341,10 @@ def within(replicas: int, scaler: dict) -> bool:
 def number(workload: dict, name: str) -> int:
     """A number of Pods in a status, which leaves out 0."""
     return workload["status"].get(name, 0)
+
+
+def of_daemon_set(pod: dict) -> bool:
+    return any(one["kind"] == "DaemonSet" for one in pod["metadata"].get("ownerReferences", ()))
 
 
 def stays(pod: dict) -> bool:

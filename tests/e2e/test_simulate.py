@@ -25,6 +25,7 @@ from tests.e2e.futures import (
     Situation,
     amid,
     autoscaled,
+    daemons,
     graceless,
     keeping,
     preempting,
@@ -189,6 +190,11 @@ def test_a_job(beside, number):
 
     assert found.fixed or not number
     agrees(beside, working(number), found)
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_daemon_set(beside, number):
+    agrees(beside, daemons(number), beside.compared(daemons(number)))
 
 
 @pytest.mark.parametrize("number", range(EACH))

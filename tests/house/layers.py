@@ -100,7 +100,7 @@ simulation.outcomes
 simulation.initial_pods · simulation.run
 simulation.controllers
 simulation.preemption
-simulation.disruption · simulation.job · simulation.stateful · simulation.zone_loss
+simulation.daemon_set · simulation.disruption · simulation.job · simulation.stateful · simulation.zone_loss
 simulation.deployment
 simulation.replicas
 simulation.waiting

@@ -1,12 +1,14 @@
-"""How Deployments and StatefulSets replace their Pods."""
+"""How Deployments, StatefulSets and DaemonSets replace their Pods."""
 
 from __future__ import annotations
 
 import pytest
 
 from webhook.objects.update_strategies import (
+    DaemonSetUpdate,
     DeploymentStrategy,
     StatefulSetUpdate,
+    read_daemon_set_update,
     read_deployment_strategy,
     read_stateful_set_update,
 )
@@ -42,8 +44,27 @@ def test_the_update_of_a_stateful_set(spec, update):
 
 
 @pytest.mark.parametrize(
+    ("spec", "update"),
+    [
+        ({}, DaemonSetUpdate()),
+        (
+            {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": "30%"}}},
+            DaemonSetUpdate(False, "30%", 0),
+        ),
+        ({"updateStrategy": {"rollingUpdate": {"maxUnavailable": [], "maxSurge": True}}}, DaemonSetUpdate()),
+        ({"updateStrategy": {"type": "OnDelete"}}, DaemonSetUpdate(on_delete=True)),
+    ],
+)
+def test_the_update_of_a_daemon_set(spec, update):
+    assert update == read_daemon_set_update(spec)
+
+
+@pytest.mark.parametrize(
     ("strategy", "replicas", "fenceposts"),
     [
+        (DaemonSetUpdate(), 10, (0, 1)),
+        (DaemonSetUpdate(False, "1%", "11%"), 10, (1, 2)),
+        (DaemonSetUpdate(False, 0, "0%"), 10, (0, 1)),
         (DeploymentStrategy(), 10, (3, 2)),
         (DeploymentStrategy(False, 0, 0), 10, (0, 1)),
         (DeploymentStrategy(False, 0, "1%"), 10, (0, 1)),

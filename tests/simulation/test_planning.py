@@ -61,6 +61,11 @@ def test_only_pods_that_may_move_are_kept():
     assert ({"a2", "b1", "c1"}, 1) == ({*start.by_node}, len(start.waiting))
 
 
+def daemon_set(**fields):
+    made, *pods = application("web", ["a1", "b1"], kind="DaemonSet")
+    return [{**made, "spec": {**made["spec"], **fields}}, *pods]
+
+
 @pytest.mark.parametrize(
     ("steps", "objects", "said"),
     [
@@ -70,6 +75,12 @@ def test_only_pods_that_may_move_are_kept():
             "rollout: does nothing: updateStrategy of StatefulSet shop/web is OnDelete, so it replaces no Pods "
             "by itself; simulate drain=NODES or delete=NODES instead",
         ),
+        (
+            "rollout",
+            daemon_set(updateStrategy={"type": "OnDelete"}),
+            "rollout: does nothing: updateStrategy of DaemonSet shop/web is OnDelete, so it replaces no Pods by itself",
+        ),
+        ("scale=5", daemon_set(), "scale=5: does nothing: a DaemonSet has a Pod on each of its nodes; leave it out"),
         ("rollout", paused(), "rollout: does nothing: Deployment shop/web is paused; kubectl rollout resume"),
         (
             "scale=5",
@@ -294,6 +305,19 @@ def test_an_applied_stateful_set_that_is_new_replaces_nothing():
     assert (1, ()) == (len(found.plan.named[0].sets), found.notes)
 
 
+def test_an_applied_daemon_set_replaces_its_pods_and_says_so():
+    made, *pods = daemon_set()
+    for pod_of_old in pods:
+        pod_of_old["metadata"]["labels"]["controller-revision-hash"] = "old"
+    found = planned(made, cluster(*nodes("a=1 b=1"), made, *pods), [], KINDS, applied=True)
+
+    assert (2, [0, 0]) == (
+        found.plan.named[0].replicas,
+        [pod.revision for there in found.plan.start.by_node.values() for pod in there],
+    )
+    assert "The old template of the DaemonSet is not known" in found.notes[0]
+
+
 def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():
     objects = [*nodes(), *deployment(on=["a1", "b1"])]
     found = planned(workload(objects), cluster(*objects, time=None), [parse_step("rollout")], KINDS)
@@ -302,7 +326,8 @@ def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():
 
 
 @pytest.mark.parametrize(
-    ("kind", "simulated"), [("Deployment", True), ("StatefulSet", True), ("Job", True), ("DaemonSet", False)]
+    ("kind", "simulated"),
+    [("Deployment", True), ("StatefulSet", True), ("DaemonSet", True), ("Job", True), ("CronJob", False)],
 )
 def test_which_workloads_are_simulated(kind, simulated):
     assert is_simulated(application("web", [], kind=kind)[0]) is simulated

@@ -1,14 +1,14 @@
-"""The revisions of a StatefulSet."""
+"""The revisions of a StatefulSet or DaemonSet."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.support.simulated import updating
+from tests.support.simulated import application, updating
 from webhook.objects.pod_object import read_pod
 from webhook.objects.pod_templates import MADE_UP_LABEL, with_new_template
 from webhook.objects.workload_object import read_workload_object
-from webhook.simulation.revisions import Revisions, read_revisions
+from webhook.simulation.revisions import Revisions, read_daemon_revisions, read_revisions
 
 
 def _read(stateful_set, *pods):
@@ -48,3 +48,32 @@ def test_a_changed_template_has_a_revision_of_its_own():
 
     assert (MADE_UP_LABEL, "old", pods[0]) == read
     assert Revisions("old") == read_revisions(made, pods)
+
+
+@pytest.mark.parametrize(
+    ("there", "changed", "numbers"),
+    [
+        ("9old 9old", False, [0, 0]),
+        ("9old 10newest", False, [0, 1]),
+        ("3undone 2bad 1undone", False, [1, 0, 1]),
+        ("9old 10newest", True, [0, 0]),
+        ("-new 1old", False, [0, 1]),
+    ],
+)
+def test_the_pods_of_a_daemon_set_that_are_updated(there, changed, numbers):
+    """Each is made of this generation of the template, and this revision; numbers are compared as numbers."""
+    made, *pods = application("web", ["a1"] * len(numbers), kind="DaemonSet")
+    for one, written in zip(pods, there.split(), strict=True):
+        generation = written.rstrip("abcdefghijklmnopqrstuvwxyz")
+        one["metadata"]["labels"] |= {
+            "pod-template-generation": generation,
+            "controller-revision-hash": written.removeprefix(generation),
+        }
+    daemon_set, *pods = _read(with_new_template(made) if changed else made, *pods)
+    read = read_daemon_revisions(daemon_set, pods)
+
+    assert numbers == [read.number(one) for one in pods]
+
+
+def test_a_daemon_set_without_pods_has_one_revision():
+    assert Revisions() == read_daemon_revisions(*_read(*application("web", [], kind="DaemonSet")), [])

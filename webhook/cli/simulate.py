@@ -50,7 +50,7 @@ from webhook.scheduler.profile import Profiles
 from webhook.simulation.controllers import JOB, SIMULATED, SimulatedCluster
 from webhook.simulation.outcomes import StepOutcome
 from webhook.simulation.outcomes import run as run_once
-from webhook.simulation.planning import Planned, is_simulated, moves_any, planned_workloads, wanted
+from webhook.simulation.planning import Planned, is_simulated, moves_any, planned_workloads, takes, wanted
 from webhook.simulation.remedies import cures, explained
 from webhook.simulation.results import CureResult, Simulation, results
 from webhook.simulation.run import Plan
@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
     refs = _named(names, files, namespace, kinds) if names else _workloads_in(files, args.filename, selected)
     known = _read(args, source, selected.namespace, refs, steps, files)
     if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
-        refs = _selected_workloads(known, selected)
+        refs = _selected_workloads(known, selected, steps)
     raws = [_found(ref, known, kinds) for ref in refs]
     changed = [raw for raw in raws if steps or not is_as_stored(raw, known.replaced.get(ObjectRef.of(raw).key))]
     for raw in changed:
@@ -213,12 +213,13 @@ def run(args: argparse.Namespace) -> int:
     return int(any(COMES_ABOUT[word](simulation, bool(changed)) for word in args.fail_on))
 
 
-def _selected_workloads(known: Known, selected: Selection) -> list[ObjectRef]:
-    """Return the workloads that -n, -A and -l choose and that are simulated by name, but for those of others."""
+def _selected_workloads(known: Known, selected: Selection, steps: Sequence[Step]) -> list[ObjectRef]:
+    """Return the workloads that -n, -A and -l choose and that take the steps, but for those of others."""
     refs = [
         ObjectRef.of(raw)
         for raw in known.others.values()
-        if is_simulated(raw) and owner_of(raw) is None and selected.has(ObjectRef.of(raw).namespace, labels_in(raw))
+        if is_simulated(raw) and owner_of(raw) is None and takes(raw, steps)
+        if selected.has(ObjectRef.of(raw).namespace, labels_in(raw))
     ]
     if not refs:
         where = f" in {selected.namespace}" if selected.namespace else ""

@@ -139,11 +139,17 @@ class PodObject:
     @property
     def revision_hash(self) -> str:
         """
-        The revision of the StatefulSet of which it was made.
+        The revision of the StatefulSet or DaemonSet of which it was made.
 
         upstream: stateful_set_utils.go:getPodRevision (v1.37)
         """
         return self.labels.get(REVISION_HASH, "")
+
+    @property
+    def template_generation(self) -> int:
+        """How often the template of its DaemonSet had been changed when it was made; 0 where that is not known."""
+        written = self.labels.get("pod-template-generation", "")
+        return int(written) if written.isascii() and written.isdecimal() and len(written) < 20 else 0
 
     @property
     def ordinal(self) -> int:

@@ -1,4 +1,4 @@
-"""How Deployments and StatefulSets replace their Pods."""
+"""How Deployments, StatefulSets and DaemonSets replace their Pods."""
 
 from __future__ import annotations
 
@@ -43,6 +43,24 @@ class StatefulSetUpdate(NamedTuple):
         return self.on_delete or ordinal >= self.first + self.partition
 
 
+class DaemonSetUpdate(NamedTuple):
+    """How the Pods of a DaemonSet are replaced."""
+
+    on_delete: bool = False
+    max_surge: IntOrPercent = 0
+    max_unavailable: IntOrPercent = 1
+
+    def fenceposts(self, nodes: int) -> tuple[int, int]:
+        """
+        Return on how many of the nodes there may be a second Pod, and on how many none that is available; never both
+        none.
+
+        upstream: update.go:DaemonSetsController.updatedDesiredNodeCounts (v1.37)
+        """
+        surge, unavailable = (scaled(limit, nodes, up=True) for limit in (self.max_surge, self.max_unavailable))
+        return (surge, unavailable) if surge or unavailable else (0, 1)
+
+
 def read_deployment_strategy(strategy: Raw) -> DeploymentStrategy:
     """Return the strategy of a Deployment, by its field `spec.strategy`."""
     rolling = as_mapping(strategy.get("rollingUpdate"))
@@ -67,4 +85,15 @@ def read_stateful_set_update(spec: Raw) -> StatefulSetUpdate:
         integer(rolling.get("partition")) or 0,
         1 if unavailable is None else unavailable,
         integer(ordinals.get("start")) or 0,
+    )
+
+
+def read_daemon_set_update(spec: Raw) -> DaemonSetUpdate:
+    """Return how a DaemonSet is updated, by its spec."""
+    strategy, rolling = mappings_at(spec, ("updateStrategy",), ("updateStrategy", "rollingUpdate"))
+    surge, unavailable = int_or_percent(rolling.get("maxSurge")), int_or_percent(rolling.get("maxUnavailable"))
+    return DaemonSetUpdate(
+        strategy.get("type") == "OnDelete",
+        0 if surge is None else surge,
+        1 if unavailable is None else unavailable,
     )

@@ -12,8 +12,10 @@ from webhook.objects.fields import Raw, as_list, as_mapping, integer, texts_at, 
 from webhook.objects.names import REVISION_ANNOTATION
 from webhook.objects.references import ObjectRef, Owner, owner_of
 from webhook.objects.update_strategies import (
+    DaemonSetUpdate,
     DeploymentStrategy,
     StatefulSetUpdate,
+    read_daemon_set_update,
     read_deployment_strategy,
     read_stateful_set_update,
 )
@@ -77,6 +79,10 @@ class WorkloadObject:
         return read_stateful_set_update(self.spec)
 
     @property
+    def daemon_set_update(self) -> DaemonSetUpdate:
+        return read_daemon_set_update(self.spec)
+
+    @property
     def volume_claim_templates(self) -> list[Raw]:
         """The templates of the claims that a StatefulSet makes for each of its Pods."""
         return [as_mapping(template) for template in as_list(self.spec.get("volumeClaimTemplates"))]
@@ -93,7 +99,7 @@ class WorkloadObject:
 
     @property
     def update_revision(self) -> str:
-        """The revision to which a StatefulSet's Pods are updated."""
+        """The revision to which a StatefulSet's Pods are updated; "" for a DaemonSet that the cluster has."""
         return texts_at(self.raw, "status.updateRevision")[0]
 
     @property

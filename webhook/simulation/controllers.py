@@ -7,6 +7,7 @@ What makes Pods: the owners of any Pods, and of one workload its ReplicaSets, wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from webhook.objects.fields import Raw
@@ -35,12 +36,14 @@ from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.taints import read_limited_tolerations
 from webhook.simulation.claims import VolumeTemplates, read_volume_templates
 from webhook.simulation.pod import Maker, PodClass
-from webhook.simulation.revisions import Revisions, read_revisions
+from webhook.simulation.revisions import Revisions, read_daemon_revisions, read_revisions
 from webhook.simulation.step import StepError
 
 DEPLOYMENT, STATEFUL, SET, CONTROLLER = "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"
-JOB = "Job"
-SIMULATED = ((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER), (BATCH, JOB))
+DAEMON_SET, JOB = "DaemonSet", "Job"
+SIMULATED = (
+    *((APPS, DEPLOYMENT), (APPS, STATEFUL), (APPS, SET), (CORE, CONTROLLER), (APPS, DAEMON_SET), (BATCH, JOB)),
+)
 OF_JOB = ("batch", JOB)
 # Owners of Pods, by API group, whose controllers make another Pod for one that is gone.
 MAKING_ANEW = frozenset({("apps", STATEFUL), ("apps", SET), ("", CONTROLLER), OF_JOB})
@@ -174,7 +177,7 @@ class Controllers:
     What makes the Pods of the workload `raw`, which is simulated by name.
 
     `sets` are the ReplicaSets of a Deployment, or the workload itself, and `revisions` their numbers;
-    `updating` are those of a StatefulSet.  `makers` are what makes the Pods of each revision.
+    `updating` are those of a StatefulSet or DaemonSet.  `makers` are what makes the Pods of each revision.
     """
 
     def __init__(self, raw: Raw, among: Makers) -> None:
@@ -187,9 +190,11 @@ class Controllers:
 
     def read_revisions(self) -> None:
         """Read the revisions of the workload, once all controllers are known."""
+        own = [pod for pod in self.among.pods if self._set_of(pod) >= 0]
         if self.ref.kind == STATEFUL:
-            own = [pod for pod in self.among.pods if self._set_of(pod) >= 0]
             self.updating = read_revisions(self.workload, own)
+        elif self.ref.kind == DAEMON_SET:
+            self.updating = read_daemon_revisions(self.workload, own)
         self.makers = list(self._of_sets())
 
     def _sets(self) -> Iterator[WorkloadObject]:
@@ -218,7 +223,7 @@ class Controllers:
     def _of_sets(self) -> Iterator[Maker]:
         """Yield the maker of the Pods of each set; of a StatefulSet amid a rollout its current revision first."""
         for replica_set in self.sets:
-            maker = self._required(replica_set)
+            maker = self._required(replica_set, self.updating.updated)
             if self.updating.current:
                 yield self._before(maker)
             yield maker
@@ -229,11 +234,16 @@ class Controllers:
         return self.among.pod_class(subject)[0] if subject is not None else None
 
     def _before(self, updated: Maker) -> Maker:
-        """Return the maker of a StatefulSet's Pods below the partition: of its old template only Pods are known."""
+        """Return the maker of the Pods of the current revision: of the template before only Pods are known."""
         updating = self.updating
         if updating.lost:
             return self._required(self.workload, updating.current)
-        return updated if updating.like is None else updated._replace(of_class=self.among.as_it_is(updating.like))
+        if updating.like is None:
+            return updated
+        of_class = self.among.as_it_is(updating.like)
+        if self.ref.kind == DAEMON_SET:  # That Pod has its own node.
+            of_class = replace(of_class, pod=replace(of_class.pod, affinity=updated.of_class.pod.affinity))
+        return updated._replace(of_class=of_class)
 
     def _required(self, owner: WorkloadObject, revision: str = "") -> Maker:
         subject = self.among.next(owner.raw, revision)
@@ -253,12 +263,13 @@ class Controllers:
             volumes,
             str(self.ref),
             waits_for_kubelet=waits,
+            daemon=self.ref.kind == DAEMON_SET,
         )
 
     def revision(self, pod: PodObject) -> int:
         """Return the number of the workload's ReplicaSet or revision that has a Pod; -1 for another workload's."""
         number = self._set_of(pod)
-        return self.updating.number(pod) if number == 0 and self.ref.kind == STATEFUL else number
+        return self.updating.number(pod) if number == 0 else number
 
     def _set_of(self, pod: PodObject) -> int:
         return -1 if pod.owner is None else self.revisions.get(pod.owner.key(pod.namespace), -1)

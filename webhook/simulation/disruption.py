@@ -191,7 +191,7 @@ def drain(
     asked, number, held = tuple(budgets), 0, list[KeptPod]()
     statuses, counted = dict[str, BudgetStatus](), 0  # They stay as they are until a Pod is evicted.
     for node in nodes:
-        listed = set(state.on(node))
+        listed = {pod for pod in state.on(node) if pod.maker is None or not pod.maker.daemon}
         while left := [pod for pod in state.on(node) if pod.active and pod in listed]:
             state.random.shuffle(left)
             kept, before = list[tuple[Pod, tuple[Budget, ...]]](), number

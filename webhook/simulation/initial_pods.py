@@ -15,19 +15,17 @@ from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload_object import read_workload_object
 from webhook.placement.subject import maker_of
-from webhook.scheduler.affinity import for_node
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.counts import FINISHED, NO_REQUESTS, BoundPod, label_set
 from webhook.scheduler.selectors import as_selector
 from webhook.scheduler.snapshot import read_object
 from webhook.scheduler.taints import read_limited_tolerations
 from webhook.scheduler.volumes import read_mounts
-from webhook.simulation.controllers import OF_JOB, Makers
+from webhook.simulation.controllers import DAEMON_SET, OF_JOB, Makers
 from webhook.simulation.disruption import Budget
 from webhook.simulation.node_changes import Ground
 from webhook.simulation.pod import InitialPod, Maker, PodClass
 
-DAEMON_SET = "DaemonSet"
 # Owners of Pods that have no subresource scale.
 WITHOUT_SCALE = frozenset({("apps", DAEMON_SET), OF_JOB, ("", "Node")})
 
@@ -66,7 +64,7 @@ def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> Initial
         pod.deletion_cost,
         pod.restarts,
         read_limited_tolerations(pod.spec),
-        _home(pod, maker) if of_daemon_set or pod.static else "",
+        _home(pod, maker) if kept and revision < 0 else "",
         maker,
         revision,
         pod.ordinal,
@@ -94,14 +92,8 @@ def _own_class(pod: PodObject, of_template: PodClass, controllers: Makers) -> Po
 
 
 def _home(pod: PodObject, maker: Maker | None) -> str:
-    """
-    Return the node on which a Pod of a DaemonSet or the kubelet is kept; "" if it names none.
-
-    upstream: daemonset_util.go:GetTargetNodeName (v1.37)
-    """
-    if pod.node or maker is None:
-        return pod.node
-    return min(maker.of_class.pod.affinity.names or (), default="")
+    """Return the node on which a Pod of a DaemonSet or the kubelet is kept; "" if it names none."""
+    return pod.node or (maker.of_class.own_node if maker is not None else "")
 
 
 def on_added_nodes(
@@ -117,12 +109,7 @@ def on_added_nodes(
 
 def _kept_on(name: str, pod: InitialPod) -> InitialPod:
     """Return a Pod such as this one, which a DaemonSet or the kubelet keeps on another node."""
-    maker = pod.maker
-    if maker is not None:
-        made = maker.of_class.pod
-        affine = replace(made, affinity=for_node(made.affinity, name))
-        maker = maker._replace(of_class=replace(maker.of_class, pod=affine))
-    return replace(pod, node=name, home=name, maker=maker)
+    return replace(pod, node=name, home=name, maker=pod.maker.on(name) if pod.maker is not None else None)
 
 
 def initial_budgets(controllers: Makers) -> Iterator[Budget]:

@@ -35,6 +35,7 @@ from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.volumes import read_mounts
 from webhook.simulation.claims import unknown_topologies, with_made, with_volumes
 from webhook.simulation.controllers import (
+    DAEMON_SET,
     DEPLOYMENT,
     JOB,
     SET,
@@ -44,8 +45,9 @@ from webhook.simulation.controllers import (
     Makers,
     SimulatedCluster,
 )
+from webhook.simulation.daemon_set import nodes_of
 from webhook.simulation.disruption import Budget
-from webhook.simulation.initial_pods import DAEMON_SET, initial_budgets, initial_pod, on_added_nodes
+from webhook.simulation.initial_pods import initial_budgets, initial_pod, on_added_nodes
 from webhook.simulation.node_changes import Ground, after, first_ground
 from webhook.simulation.pod import InitialPod, Maker
 from webhook.simulation.run import FoundWorkload, Named, Plan, SetFound
@@ -66,10 +68,12 @@ from webhook.simulation.step import (
 # Kinds whose controllers, or other ones, may delete the claims of a Pod with it.
 LOSING_CLAIMS = frozenset({"CloneSet", JOB})
 PER_INDEX = "backoffLimitPerIndex"
+ROLLING = (DEPLOYMENT, STATEFUL, DAEMON_SET)  # Kinds that replace their Pods when their template changes.
 # Fields of a spec that no update may change, by the kind of the workload, with what they are where they are absent.
 IMMUTABLE: Mapping[str, Mapping[str, str | None]] = {
     DEPLOYMENT: {"selector": None},
     SET: {"selector": None},
+    DAEMON_SET: {"selector": None},
     STATEFUL: {"selector": None, "podManagementPolicy": "OrderedReady", "serviceName": None},
 }
 
@@ -94,6 +98,13 @@ def is_simulated(raw: Raw) -> bool:
     """Return whether it is a workload whose controller is simulated."""
     ref = ObjectRef.of(raw)
     return (ref.api_version, ref.kind) in SIMULATED
+
+
+def takes(raw: Raw, steps: Iterable[Step]) -> bool:
+    """Return whether a workload of its kind takes all of these steps."""
+    kind = ObjectRef.of(raw).kind
+    actions = {step.action for step in steps}
+    return not (ROLLOUT in actions and kind not in ROLLING) and not (SCALE in actions and kind == DAEMON_SET)
 
 
 def moves_any(steps: Iterable[Step]) -> bool:
@@ -187,7 +198,7 @@ def planned_workloads(
             notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
         if applied and of.updating.current:
             assumed = "the simulation assumes that the file changes it, and replaces its Pods"
-            notes.append(f"The old template of the {STATEFUL} is not known, so {assumed}.")
+            notes.append(f"The old template of the {of.ref.kind} is not known, so {assumed}.")
     if makers.errors:
         raise StepError("\n".join(makers.errors))
     plan = Plan(
@@ -215,7 +226,7 @@ def _applied(raw: Raw, stored: Raw | None) -> Raw:
     kind = ObjectRef.of(raw).kind
     if kind == JOB and stored is not None:
         return {**raw, "status": stored.get("status")}
-    return with_new_template(raw) if kind == STATEFUL else raw
+    return with_new_template(raw) if kind in (STATEFUL, DAEMON_SET) else raw
 
 
 def _simulated(
@@ -229,6 +240,8 @@ def _simulated(
     unable = _unable_to_roll_out(controllers.ref, named)
     rollouts = dict[int, Maker]()
     for i, step in enumerate(steps):
+        if step.action == SCALE and controllers.ref.kind == DAEMON_SET:
+            raise StepError(f"{step.text}: does nothing: a {DAEMON_SET} has a Pod on each of its nodes; leave it out")
         if step.action == ROLLOUT:
             if unable:
                 raise StepError(f"{ROLLOUT}: does nothing: {unable}")
@@ -388,6 +401,10 @@ def _named(controllers: Controllers, makers: Sequence[Maker]) -> Named:
     if kind == STATEFUL:
         of_revisions = tuple(SetFound(maker, replicas) for maker in makers)
         return Named(replicas, of_revisions, update=workload.stateful_set_update)
+    if kind == DAEMON_SET:
+        number = len(nodes_of(makers[-1].of_class, controllers.cluster.snapshot.nodes)[0])
+        of_revisions = tuple(SetFound(maker, number) for maker in makers)
+        return Named(number, of_revisions, daemon=workload.daemon_set_update)
     if kind == JOB:
         return _named_job(controllers, makers[-1])
     if kind != DEPLOYMENT:
@@ -423,13 +440,14 @@ def _unable_to_roll_out(ref: ObjectRef, named: Named) -> str | None:
     """Return why a workload replaces no Pods, and what to do instead; None if it does."""
     if ref.kind == JOB:
         return f"the template of a {JOB} cannot be changed; wanted a {DEPLOYMENT} or {STATEFUL}"
-    if ref.kind not in (DEPLOYMENT, STATEFUL):
+    if ref.kind not in ROLLING:
         return f"a {ref.kind} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
     if named.paused:
         return f"{ref} is paused; kubectl rollout resume lets it begin"
-    if named.update is not None and named.update.on_delete:
-        instead = "simulate drain=NODES or delete=NODES instead"
-        return f"updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself; {instead}"
+    update = named.update or named.daemon
+    if update is not None and update.on_delete:
+        instead = "; simulate drain=NODES or delete=NODES instead" if ref.kind == STATEFUL else ""
+        return f"updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself{instead}"
     return None
 
 

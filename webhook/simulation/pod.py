@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import NamedTuple
 
 from webhook.placement.subject import FROM_POD
+from webhook.scheduler.affinity import for_node
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import NO_REQUESTS, BoundPod, LabelSet, PodInfo, Requests, label_set
 from webhook.scheduler.features import Features
@@ -39,6 +40,22 @@ class PodClass:
     unmodelled: tuple[str, ...] = ()
     source: str = FROM_POD
     gone_at_once: bool = False
+    _on_nodes: dict[str, PodClass] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def own_node(self) -> str:
+        """
+        The node for which a DaemonSet has made such Pods; "" for other Pods.
+
+        upstream: daemonset_util.go:GetTargetNodeName (v1.37)
+        """
+        return min(self.pod.affinity.names or (), default="")
+
+    def on(self, node: str) -> PodClass:
+        """Return such Pods as a DaemonSet makes them for a node; always the same class, which all runs share."""
+        if node not in self._on_nodes:
+            self._on_nodes[node] = replace(self, pod=replace(self.pod, affinity=for_node(self.pod.affinity, node)))
+        return self._on_nodes[node]
 
     def cycle(self, snapshot: Snapshot, features: Features) -> Cycle:
         """Return an attempt to place such a Pod."""
@@ -67,7 +84,8 @@ class Maker(NamedTuple):
     claims.  A Pod is available once it has been ready for `min_ready_seconds`.  `volumes` are those of its Pods.
     `source` is the simulated workload as it is written, "" for the maker of other Pods.  A Job makes another Pod for so
     many that are deleted, its `retries`; None is any number.  A StatefulSet may make Pods `ordered`: each once those
-    before it are ready.  Where a finalizer keeps its Pods until they have ended, it `waits_for_kubelet`.
+    before it are ready.  Where a finalizer keeps its Pods until they have ended, it `waits_for_kubelet`.  A drain
+    leaves the Pods of a `daemon`.
     """
 
     of_class: PodClass
@@ -78,6 +96,11 @@ class Maker(NamedTuple):
     retries: int | None = None
     ordered: bool = False
     waits_for_kubelet: bool = False
+    daemon: bool = False
+
+    def on(self, node: str) -> Maker:
+        """Return what makes such a Pod for this node."""
+        return self._replace(of_class=self.of_class.on(node))
 
 
 @dataclass(frozen=True, slots=True)

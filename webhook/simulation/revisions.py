@@ -1,7 +1,7 @@
 """
-The revisions of a StatefulSet amid a rollout.
+The revisions of a StatefulSet or DaemonSet amid a rollout.
 
-    its status, controller-revision-hash of its Pods ──> the one that they are updated to, and the one before
+    status, labels of Pods ──> the one that they are updated to, and the one before
 """
 
 from __future__ import annotations
@@ -47,3 +47,15 @@ def read_revisions(stateful_set: WorkloadObject, pods: Collection[PodObject]) ->
     current = current or min(earlier)
     like = None if current == updated else next((pod for pod in pods if pod.revision_hash == current), None)
     return Revisions(updated, current, like)
+
+
+def read_daemon_revisions(daemon_set: WorkloadObject, pods: Collection[PodObject]) -> Revisions:
+    """
+    Return the revisions of a DaemonSet with these Pods: the newest Pods have its template, unless a file has another.
+
+    upstream: daemonset_util.go:IsPodUpdated (v1.37)
+    """
+    newest = max(pods, key=lambda pod: pod.template_generation, default=None)
+    updated = daemon_set.update_revision or (newest.revision_hash if newest is not None else "")
+    earlier = next((pod for pod in pods if pod.revision_hash != updated), None)
+    return Revisions(updated, earlier.revision_hash if earlier is not None else "", earlier)

@@ -22,7 +22,7 @@ from webhook.scheduler.pod_affinity import PodAffinity, preferring
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILES, Cycle, Profiles
 from webhook.simulation import rollout_bounds
-from webhook.simulation.controllers import STATEFUL, SimulatedCluster
+from webhook.simulation.controllers import DAEMON_SET, STATEFUL, SimulatedCluster
 from webhook.simulation.planning import Planned, is_simulated, planned
 from webhook.simulation.pod import Maker, PodClass
 from webhook.simulation.results import Range, ranged
@@ -77,7 +77,9 @@ def simulated_rollouts(
     `defaults` are the constraints that new Pods without any are given.
     """
     nothing = (None,) * len(remedies)
-    if raw is None or not is_simulated(raw) or not any(remedy.where == IN_TEMPLATE for remedy in remedies):
+    if raw is None or not is_simulated(raw) or ObjectRef.of(raw).kind == DAEMON_SET:  # A Pod of it has its own node.
+        return nothing
+    if not any(remedy.where == IN_TEMPLATE for remedy in remedies):
         return nothing
     try:
         steps = [Step(ROLLOUT, ROLLOUT), *([Step(REPLACE, REPLACE)] if ObjectRef.of(raw).kind == STATEFUL else [])]

@@ -16,10 +16,11 @@ from typing import NamedTuple
 from webhook.objects.jobs import JobProgress, JobReplacement
 from webhook.objects.labels import Labels
 from webhook.objects.references import ObjectRef, Scaling
-from webhook.objects.update_strategies import DeploymentStrategy, StatefulSetUpdate
+from webhook.objects.update_strategies import DaemonSetUpdate, DeploymentStrategy, StatefulSetUpdate
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.taints import NO_EXECUTE, Taint, is_evicted
 from webhook.simulation.claims import without_claims
+from webhook.simulation.daemon_set import DaemonSet
 from webhook.simulation.deployment import Deployment
 from webhook.simulation.disruption import Budget, Drained, drain
 from webhook.simulation.job import Job
@@ -50,10 +51,11 @@ class SetFound(NamedTuple):
 class Named:
     """
     A workload that is simulated by name; `sets` are its ReplicaSets, the oldest first, or the revisions of a
-    StatefulSet.
+    StatefulSet or DaemonSet.
 
-    `update` and `job` are None for any other kind; `controlled` is False for a ReplicaSet that has no controller.  A
-    Deployment that is `paused` does not roll out.  An autoscaler keeps its replicas within the bounds of `scaling`.
+    `update`, `daemon` and `job` are of a StatefulSet, a DaemonSet and a Job; `controlled` is False for a ReplicaSet
+    that has no controller.  A Deployment that is `paused` does not roll out.  An autoscaler keeps its replicas within
+    the bounds of `scaling`.
 
     `makers` make the Pods of each step that begins a rollout.  `stored` are Pods of the template that the cluster has
     before a file is applied, None where none is.
@@ -64,6 +66,7 @@ class Named:
     strategy: DeploymentStrategy = USUAL_STRATEGY
     update: StatefulSetUpdate | None = None
     job: tuple[JobProgress, JobReplacement] | None = None
+    daemon: DaemonSetUpdate | None = None
     controlled: bool = True
     paused: bool = False
     name: str = ""
@@ -156,7 +159,7 @@ class SimulatedRun:
         own = dict[str, list[Pod]]()
         for pod in there:
             own.setdefault(pod.workload, []).append(pod)
-        self.workloads = {of.name: _controller(of, own.get(of.name, [])) for of in plan.named}
+        self.workloads = {of.name: _controller(of, own.get(of.name, []), state.ground) for of in plan.named}
         self.violated: dict[str, None] = {}  # a set that keeps its order
         self.moved, self.preempted = Counter[str](), Counter[str]()
         self.there = Counter({name: of.running + of.waiting for name, of in plan.workloads.items()})
@@ -468,11 +471,14 @@ class SimulatedRun:
         return Counter(pod.source for pod in going if pod.revision < 0)
 
 
-def _controller(named: Named, pods: list[Pod]) -> Deployment | StatefulSet | Job:
+def _controller(named: Named, pods: list[Pod], ground: Ground) -> Deployment | StatefulSet | DaemonSet | Job:
     if named.job is not None:
         return Job(*named.job, named.sets[-1].maker, pods)
+    makers = [replica_set.maker for replica_set in named.sets]
+    if named.daemon is not None:
+        return DaemonSet(named.daemon, makers, pods, ground)
     if named.update is not None:
-        return StatefulSet(named.replicas, named.update, [replica_set.maker for replica_set in named.sets], pods)
+        return StatefulSet(named.replicas, named.update, makers, pods)
     sets = [
         ReplicaSet(replica_set.maker, i, replica_set.desired, [pod for pod in pods if pod.revision == i])
         for i, replica_set in enumerate(named.sets)
