@@ -73,6 +73,7 @@ class TestEachNodeTakesOnePod:
         (nodes("a=1 b=1 c=1"), {**apart(matchLabelKeys=["pod-template-hash"]), "replicas": 3}),
         (nodes("a=1 b=1 c=1"), {**apart("rack"), "replicas": 3}),
         (nodes("a=1 b=1 c=1"), {**apart(labelSelector={"matchLabels": {"app": "api"}}), "replicas": 3}),
+        (nodes("a=1"), {**apart(), "replicas": "{{ .Values.replicas }}"}),
         (nodes("a=1 b=1"), {**apart(), "replicas": 3}),
         (nodes("a=1 b=1 c=1"), {**apart(), **ON_EACH, "priorityClassName": "high"}),
         (nodes("a=1 b=1 c=1"), {**ON_EACH, "nodeSelector": {"no": "node"}}),
@@ -86,6 +87,7 @@ class TestEachNodeTakesOnePod:
         "each revision by itself",
         "a key that no node has",
         "away from others",
+        "a placeholder",
         "not all replicas have room",
         "preemption",
         "no node may take it",
@@ -121,5 +123,5 @@ def test_where_it_warns_no_simulated_rollout_finishes(seed):
         running["spec"] |= spec
     (result,) = simulated([*there, *made, AGENT], "rollout", runs=5, minor=35)
 
-    stuck = result.stuck.share if result.stuck is not None else 0
+    stuck = result.rollout.stuck if result.rollout is not None else 0
     assert (1.0 if warned else 0) <= stuck

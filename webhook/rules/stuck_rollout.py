@@ -101,7 +101,8 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     if not surge or unavailable or snapshot is None or not subject.reach.usable:
         return
     wanted = workload.replicas - running_pods(subject) + 1
-    if wanted < 1 or may_preempt(subject):
+    is_placeholder = isinstance(workload.spec.get("replicas"), str)
+    if wanted < 1 or is_placeholder or may_preempt(subject):
         return
     constraints = [*_constraints(subject), *_anti_affinity(subject)]
     if any(subject.may_carry(constraint.topology_key) for constraint in constraints):
