@@ -165,4 +165,4 @@ def test_what_has_no_name_is_an_object():
 def test_a_number_has_its_noun_and_a_range_both_ends_if_they_differ():
     assert ["0 files", "1 file", "2,000 files"] == [wording.number_of(number, "file") for number in (0, 1, 2000)]
     assert "2 patches" == wording.number_of(2, "patch", "patches")
-    assert ["2", "2 to 5,000"] == [wording.range_of(2, most) for most in (2, 5000)]
+    assert ["2", "2–5,000"] == [wording.range_of(2, most) for most in (2, 5000)]
