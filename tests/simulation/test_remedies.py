@@ -18,6 +18,7 @@ from webhook.simulation.step import parse_step
 REF = ObjectRef("apps/v1", "Deployment", "shop", "web")
 OF_SET = ObjectRef("apps/v1", "StatefulSet", "shop", "web")
 ROLLING = "maxSurge: 0 and maxUnavailable: 1 in spec.strategy (one Pod fewer runs meanwhile)"
+ROLLING_DAEMONS = ROLLING.replace("strategy", "updateStrategy")
 RECREATE = "type: Recreate in spec.strategy (no Pod runs meanwhile)"
 UNDO = "roll back to the old template"
 ONE_PER_NODE = constraint(topologyKey=HOSTNAME, minDomains=4)
@@ -55,6 +56,20 @@ def test_each_change_has_its_command():
     assert [patch + f"""'[{{"op":"add","path":"/spec/strategy","value":{strategy}}}]'"""] == rolling
     assert [patch + """'[{"op":"add","path":"/spec/strategy","value":{"type":"Recreate"}}]'"""] == recreate
     assert ["kubectl rollout undo deployment.apps/web -n shop"] == undo
+
+
+@pytest.mark.parametrize(
+    ("surge", "helping"), [(1, [ROLLING.replace("strategy", "updateStrategy"), UNDO]), (0, [UNDO])]
+)
+def test_a_daemon_set_deletes_the_old_pod_first(surge, helping):
+    """Where it does so already, and a node cannot be reached, only a rollback helps."""
+    made, *pods = application("agent", ["a1", "b1"], kind="DaemonSet")
+    made["spec"]["updateStrategy"] = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": 1 - surge}}
+    objects = [made, *pods, *nodes("a=1 b=1", **({"pods": "1"} if surge else {}))]
+    steps = "rollout" if surge else "lose=a1 rollout"
+    ref = ObjectRef("apps/v1", "DaemonSet", "shop", "agent")
+
+    assert helping == [*changes(objects, steps, ref, raw=made)]
 
 
 def test_of_one_replica_no_pod_runs_meanwhile():

@@ -13,11 +13,11 @@ from random import Random
 from typing import NamedTuple
 
 from webhook.objects.references import ObjectRef
-from webhook.objects.update_strategies import DeploymentStrategy
+from webhook.objects.update_strategies import DaemonSetUpdate, DeploymentStrategy
 from webhook.placement.commands import ClusterEdit, deleting, patching
 from webhook.placement.remedies import MOST_PODS_DELETED, pods_by_name
 from webhook.scheduler.framework import feasible_nodes
-from webhook.simulation.controllers import DEPLOYMENT, STATEFUL
+from webhook.simulation.controllers import DAEMON_SET, DEPLOYMENT, STATEFUL
 from webhook.simulation.outcomes import StepOutcome, run
 from webhook.simulation.run import Named, Plan, at_end
 from webhook.simulation.state import State
@@ -105,19 +105,26 @@ def _further(plan: Plan, action: str) -> Plan:
 
 
 def _takes(ref: ObjectRef, named: Named, strategy: DeploymentStrategy) -> bool:
+    if ref.kind == DAEMON_SET:
+        return strategy == ROLLING and named.daemon != DaemonSetUpdate()
     return ref.kind == DEPLOYMENT and named.strategy != strategy
 
 
 def _with_strategy(plan: Plan, strategy: DeploymentStrategy, refs: Iterable[ObjectRef]) -> Plan:
     names = {str(ref) for ref in refs}
-    return replace(plan, named=tuple([replace(of, strategy=strategy) if of.name in names else of for of in plan.named]))
+    changed = [
+        replace(of, strategy=strategy, daemon=of.daemon and DaemonSetUpdate()) if of.name in names else of
+        for of in plan.named
+    ]
+    return replace(plan, named=tuple(changed))
 
 
 def _of_strategy(ref: ObjectRef, strategy: DeploymentStrategy, named: Named) -> Cure:
     words = "type: Recreate" if strategy.recreate else "maxSurge: 0 and maxUnavailable: 1"
     fewer = "no Pod runs" if strategy.recreate or named.replicas <= 1 else "one Pod fewer runs"
-    operation = {"op": "add", "path": "/spec/strategy", "value": STRATEGIES[strategy]}
-    return Cure(f"{words} in spec.strategy ({fewer} meanwhile)", (patching(ref, operation),))
+    name = "updateStrategy" if ref.kind == DAEMON_SET else "strategy"
+    operation = {"op": "add", "path": f"/spec/{name}", "value": STRATEGIES[strategy]}
+    return Cure(f"{words} in spec.{name} ({fewer} meanwhile)", (patching(ref, operation),))
 
 
 def _undo(ref: ObjectRef, named: Named) -> Cure:
