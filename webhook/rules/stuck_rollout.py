@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Severity
@@ -13,9 +14,7 @@ from webhook.objects.reading import Reader
 from webhook.rules.unschedulable import (
     may_preempt,
     next_replica,
-    no_room,
     running_pods,
-    surely_selecting,
 )
 from webhook.scheduler.constraint import HARD, IGNORE, Constraint
 
@@ -110,7 +109,7 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     from webhook.scheduler.capacity import bound
     from webhook.scheduler.profile import Cycle
 
-    there = surely_selecting(subject, snapshot)
+    there = replace(snapshot, affine={})  # That of its own Pods is in the constraints; to look at all takes too long.
     most = bound(Cycle(next_replica(subject), tuple(constraints), there, subject.features), wanted)
     if most.number == wanted - 1:
         message = f"a rollout cannot finish: maxUnavailable rounds to 0, and {_why(most)}"
@@ -146,7 +145,7 @@ def _anti_affinity(subject: Subject) -> Iterator[Constraint]:
 
 def _why(most: Bound) -> str:
     if most.constraint is None:
-        return no_room(most) if most.kept_off else "no node has room"
+        return "host ports of Pods or lack of room exclude every node" if most.kept_off else "no node has room"
     key = most.constraint.topology_key.rpartition("/")[2]
     if most.constraint.index < 0:
         return f"podAntiAffinity allows one Pod per {key}"

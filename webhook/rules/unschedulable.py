@@ -118,7 +118,7 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
     from webhook.scheduler.capacity import bound  # Only needed where Pods are known.
     from webhook.scheduler.profile import Cycle
 
-    there = surely_selecting(subject, there)
+    there = _surely_selecting(subject, there)
     most = bound(Cycle(next_replica(subject), tuple(subject.hard), there, subject.features), wanted)
     if most.number < wanted:
         yield _cause(subject, most, running)
@@ -163,7 +163,7 @@ def next_replica(subject: Subject) -> IncomingPod:
     return replace(subject.pod, requests=pod.requests, ports=pod.ports, labels=subject.workload.pods_labels())
 
 
-def surely_selecting(subject: Subject, there: Snapshot) -> Snapshot:
+def _surely_selecting(subject: Subject, there: Snapshot) -> Snapshot:
     """Return the snapshot with the terms only that no label decides which a controller may add to the Pod."""
     addable = subject.workload.addable
     affine = {
@@ -225,12 +225,7 @@ def _without_room(subject: Subject, most: Bound, which: str, fitting: int) -> Ca
         message, fix = "no node matches its nodeSelector or node affinity", "correct them, or label a node to match"
         return Cause(subject.at(subject.hard[0]), f"{which}: {message}", "no such node", "a node that matches", fix=fix)
     value, wanted = f"room for {number_of(fitting, 'replica')}", f"room for {subject.workload.replicas}"
-    fix = "free room, add nodes, or request less"
-    return Cause(subject.at(subject.hard[0]), f"{which}: {no_room(most)}", value, wanted, fix=fix)
-
-
-def no_room(most: Bound) -> str:
-    """Return why the nodes have no room, where no constraint refuses them."""
-    number = most.kept_off.bit_count()
-    excluded = f"anti-affinity or host ports of Pods exclude {number_of(number, 'node')}, and no other has room"
-    return excluded if number else "no room"
+    fix, why = "free room, add nodes, or request less", "no room"
+    if number := most.kept_off.bit_count():
+        why = f"anti-affinity or host ports of Pods exclude {number_of(number, 'node')}, and no other has room"
+    return Cause(subject.at(subject.hard[0]), f"{which}: {why}", value, wanted, fix=fix)
