@@ -357,7 +357,7 @@ def test_all_changed_workloads_of_files_are_rolled_out_together(simulate):
     ("words", "pod_name", "explaining"),
     [
         ("rollout deployment/web", "", "deployment.apps/web"),
-        ("rollout -f web.yaml --kubernetes-version 1.33", "", "-f web.yaml"),
+        ("rollout -f web.yaml --kubernetes-version 1.33 --policy policy.yaml", "", "-f web.yaml"),
         ("scale deployment/web --replicas 4", "web-1-9", "pod/web-1-9"),
     ],
 )
@@ -365,12 +365,12 @@ def test_the_command_that_explains_the_first_pod_that_waits_is_named(simulate, r
     """It is for the same cluster, and explain refuses there the Pod on every node."""
     there = [*nodes("a=1 b=1 c=1", pods="1"), *deployment(replicas=3, on=["a1", "b1", "c1"])]
     there += [pod("ReplicaSet/web-1", 9, "")] if pod_name else []
-    files = {"web.yaml": deployment(replicas=3, priority=0)[0]} if "web.yaml" in words else {}
+    files = {"web.yaml": deployment(replicas=3, priority=0)[0], "policy.yaml": POLICY} if "web.yaml" in words else {}
     out = simulate(f"{words} -n shop", there, **files).out
     (command,) = (line.partition(": evenkeel ")[2] for line in out.splitlines() if ": evenkeel explain" in line)
 
-    version = " --kubernetes-version 1.33" if files else ""
-    assert f"explain {explaining} -n shop --cluster dump{version}" == command
+    of_new = " --policy policy.yaml --kubernetes-version 1.33" if files else ""
+    assert f"explain {explaining} -n shop --cluster dump{of_new}" == command
     assert 1 == run(command, dump={"apiVersion": "v1", "kind": "List", "items": there}, **files).code
 
 

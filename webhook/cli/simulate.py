@@ -261,6 +261,7 @@ def _explaining(args: argparse.Namespace, ref: ObjectRef) -> str:
         "--cluster": args.cluster if args.cluster != inputs.LIVE else "",
         "--kubeconfig": args.kubeconfig,
         "--context": args.context,
+        "--policy": args.policy if ref.kind != "Pod" else None,
         "--scheduler-config": args.scheduler_config,
         inputs.VERSION_OPTION: args.kubernetes_version,
     }
