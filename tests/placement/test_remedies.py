@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -65,6 +66,7 @@ def test_of_many_nodes_little_is_tried_and_of_each_group(monkeypatch):
     """Without a bound, each of eight zones with too many Pods is tried with ever fewer."""
     tried = []
     monkeypatch.setattr(module, "NODES_TRIED", 180)  # twenty tries in nine nodes
+    monkeypatch.setattr(module, "_hopeful", lambda _, finders: list(finders))
     monkeypatch.setattr(module, "feasible_nodes", lambda cycle: tried.append(cycle) or feasible_nodes(cycle))
     zones = [node(f"n{zone}", f"z{zone}") for zone in range(8)]
     there = [running(f"n{zone}") for zone in range(8) for _ in range(41)]
@@ -366,3 +368,45 @@ def test_nothing_is_asked_of_a_resource_that_the_profile_ignores():
     assert {(IN_TEMPLATE, "lower the requests: cpu from 2 to 1")} == {
         one for one in found(cycle) if "requests" in one[1]
     }
+
+
+def several_constraints(random):
+    """An attempt with constraints in a cluster of which some nodes lack a key, are shut or have no room."""
+    nodes = []
+    for i in range(random.randint(2, 7)):
+        labels = {"rack": random.choice("rs")} if random.random() < 0.8 else {}
+        shut = {"taints": [INFRA]} if random.random() < 0.2 else {}
+        zone = random.choice(("a", "b", "c", None))
+        nodes.append(node(f"n{i}", zone, labels=labels, pods=random.choice(("1", "9")), **shut))
+    places = [f"n{random.randrange(len(nodes))}" for _ in range(random.randint(1, 8))]
+    pods = [running(place, labels={"app": "web"}, **OWNED) for place in places]
+    keys = random.sample((ZONE, "rack", HOSTNAME), random.randint(2, 3))
+    constraints = [
+        spread(key, minDomains=random.choice((1, 1, 3)), nodeTaintsPolicy=random.choice(("Honor", "Ignore")))
+        for key in keys
+    ]
+    return attempted(*nodes, *pods, constraints=constraints)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_passed_over_would_not_help(seed, monkeypatch):
+    """A change of a constraint where the others, or something else, refuse all nodes."""
+    cycle = several_constraints(Random(seed))
+    hopeful = found(cycle)
+
+    monkeypatch.setattr(module, "_hopeful", lambda _, finders: list(finders))
+
+    assert hopeful == found(cycle)
+
+
+def test_where_other_constraints_refuse_all_nodes_few_changes_of_one_are_tried(monkeypatch):
+    zones = [node(f"{zone}{i}", zone, labels={"rack": f"{zone}{i}"}) for zone in "ab" for i in range(3)]
+    empty = [node("c1", "c", labels={"rack": "c1"}, taints=[INFRA], cpu="50m"), node("d1", "d", taints=[INFRA])]
+    pods = [running(f"{zone}{i}", labels={"app": "web"}) for zone in "ab" for i in range(3) for _ in range(2)]
+    cycle = attempted(*zones, *empty, *pods, constraints=[spread(ZONE), spread("rack"), spread(HOSTNAME)])
+    feasibility, tried = find_feasible(cycle), list[object]()
+    monkeypatch.setattr(module, "feasible_nodes", lambda cycle: tried.append(cycle) or feasible_nodes(cycle))
+
+    remedies(cycle, feasibility)
+
+    assert len(tried) < 100  # and 200 if each change of each constraint is tried

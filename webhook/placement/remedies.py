@@ -45,6 +45,7 @@ from webhook.scheduler.constraint import HONOR, IGNORE, SOFT, Constraint
 from webhook.scheduler.counts import NO_REQUESTS, UNUSED, Usage
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.domains import carrying_every_key
+from webhook.scheduler.filtering import HardConstraints
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible, nominated_for
 from webhook.scheduler.incoming import IncomingPod
@@ -208,10 +209,41 @@ def _pairs(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> Iterator[Reme
 
 
 def _hopeful(cycle: Cycle, finders: Sequence[tuple[str, Finder]]) -> list[tuple[str, Finder]]:
-    """Return the finders that may help: where no node takes the Pod without constraints, none that changes them."""
-    if feasible_nodes(replace(cycle, constraints=())):
-        return list(finders)
-    return [finder for finder in finders if _sort(finder[1]) not in OF_CONSTRAINTS]
+    """
+    Return the finders that may help: of those that change a constraint, none where nothing but constraints refuses no
+    node, nor where the other constraints refuse those nodes.
+    """
+    anywhere = replace(cycle, pod=replace(cycle.pod, nominated_node=""), constraints=())
+    others_take = feasible_nodes(anywhere)
+    if not others_take:
+        return [finder for finder in finders if _sort(finder[1]) not in OF_CONSTRAINTS]
+    closed = _closed_without(cycle, others_take)
+    return [finder for finder in finders if _changed_constraint(finder[1]) not in closed]
+
+
+def _closed_without(cycle: Cycle, nodes: NodeSet) -> frozenset[int]:
+    """
+    Return the hard constraints, by their index, without each of which the others would still refuse all these nodes.
+
+    Where one is the only one whose key some nodes lack, the others count more nodes without it: that is not told.
+    """
+    hard, there = HardConstraints.of(cycle), cycle.snapshot.nodes
+    constraints = [counts.constraint for counts in hard.counts]
+    refused = [counts.refused_nodes() for counts in hard.counts]
+    closed = set[int]()
+    for i, constraint in enumerate(constraints):
+        labelled = carrying_every_key(there, [*constraints[:i], *constraints[i + 1 :]])
+        if labelled == hard.labelled and not nodes & labelled & ~union([*refused[:i], *refused[i + 1 :]]):
+            closed.add(constraint.index)
+    return frozenset(closed)
+
+
+def _changed_constraint(finder: Finder) -> int | None:
+    """Return the index of the one constraint that a finder changes, None for any other finder."""
+    if not isinstance(finder, partial) or _sort(finder) not in OF_ONE_CONSTRAINT:
+        return None
+    constraint = finder.keywords.get("constraint") or finder.keywords["counts"].constraint
+    return int(constraint.index)
 
 
 def _sort(finder: Finder) -> object:
@@ -593,6 +625,5 @@ def _without_constraint(cycle: Cycle, *, constraint: Constraint) -> Iterator[Var
     yield Variant(f"remove constraint {constraint.index}", _with_constraints(cycle, constraint, ()), (edit,))
 
 
-OF_CONSTRAINTS = frozenset(
-    {_without_bare_pods, _with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint}
-)
+OF_ONE_CONSTRAINT = frozenset({_with_constraint, _with_fewer_domains, _with_larger_skew, _without_constraint})
+OF_CONSTRAINTS = OF_ONE_CONSTRAINT | {_without_bare_pods}
