@@ -11,7 +11,7 @@ from webhook.objects.references import ObjectRef
 from webhook.placement.commands import commands
 from webhook.simulation.outcomes import run
 from webhook.simulation.planning import planned_workloads
-from webhook.simulation.remedies import cures, explained
+from webhook.simulation.remedies import cures, explained, wanted_runs
 from webhook.simulation.run import at_end
 from webhook.simulation.step import parse_step
 
@@ -177,6 +177,12 @@ def test_a_change_is_tried_for_all_workloads_that_are_stuck():
 
     assert [ROLLING, RECREATE, UNDO] == [cure.change for cure in found[refs[0]]]
     assert refs == [*found]
+
+
+@pytest.mark.parametrize(("share", "runs"), [(1.0, 3), (0.5, 5), (0.2, 14), (0.1, 29), (0.01, 30)])
+def test_what_seldom_happens_is_tried_more_often(share, runs):
+    """A change that changes nothing finishes in all runs with at most 5 %, or 30 runs are enough."""
+    assert runs == wanted_runs(share)
 
 
 def explaining(objects, steps, **fields):

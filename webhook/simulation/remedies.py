@@ -1,14 +1,14 @@
 """
 What lets a rollout finish that does not: another strategy, the template before it, or that Pods are deleted.
 
-    plan, runs in which a rollout does not finish ──each change, in the same runs──> Cure, if it then finishes in all
+    plan, runs in which a rollout does not finish ──each change, in some runs──> Cure, if it then finishes in all
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from math import ceil, log
 from random import Random
 from typing import NamedTuple
 
@@ -23,7 +23,8 @@ from webhook.simulation.run import Named, Plan, at_end
 from webhook.simulation.state import State
 from webhook.simulation.step import REPLACE, UNDO, Step
 
-MOST_RUNS_TRIED = 3  # for each workload
+LEAST_RUNS, MOST_RUNS = 3, 30  # in which a change is tried
+CHANCE = 0.05  # with which one that changes nothing may seem to help
 ROLLING = DeploymentStrategy(max_surge=0, max_unavailable=1)
 RECREATE = DeploymentStrategy(recreate=True)
 STRATEGIES: Mapping[DeploymentStrategy, Mapping[str, object]] = {
@@ -32,7 +33,6 @@ STRATEGIES: Mapping[DeploymentStrategy, Mapping[str, object]] = {
 }
 
 Outcomes = Sequence[StepOutcome]  # of a run, before any step and after each
-RunsOf = Mapping[ObjectRef, Sequence[int]]  # the numbers of the runs in which a rollout does not finish
 
 
 class Cure(NamedTuple):
@@ -51,34 +51,34 @@ def cures(plan: Plan, seed: int, outcomes: Sequence[Outcomes], *, applied: bool)
     named = {of.name: of for of in plan.named}
     refs = [plan.workloads[of.name].ref for of in plan.named]
     stuck = {ref: runs for ref in refs if (runs := _stuck_runs(outcomes, str(ref), 1))}
+    if not stuck:
+        return {}
     found: dict[ObjectRef, list[Cure]] = {ref: [] for ref in stuck}
+    wanted = wanted_runs(min(map(len, stuck.values())) / len(outcomes))
     for strategy in STRATEGIES:
-        tried = {ref: runs for ref, runs in stuck.items() if _takes(ref, named[str(ref)], strategy)}
-        of_runs = _runs(_with_strategy(plan, strategy, tried), seed, tried)
-        for ref, runs in tried.items():
-            if not any(_is_stuck(of_runs[number], str(ref), 1) for number in runs):
-                cure = _of_strategy(ref, strategy, named[str(ref)])
-                found[ref].append(cure._replace(edits=()) if applied else cure)
-    in_end = {ref: runs for ref in stuck if (runs := _stuck_runs(outcomes, str(ref), len(plan.steps)))}
-    sets = {ref: runs for ref, runs in in_end.items() if ref.kind == STATEFUL}
-    for ref, deletion in _deletions(plan, seed, sets):
+        tried = [ref for ref in stuck if _takes(ref, named[str(ref)], strategy)]
+        for ref in _finishing(_with_strategy(plan, strategy, tried), seed, wanted, tried):
+            cure = _of_strategy(ref, strategy, named[str(ref)])
+            found[ref].append(cure._replace(edits=()) if applied else cure)
+    in_end = {ref: runs[0] for ref in stuck if (runs := _stuck_runs(outcomes, str(ref), len(plan.steps)))}
+    for ref, deletion in _deletions(plan, seed, wanted, in_end):
         found[ref].append(deletion)
     if applied:
         return found
     undone = _further(plan, UNDO)
-    complete = _complete(undone, seed, in_end)
+    complete = _complete(undone, seed, wanted, in_end)
     for ref in complete:
         found[ref].append(_undo(ref, named[str(ref)]))
-    for ref, deletion in _deletions(undone, seed, {ref: runs for ref, runs in sets.items() if ref not in complete}):
+    others = {ref: number for ref, number in in_end.items() if ref not in complete}
+    for ref, deletion in _deletions(undone, seed, wanted, others):
         undo = _undo(ref, named[str(ref)])
         found[ref].append(Cure(f"{undo.change}, then {deletion.change}", (*undo.edits, *deletion.edits)))
     return found
 
 
-def _stuck_runs(outcomes: Sequence[Outcomes], name: str, first: int) -> list[int]:
-    """Return the first runs in which a rollout does not finish in the step `first`, counted from 1, or a later one."""
-    stuck = (number for number, of_run in enumerate(outcomes) if _is_stuck(of_run, name, first))
-    return [*islice(stuck, MOST_RUNS_TRIED)]
+def _stuck_runs(outcomes: Iterable[Outcomes], name: str, first: int) -> list[int]:
+    """Return the runs in which a rollout does not finish in the step `first`, counted from 1, or in a later one."""
+    return [number for number, of_run in enumerate(outcomes) if _is_stuck(of_run, name, first)]
 
 
 def _is_stuck(of_run: Outcomes, name: str, first: int) -> bool:
@@ -86,16 +86,31 @@ def _is_stuck(of_run: Outcomes, name: str, first: int) -> bool:
     return any(outcome.rolling and outcome.unfinished for outcome in own)
 
 
-def _runs(plan: Plan, seed: int, tried: RunsOf) -> dict[int, Outcomes]:
-    return {number: run(plan, seed, number) for number in sorted({i for runs in tried.values() for i in runs})}
+def wanted_runs(stuck: float) -> int:
+    """Return in how many runs a rollout that does not finish in this share seldom finishes in all."""
+    enough = ceil(log(CHANCE) / log(1 - stuck)) if stuck < 1 else 1
+    return min(max(LEAST_RUNS, enough), MOST_RUNS)
 
 
-def _complete(plan: Plan, seed: int, tried: RunsOf) -> list[ObjectRef]:
-    """Return the workloads of which in the end of all these runs every Pod is as they want it."""
-    of_runs = _runs(plan, seed, tried)
-    return [
-        ref for ref, runs in tried.items() if all(of_runs[number][-1].workloads[str(ref)].complete for number in runs)
-    ]
+def _finishing(plan: Plan, seed: int, wanted: int, tried: Iterable[ObjectRef]) -> list[ObjectRef]:
+    """Return the workloads whose rollouts finish in all of so many runs."""
+    return _helped(plan, seed, wanted, tried, lambda of_run, name: not _is_stuck(of_run, name, 1))
+
+
+def _complete(plan: Plan, seed: int, wanted: int, tried: Iterable[ObjectRef]) -> list[ObjectRef]:
+    """Return the workloads of which in the end of all runs every Pod is as they want it."""
+    return _helped(plan, seed, wanted, tried, lambda of_run, name: of_run[-1].workloads[name].complete)
+
+
+def _helped(
+    plan: Plan, seed: int, wanted: int, tried: Iterable[ObjectRef], helps: Callable[[Outcomes, str], bool]
+) -> list[ObjectRef]:
+    helped = list(tried)
+    for number in range(wanted):
+        if helped:
+            of_run = run(plan, seed, number)
+            helped = [ref for ref in helped if helps(of_run, str(ref))]
+    return helped
 
 
 def _further(plan: Plan, action: str) -> Plan:
@@ -135,12 +150,15 @@ def _undo(ref: ObjectRef, named: Named) -> Cure:
     return Cure("roll back to the old template", (ClusterEdit(arguments, (ref.namespace, ref.name)),))
 
 
-def _deletions(plan: Plan, seed: int, tried: RunsOf) -> Iterator[tuple[ObjectRef, Cure]]:
-    """Yield the deletion of StatefulSets' Pods that wait and have an old template, which they do not do themselves."""
-    if not tried:
-        return
-    for ref in _complete(_further(plan, REPLACE), seed, tried):
-        end = at_end(plan, seed, tried[ref][0])
+def _deletions(plan: Plan, seed: int, wanted: int, stuck: Mapping[ObjectRef, int]) -> Iterator[tuple[ObjectRef, Cure]]:
+    """
+    Yield the deletion of StatefulSets' Pods that wait and have an old template, which they do not do themselves.
+
+    Each of them is `stuck` in the end of the run of this number.
+    """
+    sets = [ref for ref in stuck if ref.kind == STATEFUL]
+    for ref in _complete(_further(plan, REPLACE), seed, wanted, sets):
+        end = at_end(plan, seed, stuck[ref])
         workload = end.workloads[str(ref)]
         waiting = [pod for pod in end.state.waiting if pod.workload == str(ref) and workload.is_outdated(pod)]
         names = [f"{ref.name}-{pod.ordinal}" for pod in waiting]
