@@ -224,11 +224,11 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ),
         ("scal=3", 'step: found "scal=3", wanted scale --replicas N\n'),
         ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale --replicas N'),
-        ("scale=3 -n other", "found no workload in other, wanted one of the kinds Deployment, StatefulSet"),
+        ("scale=3 -n other", "scale=3: found no workload in other to which it does anything, wanted one"),
         ("drain=a1 -n bank", "found no workload with Pods in bank; these namespaces have some: shop\n"),
         (
             "drain=a1 -A -l app",
-            "found no workload with Pods, and with the labels app on the workload itself; these",
+            "found no workload with Pods that has the labels app itself; these",
         ),
         ("drain=x -A", 'drain=x: no node is called "x"; the nodes are a1, b1, c1'),
         ("drain=pool=* -A", 'step: found "drain=pool=*", wanted drain NODE or drain KEY=VALUE'),
@@ -237,7 +237,7 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
             "-A: leave out TYPE/NAME to choose workloads by namespace or labels",
         ),
         ("deployment/web -A -l app", "-A and -l: leave out TYPE/NAME to choose workloads by namespace or labels"),
-        ("-f empty.yaml -l app=other", "empty.yaml: found no workload, wanted one of the kinds Deployment"),
+        ("-f empty.yaml -l app=other", "empty.yaml: found no workload with the labels that -l wants, wanted one of"),
         (
             "deployment/web -n shop --fail-on stuck,lost,x",
             'found "x", wanted any of pending,stuck,skew,lost,not-judged',
@@ -252,10 +252,6 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
             "its controller cannot be simulated, wanted one of Deployment, StatefulSet",
         ),
         ("deployment/web --runs 0 scale=2", "--runs: found 0, wanted 1 to 100,000"),
-        (
-            "deployment/web -f empty.yaml -n shop",
-            "Deployment shop/web: not found in the files; their workloads are Deployment bank/empty",
-        ),
         ("deployment/empty scale=3 -n bank", "Deployment bank/empty: spec.template: found none, wanted a Pod template"),
         ("-f empty.yaml scale=3", "Deployment bank/empty: spec.template: found none, wanted a Pod template"),
         ("-f text.yaml scale=3", 'Deployment shop/web: spec.replicas: found "3", must be a 32-bit integer'),
@@ -483,3 +479,81 @@ def test_of_the_workloads_that_are_chosen_those_are_named_that_take_the_step(sim
     found = json.loads(simulate(f"{step} -A -o json", there).out)
 
     assert named == {of["workload"].partition("/")[0] for of in found["steps"][0]["workloads"]}
+
+
+def autoscaler(least, most):
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    bounds = {"minReplicas": least, "maxReplicas": most, "scaleTargetRef": target}
+    return owned("HorizontalPodAutoscaler", "web", bounds) | {"apiVersion": "autoscaling/v2"}
+
+
+@pytest.mark.parametrize(
+    ("words", "files", "code"),
+    [
+        ("rollout deployment/web", {}, 1),
+        ("rollout deployment/web -f other.yaml", {"other.yaml": budget(minAvailable=1)}, 1),  # It has no workload.
+        ("-f web.yaml -f hpa.yaml", {"web.yaml": deployment()[0], "hpa.yaml": autoscaler(4, 9)}, 1),
+        ("-f web.yaml -f hpa.yaml", {"web.yaml": deployment()[0], "hpa.yaml": autoscaler(1, 9)}, 0),
+    ],
+)
+def test_what_files_change_beside_workloads_is_not_left_out(simulate, words, files, code):
+    assert code == simulate(f"{words} -n shop --fail-on stuck,pending", FULL, **files).code
+
+
+def test_where_an_autoscaler_owns_the_replicas_they_are_no_change(simulate):
+    fewer = {"web.yaml": deployment(replicas=1)[0]}
+
+    assert "Nothing is rolled out." in simulate("-f web.yaml", [*CLUSTER, autoscaler(1, 9)], **fewer).out
+    assert "Nothing is rolled out." not in simulate("-f web.yaml", CLUSTER, **fewer).out
+
+
+def test_a_workload_that_is_unchanged_takes_further_steps_and_no_rollout(simulate):
+    """A StatefulSet of a file is assumed to be changed, unless it is as the cluster has it."""
+    there = [*nodes("a=2 b=2"), *stateful(constraint(**SOFT), on=["a1", "b1", "a2"])]
+    files = {"web.yaml": there[4]}
+    (scaled,) = json.loads(simulate("-f web.yaml scale=4 -n shop -o json", there, **files).out)["steps"]
+
+    assert (None, 4) == (scaled["workloads"][0]["rollout"], scaled["workloads"][0]["after"]["most"])
+
+
+def test_those_that_make_way_for_a_change_fail_the_gate_unless_they_are_there_for_that(simulate):
+    for priority, code in ((-1, 0), (0, 1)):
+        low = application("low", ["a1"], priority=priority)
+        there = [node("a1", "a", pods="2"), *application("high", ["a1"], priority=10), *low, budget(minAvailable=0)]
+        assert code == simulate("scale deployment/high --replicas 2 -n shop --fail-on pending", there).code
+
+
+def test_a_skew_of_an_earlier_step_is_there_in_the_end(simulate):
+    there = [*nodes("a=1 b=2"), *application("web", ["a1", "b1"], constraint(**SOFT))]
+
+    assert 1 == simulate("lose=a1 cordon=b2 -A --fail-on skew", there).code
+
+
+def test_a_rollout_of_all_leaves_out_what_does_not_roll_out(simulate):
+    """A Job, a ReplicaSet, what is paused, and what is OnDelete; kinds that are not simulated are said."""
+    paused = application("paused", ["a1"])
+    paused[0]["spec"]["paused"] = True
+    by_hand = [*stateful(constraint(**SOFT), on=["a1"], updateStrategy={"type": "OnDelete"})]
+    others = [
+        *application("job", ["a1"], kind="Job"),
+        *application("bare", ["a1"], kind="ReplicaSet"),
+        *paused,
+        *by_hand,
+    ]
+    ring = {"apiVersion": "example.com/v1", "kind": "Ring", "metadata": {"name": "ring", "namespace": "shop"}}
+    there = [*nodes("a=1 b=1"), *application("web", ["a1"]), *others]
+    found = json.loads(simulate("rollout -A -o json", there).out)
+
+    assert (["Deployment/web"], []) == ([of["workload"] for of in found["steps"][0]["workloads"]], found["notJudged"])
+    owned_by_ring = pod("Ring/ring", 0, "a1")
+    owned_by_ring["metadata"]["ownerReferences"][0]["apiVersion"] = "example.com/v1"
+    code, out, _ = simulate("rollout -A --fail-on not-judged", [*there, ring, owned_by_ring])
+    assert (1, True) == (code, "Not simulated: rollouts of the kind Ring." in out)
+
+
+def test_what_is_applied_and_replaces_no_pods_does_not_roll_out(simulate):
+    by_hand = stateful(constraint(**SOFT), on=["a1"], updateStrategy={"type": "OnDelete"})
+    new = {**by_hand[0], "spec": {**by_hand[0]["spec"], "replicas": 2}}
+    out = simulate("-f web.yaml", [*nodes("a=1 b=1"), *by_hand], **{"web.yaml": new}).out
+
+    assert ("Successfully rolled out" in out, "updateStrategy OnDelete" in out) == (False, True)

@@ -33,7 +33,7 @@ cli
 policy_test.writing
 policy_test.running
 loading
-loading.pod_defaults
+loading.applied_workloads · loading.pod_defaults
 loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
 loading.processes
 loading.inputs

@@ -23,6 +23,7 @@ from tests.support.simulated import (
     template,
 )
 from webhook.render.simulation import (
+    MOST_HURT,
     MOST_WHOLE,
     as_json,
     but_in_all,
@@ -113,7 +114,6 @@ def test_all_workloads_that_are_hurt_with_each_reason_in_a_line():
         "  Deployment shop/api     3      1      0      2         1",
         f"    1 Pod waits: {MESSAGE}, 2 node(s) didn't match pod topology spread constraints.",
         "  Deployment shop/db      1      1      1      1         0",
-        "    loses all its Pods at once",
         "10 runs with seed 1, Kubernetes 1.33.",
     ] == lines(*every(objects, f"lose={ZONE}=a"))[:-1]
 
@@ -451,7 +451,20 @@ def test_few_workloads_that_are_whole_have_a_row_and_many_a_line():
     step = f"lose={ZONE}=a"
     assert MOST_WHOLE == sum("     2      1      1      2" in line for line in lines(*every(few, step, runs=2)))
     many = lines(*every([*few, *more], step, runs=2))
-    assert f"  {MOST_WHOLE + 1} more workloads get back all Pods that are lost." in many
+    assert f"  {MOST_WHOLE + 1} workloads get back all Pods that are lost." in many
+
+
+def test_what_loses_all_its_pods_at_once_is_told_where_there_are_several():
+    """That one Pod is all is seen in the row."""
+    pair = [*ZONES, *application("pair", ["a1", "a1"])]
+
+    assert "    loses all its Pods at once" in lines(*every(pair, f"delete={ZONE}=a"))
+
+
+def test_of_many_workloads_that_are_hurt_one_screen_is_shown():
+    hurt = [*ZONES, *(raw for i in range(MOST_HURT + 2) for raw in application(f"w{i}", ["a1"], cpu="1m"))]
+
+    assert "  2 more workloads are hurt; to see all: -o json" in lines(*every(hurt, f"delete={ZONE}=a", runs=2))
 
 
 def test_sums_by_namespace_where_there_are_several():

@@ -18,7 +18,6 @@ from tests.support.simulated import (
     stateful,
 )
 from webhook.simulation.outcomes import run
-from webhook.simulation.step import StepError
 
 ZONES = [*nodes("a=1 b=1 c=1", cpu="1")]
 SPREAD = constraint(labelSelector={"matchLabels": {"app": "api"}})
@@ -166,8 +165,8 @@ def test_a_daemon_set_has_its_pods_where_its_nodes_are(step):
 
 
 def test_the_pods_of_a_daemon_set_that_do_not_tolerate_a_taint_are_evicted_for_good():
-    of = outcome([*ZONES, *DAEMONS], "taint=a1,old=yes:NoExecute", "DaemonSet shop/agent")
-    assert ((3, 1, 0, 0, 1), 1) == (numbers(of), of.gone)
+    """The DaemonSet wants none there any more, so none is missing."""
+    assert outcome([*ZONES, *DAEMONS], "taint=a1,old=yes:NoExecute", "DaemonSet shop/agent") is None
 
     tolerant = application("agent", ["a1", "b1"], kind="DaemonSet", tolerations=[{"operator": "Exists"}])
     assert outcome([*ZONES, *tolerant], "taint=a1,old=yes:NoExecute", "DaemonSet shop/agent") is None
@@ -239,12 +238,6 @@ def test_a_pod_that_is_moved_twice_in_a_step_is_lost_once():
         assert (3, 3, 3, 0, 0) == numbers(end.workloads["Deployment shop/api"])
 
 
-@pytest.mark.parametrize("step", ["scale=3", "rollout"])
-def test_steps_of_one_workload_are_refused(step):
-    with pytest.raises(StepError, match=f"^{step}: needs one workload; write TYPE/NAME, such as deployment/web"):
-        cluster_plan(ZONES, step)
-
-
 def test_it_agrees_with_what_the_simulation_of_one_workload_says_of_the_others():
     """The workload that is simulated there has no Pod: all of the rest is the same, draw by draw."""
     rest = [*nodes("a=2 b=2 c=1", cpu="1"), *application("api", ["a1"] * 9 + ["b1"] * 8, SPREAD)]
@@ -267,3 +260,12 @@ def test_a_label_of_a_pod_stands_for_that_of_a_workload_that_is_not_known():
     api, _, *pods = application("api", ["a1"], labels={"team": "pay"})
     plain = cluster_plan([*ZONES, api, *pods], "cordon=a1").plan.workloads
     assert ("ReplicaSet shop/api-1", "pay") == next((name, of.labels["team"]) for name, of in plain.items())
+
+
+@pytest.mark.parametrize("field", [{"schedulingGates": [{"name": "queue"}]}, {"schedulerName": "volcano"}])
+def test_a_pod_that_waits_asks_for_what_it_has_itself_also_where_no_workload_is_named(field):
+    objects = [*ZONES, *application("api", ["a1"], waiting=1)]
+    objects[-1]["spec"] = {**objects[-1]["spec"], **field}
+    found = outcome(objects, "add=1 drain=b1", "Deployment shop/api", 0)
+
+    assert found is None or (1, 1, 0) == (found.ran, found.running, found.back)

@@ -90,7 +90,7 @@ def daemon_set(**fields):
         (
             "rollout",
             deployment()[1:],
-            "rollout: does nothing: a ReplicaSet keeps its Pods when its template changes; wanted a Deployment",
+            "rollout: does nothing: ReplicaSet shop/web-1 keeps its Pods when its template changes; wanted a",
         ),
         ("drain=x", deployment(), 'drain=x: no node is called "x"; the nodes are a1, a2, a3'),
         (
@@ -111,7 +111,7 @@ def test_a_deployment_that_is_paused_is_said_to_be():
     objects = paused()
     notes = planned(objects[0], cluster(*nodes(), *objects), [parse_step("scale=4")]).notes
 
-    assert ("The workload is paused: no change of its template is rolled out.",) == notes
+    assert ("Deployment shop/web is paused: no change of its template is rolled out.",) == notes
 
 
 def autoscaler(**spec):
@@ -128,7 +128,7 @@ def test_an_autoscaler_is_named():
     found = planned(workload(objects), cluster(*objects), [parse_step("rollout")], KINDS)
 
     assert (
-        "HorizontalPodAutoscaler hpa also scales it: its bounds are simulated, its metrics are not.",
+        "HorizontalPodAutoscaler hpa also scales Deployment shop/web: its bounds are simulated, its metrics are not.",
     ) == found.notes
     assert ("dynamic resources",) == found.not_judged
 
@@ -139,17 +139,17 @@ def test_an_autoscaler_is_named():
         (
             {"minReplicas": 2, "maxReplicas": 6},
             "scale=12",
-            "scale=12: HorizontalPodAutoscaler hpa keeps it between 2 and 6, and scales it to 6.",
+            "scale=12: HorizontalPodAutoscaler hpa keeps Deployment shop/web between 2 and 6, and scales it to 6.",
         ),
         (
             {"minReplicas": 4, "maxReplicas": 6},
             "rollout scale=2",
-            "scale=2: HorizontalPodAutoscaler hpa keeps it between 4 and 6, and scales it to 4.",
+            "scale=2: HorizontalPodAutoscaler hpa keeps Deployment shop/web between 4 and 6, and scales it to 4.",
         ),
         (
             {"maxReplicas": 6},
             "scale=9",
-            "scale=9: HorizontalPodAutoscaler hpa keeps it between 1 and 6, and scales it to 6.",
+            "scale=9: HorizontalPodAutoscaler hpa keeps Deployment shop/web between 1 and 6, and scales it to 6.",
         ),
         ({"minReplicas": 2, "maxReplicas": 6}, "scale=6 scale=2", ""),
         ({"minReplicas": 2, "maxReplicas": 6}, "scale=0", ""),  # Then it is off.
@@ -168,7 +168,9 @@ def test_a_file_with_replicas_beyond_the_bounds_of_an_autoscaler():
     objects = [*nodes(), *deployment(replicas=9), autoscaler(maxReplicas=6)]
     *_, note = planned(workload(objects), cluster(*objects), [], KINDS, applied=True).notes
 
-    assert note.startswith("apply: HorizontalPodAutoscaler hpa keeps it between 1 and 6, and scales it to 6.")
+    assert note.startswith(
+        "apply: HorizontalPodAutoscaler hpa keeps Deployment shop/web between 1 and 6, and scales it to 6."
+    )
 
 
 def test_each_workload_is_not_compared_with_each_autoscaler(monkeypatch):
@@ -231,8 +233,8 @@ def test_an_applied_stateful_set_replaces_its_pods_and_says_so(status):
         (one.pod.priority, one.pod.labels["controller-revision-hash"]) for one in (before, now)
     ]
     assert (
-        "The old template of the StatefulSet is not known, so the simulation assumes that the file changes it, and "
-        "replaces its Pods.",
+        "The old template of StatefulSet shop/web is not known, so the simulation assumes that the file changes it, "
+        "and replaces its Pods.",
     ) == found.notes
 
 
@@ -315,7 +317,7 @@ def test_an_applied_daemon_set_replaces_its_pods_and_says_so():
         found.plan.named[0].replicas,
         [pod.revision for there in found.plan.start.by_node.values() for pod in there],
     )
-    assert "The old template of the DaemonSet is not known" in found.notes[0]
+    assert "The old template of DaemonSet shop/web is not known" in found.notes[0]
 
 
 def test_without_the_time_of_the_cluster_the_latest_that_is_known_is_now():
@@ -357,7 +359,7 @@ def test_what_is_said_of_a_job(spec, status, notes, gaps):
 
 def test_a_job_does_not_roll_out():
     job = application("web", [], kind="Job")[0]
-    with pytest.raises(StepError, match="template of a Job cannot be changed"):
+    with pytest.raises(StepError, match="template of Job shop/web cannot be changed"):
         planned(job, cluster(*nodes(), job), [parse_step("rollout")], KINDS)
 
 
@@ -378,7 +380,9 @@ def test_pods_of_other_namespaces_are_read_where_nodes_change():
     assert wanted(ref, [])(pod("ReplicaSet/web-1", 0, "", namespace="other"))
 
 
-@pytest.mark.parametrize(("revision", "said"), [("old", ()), ("new", ("No Pod has the revision old",))])
+@pytest.mark.parametrize(
+    ("revision", "said"), [("old", ()), ("new", ("No Pod of StatefulSet shop/web has the revision old",))]
+)
 def test_a_template_that_is_not_known_is_told(revision, said):
     objects = [*nodes(), *updating(on=[("a1", revision), ("b1", "new")])]
     notes = planned(objects[-3], cluster(*objects), [parse_step("scale=3")]).notes

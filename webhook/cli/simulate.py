@@ -1,6 +1,5 @@
 """
-Simulate steps, and print where the Pods of a workload are after each step, and how many wait for a node. Without a
-workload, print which workloads of the whole cluster lose Pods:
+Simulate steps, and print what each does to the Pods of workloads: how many find a node, how many wait, and why.
 
     evenkeel simulate rollout deployment/web
     evenkeel simulate scale deployment/web --replicas 12
@@ -12,9 +11,10 @@ workload, print which workloads of the whole cluster lose Pods:
 Steps: rollout, scale, drain NODES, cordon NODES, lose NODES (they become unreachable), delete NODES,
 taint NODES KEY=VALUE:EFFECT, add NUMBER[,KEY=VALUE…]. NODES is the name of a node, a zone, or a label KEY=VALUE of
 nodes; zone=VALUE is short for topology.kubernetes.io/zone=VALUE. Without a step, rollout.
+Without a name, a rollout and a scale are of all workloads that -n, -A and -l choose. Other steps are of nodes: all
+workloads are simulated, and -n, -A and -l choose which of them are printed.
 Each run does what kube-scheduler and the controllers do. Chance decides ties, and which of equal Pods is deleted.
 A Pod is ready as soon as it has a node, and available after minReadySeconds. Nothing in the cluster changes.
-Without a workload, all workloads are simulated together; -n, -A and -l choose which of them are printed.
 Exit code 0: simulated, 1: what --fail-on names happens in at least one run; with not-judged, something was not
 simulated, 2: bad input.
 """
@@ -23,31 +23,32 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from shlex import join
+from typing import NamedTuple
 
-from webhook.cluster.reduction import only_read
 from webhook.findings.wording import first_of
 from webhook.loading import clusters, inputs, progress, selection
+from webhook.loading.applied_workloads import check_job, is_applied, is_as_stored
 from webhook.loading.clusters import Known
 from webhook.loading.pod_defaults import defaults_in_force
 from webhook.loading.selection import Selection
 from webhook.loading.simulated_runs import all_runs, until_unchanged
 from webhook.loading.usage import UsageError
-from webhook.objects.fields import Raw, as_mapping, value_at
-from webhook.objects.kinds import JOB_LABELS, Kinds
+from webhook.objects.fields import Raw
+from webhook.objects.kinds import Kinds
 from webhook.objects.labels import labels_in
-from webhook.objects.references import ObjectRef, owner_of
+from webhook.objects.references import ObjectKey, ObjectRef, owner_of
 from webhook.objects.times import seconds_at
 from webhook.placement.commands import commands
 from webhook.placement.subject import next_replica
 from webhook.policy.policy import Policy
 from webhook.render import simulation as render
 from webhook.render.explanation import command_json
-from webhook.render.style import TextLine, add_color_argument, style_of
+from webhook.render.style import add_color_argument, style_of
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import Profiles
-from webhook.simulation.controllers import JOB, SIMULATED, SimulatedCluster
+from webhook.simulation.controllers import SIMULATED, SimulatedCluster
 from webhook.simulation.outcomes import StepOutcome
 from webhook.simulation.outcomes import run as run_once
 from webhook.simulation.planning import Planned, is_simulated, moves_any, planned_workloads, takes, wanted
@@ -58,21 +59,10 @@ from webhook.simulation.step import ROLLOUT, SCALE, Step, StepError, parse_step,
 
 RUNS, MOST_RUNS, SEED = 200, 100_000, 1
 MOST_CHOICES = 10  # namespaces, or workloads
-HOOKS = ("helm.sh/hook", "argocd.argoproj.io/hook")  # Annotations of Helm and Argo CD.
-COMPARED = ("template", "selector", "podManagementPolicy", "serviceName")  # A change of the last three is refused.
-API_DEFAULTS = {  # of fields of these
-    "podManagementPolicy": "OrderedReady",
-    "schedulerName": "default-scheduler",
-    "restartPolicy": "Always",
-    "terminationGracePeriodSeconds": 30,
-    "protocol": "TCP",
-    "nodeAffinityPolicy": "Honor",
-    "nodeTaintsPolicy": "Ignore",
-}
 OF_SELECTION = {"-A": "all_namespaces", "-l": "selector"}
 NO_PODS = "No workload has Pods, so no Pod can be lost."
-PODS_IN_ALL_RUNS = 100_000  # that steps of a whole cluster touch
-RUNS_IN_WORDS = f"fewer without a workload, if steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
+PODS_IN_ALL_RUNS = 100_000  # that steps touch
+RUNS_IN_WORDS = f"fewer if steps touch more than {PODS_IN_ALL_RUNS // RUNS:,} Pods"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words",
         metavar="STEP TYPE/NAME",
         nargs="*",
-        help="steps in order, and a workload, as in kubectl; without: the whole cluster; without steps: rollout",
+        help="steps in order, and workloads, as in kubectl; without steps: rollout",
     )
     parser.add_argument("--replicas", metavar="N", type=int, help="the number of replicas of the step scale")
     parser.add_argument(
@@ -140,49 +130,52 @@ def run(args: argparse.Namespace) -> int:
     selected = selection.selection(args, source)
     namespace = selected.namespace or "default"
     files = [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename or ())]
-    refs = _named(names, files, namespace, kinds) if names else _workloads_in(files, args.filename, selected)
+    in_files = _workloads_in(files, args.filename, selected, alone=not names)
+    refs = _named(names, namespace, kinds) if names else in_files
+    if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*in_files}:  # To apply them is the first rollout.
+        steps = steps[1:]
     known = _read(args, source, selected.namespace, refs, steps, files)
     if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
-        refs = _selected_workloads(known, selected, steps)
+        refs = _selected_workloads(args, known, selected, steps)
     raws = [_found(ref, known, kinds) for ref in refs]
-    changed = [raw for raw in raws if steps or not is_as_stored(raw, known.replaced.get(ObjectRef.of(raw).key))]
-    for raw in changed:
-        _check_job(raw, known.replaced.get(ObjectRef.of(raw).key))
-    gaps = _without_controller(files, known, kinds)
-    if raws and not changed:
-        nothing = Simulation(
-            kubernetes_version=f"1.{known.features.minor}",
-            seed=args.seed,
-            not_judged=tuple(gaps),
-            notes=(render.unchanged(len(raws)),),
-        )
-        print(render.as_json(nothing) if args.output == selection.JSON else render.nothing_changes(len(raws), gaps))
+    same = [ref for ref in refs if ref in in_files and is_as_stored(ref, known, files)]
+    applied = {ref.key for ref in refs if ref in in_files and ref not in same}
+    for ref in in_files:
+        check_job(ref, known)
+    gaps = [*_without_controller(files, known, kinds), *_not_rolled_out(known, selected, names or files, steps)]
+    unchanged = [render.unchanged(len(same))] if same and not steps else []
+    if same and not steps:
+        raws = [raw for raw in raws if ObjectRef.of(raw) not in same]
+    if unchanged and not raws:
+        version = f"1.{known.features.minor}"
+        nothing = Simulation(kubernetes_version=version, seed=args.seed, not_judged=tuple(gaps), notes=(*unchanged,))
+        print(render.as_json(nothing) if args.output == selection.JSON else render.nothing_changes(len(same), gaps))
         return int(bool(gaps) and inputs.NOT_JUDGED in args.fail_on)
-    made = _planned(args, changed, known, steps, kinds, policy, profiles)
-    if (
-        made.preempting > LOWEST_PRIORITY and changed and not moves_any(steps)
-    ):  # Then their victims have to be known, too.
+    asked = _Asked(args, steps, kinds, policy, profiles, applied)
+    made = _planned(asked, raws, known)
+    if raws and made.preempting > LOWEST_PRIORITY and not moves_any(steps):  # Their victims have to be known, too.
         known = _read(args, source, selected.namespace, refs, steps, files, made.preempting)
-        made = _planned(args, changed, known, steps, kinds, policy, profiles)
+        made = _planned(asked, raws, known)
     plan = made.plan
-    shown = {str(ref) for ref in map(ObjectRef.of, changed)} or _shown(args, plan, selected)
+    shown = {str(ref) for ref in map(ObjectRef.of, raws)} or _shown(args, plan, selected)
     runs = args.runs or max(2, min(RUNS, PODS_IN_ALL_RUNS // max(1, plan.touched)))
 
-    def lines(outcomes: Sequence[tuple[StepOutcome, ...]]) -> Sequence[TextLine]:
-        return render.steps_lines(plan, results(plan, outcomes, shown))
+    def come_to(outcomes: Sequence[tuple[StepOutcome, ...]]) -> object:
+        of_steps = results(plan, outcomes, shown)
+        return of_steps if args.output == selection.JSON else render.steps_lines(plan, of_steps)
 
     def is_unchanged(half: Sequence[tuple[StepOutcome, ...]], done: Sequence[tuple[StepOutcome, ...]]) -> bool:
-        return args.runs is None and lines(half) == lines(done)
+        return args.runs is None and come_to(half) == come_to(done)
 
     of_runs = progress.with_bar(all_runs(run_once, plan, args.seed, runs), runs, "runs", timed=True)
     outcomes = until_unchanged(of_runs, is_unchanged)
     now, *after = results(plan, outcomes, shown)
     notes = [
         *selection.noted(args, (*known.notes, *known.assumed)),
-        *dict.fromkeys(note for raw in changed or _with_pods(known) for note in _unlisted(raw, known, kinds)),
+        *dict.fromkeys(note for raw in raws or _with_pods(known) for note in _unlisted(raw, known, kinds)),
         *made.notes,
         *([] if plan.workloads else [NO_PODS]),
-        *([render.unchanged(len(raws) - len(changed))] if len(changed) < len(raws) else []),
+        *unchanged,
     ]
     waiting = explained(plan, args.seed, outcomes)
     found = [
@@ -193,7 +186,7 @@ def run(args: argparse.Namespace) -> int:
             cure.change,
             tuple([command_json(command) for command in commands(cure.edits, None)]),
         )
-        for ref, each in cures(plan, args.seed, outcomes, applied=bool(args.filename)).items()
+        for ref, each in cures(plan, args.seed, outcomes, applied=bool(applied)).items()
         for cure in each
     ]
     simulation = Simulation(
@@ -204,29 +197,56 @@ def run(args: argparse.Namespace) -> int:
         now=now,
         steps=tuple(after),
         cures=tuple(found),
-        explain=_explaining(args, waiting) if waiting is not None else "",
+        explain=_explaining(args, waiting, applied) if waiting is not None else "",
         not_judged=tuple(dict.fromkeys((*made.not_judged, *gaps))),
         notes=tuple(notes),
     )
     as_json = args.output == selection.JSON
     print(render.as_json(simulation) if as_json else render.text(simulation, plan, style_of(args.color)))
-    return int(any(COMES_ABOUT[word](simulation, bool(changed)) for word in args.fail_on))
+    return int(any(COMES_ABOUT[word](simulation, bool(raws)) for word in args.fail_on))
 
 
-def _selected_workloads(known: Known, selected: Selection, steps: Sequence[Step]) -> list[ObjectRef]:
-    """Return the workloads that -n, -A and -l choose and that take the steps, but for those of others."""
-    refs = [
-        ObjectRef.of(raw)
-        for raw in known.others.values()
-        if is_simulated(raw) and owner_of(raw) is None and takes(raw, steps)
-        if selected.has(ObjectRef.of(raw).namespace, labels_in(raw))
-    ]
+class _Asked(NamedTuple):
+    """What a plan is made by; the workloads `applied` come from files."""
+
+    args: argparse.Namespace
+    steps: Sequence[Step]
+    kinds: Kinds
+    policy: Policy | None
+    profiles: Profiles
+    applied: Set[ObjectKey]
+
+
+def _selected_workloads(
+    args: argparse.Namespace, known: Known, selected: Selection, steps: Sequence[Step]
+) -> list[ObjectRef]:
+    """Return the workloads that -n, -A and -l choose and to which the steps do anything, but for those of others."""
+    refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if is_simulated(raw) and takes(raw, steps)]
     if not refs:
         where = f" in {selected.namespace}" if selected.namespace else ""
+        labelled = f" with the labels {args.selector} on the workload itself" if args.selector else ""
+        step = next(step for step in steps if step.action in (ROLLOUT, SCALE))
         raise UsageError(
-            f"found no workload{where}, wanted one of the kinds {_kinds()}; -A chooses from all namespaces"
+            f"{step.text}: found no workload{where}{labelled} to which it does anything, wanted one of {_kinds()}"
         )
     return sorted(refs)
+
+
+def _chosen(known: Known, selected: Selection) -> Iterator[Raw]:
+    """Yield the objects that no other owns and that -n, -A and -l choose."""
+    for raw in known.others.values():
+        if owner_of(raw) is None and selected.has(ObjectRef.of(raw).namespace, labels_in(raw)):
+            yield raw
+
+
+def _not_rolled_out(known: Known, selected: Selection, named: Sequence[object], steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the kinds that make Pods and whose rollout is not simulated, where all workloads are to be rolled out."""
+    if not named and any(step.action == ROLLOUT for step in steps):
+        owners = {
+            owner.key(clusters.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None
+        }
+        chosen = [raw for raw in _chosen(known, selected) if ObjectRef.of(raw).key in owners and not is_simulated(raw)]
+        yield from sorted({f"rollouts of the kind {ObjectRef.of(raw).kind}" for raw in chosen})
 
 
 def _shown(args: argparse.Namespace, plan: Plan, selected: Selection) -> set[str]:
@@ -235,11 +255,12 @@ def _shown(args: argparse.Namespace, plan: Plan, selected: Selection) -> set[str
     shown = {name for name, found in workloads.items() if selected.has(found.ref.namespace, found.labels)}
     if workloads and not shown:
         there = sorted({found.ref.namespace for found in workloads.values()})
-        labelled = f", and with the labels {args.selector} on the workload itself" if args.selector else ""
+        labelled = f" that has the labels {args.selector} itself" if args.selector else ""
         where = f" in {selected.namespace}" if selected.namespace else ""
-        raise UsageError(
-            f"found no workload with Pods{where}{labelled}; these namespaces have some: {first_of(there, MOST_CHOICES)}"
+        some = (
+            f"; these namespaces have some: {first_of(there, MOST_CHOICES)}" if selected.namespace not in there else ""
         )
+        raise UsageError(f"found no workload with Pods{where}{labelled}{some}")
     return shown
 
 
@@ -253,9 +274,14 @@ def _cluster(known: Known) -> SimulatedCluster:
     return SimulatedCluster(known.snapshot, known.features, known.pods, known.others, seconds_at(known.time))
 
 
-def _explaining(args: argparse.Namespace, ref: ObjectRef) -> str:
-    """Return the command that explains a Pod, or the next one of a workload, as a shell reads it."""
-    of_files = args.filename if ref.kind != "Pod" else None
+def _explaining(args: argparse.Namespace, ref: ObjectRef, applied: Set[ObjectKey]) -> str:
+    """
+    Return the command that explains a Pod, or the next one of a workload, as a shell reads it; "" if that is on
+    standard input.
+    """
+    of_files = args.filename if ref.key in applied else None
+    if of_files and "-" in of_files:
+        return ""
     what = [word for name in of_files for word in ("-f", name)] if of_files else [ref.in_kubectl]
     options = {
         "--cluster": args.cluster if args.cluster != inputs.LIVE else "",
@@ -270,11 +296,15 @@ def _explaining(args: argparse.Namespace, ref: ObjectRef) -> str:
 
 
 def _waits(simulation: Simulation, named: bool) -> bool:
-    """Return whether in the end a Pod is missing or waits; of workloads that are not named, one that did not before."""
-    return any(
-        workload.missing.most > workload.gone.most or (workload.waiting if named else workload.more).most
-        for workload in simulation.steps[-1].workloads
-    )
+    """
+    Return whether in the end a Pod waits, or is missing and will be made; of workloads that are not named, whether one
+    waits that did not before.  Pods of a negative priority are there to make way, so of others these may wait.
+    """
+    end = simulation.steps[-1]
+    every = (*end.workloads, *(workload for workload in end.elsewhere if workload.priority >= 0))
+    more = [number for of in every for number in (of.more, of.leaving, of.queued, of.stranded)]
+    waiting = [of.waiting for of in end.workloads] if named else []
+    return any(number.most for number in (*more, *waiting))
 
 
 def _is_stuck(simulation: Simulation, _: bool) -> bool:
@@ -283,14 +313,15 @@ def _is_stuck(simulation: Simulation, _: bool) -> bool:
 
 
 def _is_uneven(simulation: Simulation, _: bool) -> bool:
-    workloads = simulation.steps[-1].workloads
-    return any(constraint.exceeds_max_skew for workload in workloads for constraint in workload.constraints)
+    """Return whether the skew is larger than maxSkew in the end, which is that of the last step that changed any."""
+    last = {str(workload): workload for step in simulation.steps for workload in step.workloads}
+    return any(constraint.exceeds_max_skew for workload in last.values() for constraint in workload.constraints)
 
 
-def _loses(simulation: Simulation, named: bool) -> bool:
-    """Return whether a Pod that a step deletes is not replaced; where a workload is named, also one of others."""
-    lost = [of for step in simulation.steps for of in (*step.workloads, *(step.elsewhere if named else ()))]
-    return any(of.gone.most for of in lost) or any(of.leaving.most for of in simulation.steps[-1].workloads)
+def _loses(simulation: Simulation, _: bool) -> bool:
+    """Return whether a Pod that a step deletes is not replaced."""
+    ends = [of for step in simulation.steps for of in (*step.workloads, *step.elsewhere)]
+    return any(of.gone.most for of in ends) or any(of.leaving.most for of in simulation.steps[-1].workloads)
 
 
 # What --fail-on may name, and whether it comes about in any run; of workloads that are named, or of all.
@@ -303,26 +334,19 @@ COMES_ABOUT: Mapping[str, Callable[[Simulation, bool], bool]] = {
 }
 
 
-def _planned(
-    args: argparse.Namespace,
-    raws: Sequence[Raw],
-    known: Known,
-    steps: Sequence[Step],
-    kinds: Kinds,
-    policy: Policy | None,
-    profiles: Profiles,
-) -> Planned:
+def _planned(asked: _Asked, raws: Sequence[Raw], known: Known) -> Planned:
     """Return the plan; UsageError for a step that does nothing."""
+    keyed = [(ObjectRef.of(raw).key, raw) for raw in raws]
     try:
         return planned_workloads(
-            raws,
+            [raw if key in asked.applied else known.replaced.get(key, raw) for key, raw in keyed],
             _cluster(known),
-            steps,
-            kinds,
-            applied=bool(args.filename),
+            asked.steps,
+            asked.kinds,
+            applied=asked.applied,
             stored=known.replaced,
-            defaults=defaults_in_force(policy, known),
-            profiles=profiles,
+            defaults=defaults_in_force(asked.policy, known),
+            profiles=asked.profiles,
         )
     except StepError as error:
         raise UsageError(str(error)) from error
@@ -340,13 +364,11 @@ def _words(args: argparse.Namespace) -> tuple[list[str], list[Step]]:
         names, steps = parse_words(args.words, args.replicas)
     except StepError as error:
         raise UsageError(str(error)) from error
-    if not (names or steps or args.filename):
+    if not (names or steps or args.filename or args.all_namespaces or args.selector):
         of_all = "or steps of the nodes of a whole cluster, such as drain NODE"
         of_one = "a step and TYPE/NAME, such as rollout deployment/web, or -f FILE"
         raise UsageError(f"found no workload and no step; wanted {of_one}, {of_all}")
-    if args.filename:  # To apply them is the first rollout.
-        return names, steps[1:] if steps and steps[0].action == ROLLOUT else steps
-    return names, steps or [parse_step(ROLLOUT)]
+    return names, steps or ([] if args.filename else [parse_step(ROLLOUT)])
 
 
 def _fail_on(text: str) -> tuple[str, ...]:
@@ -357,39 +379,32 @@ def _fail_on(text: str) -> tuple[str, ...]:
     return words
 
 
-def _workloads_in(files: Sequence[Raw], names: Sequence[str] | None, selected: Selection) -> list[ObjectRef]:
-    """Return the workloads in files that -l chooses; UsageError if there is none, or two have one name."""
-    refs = [
-        ObjectRef.of(obj)
-        for obj in files
-        if _is_applied(obj) and owner_of(obj) is None and selected.selector.matches(labels_in(obj))
-    ]
+def _workloads_in(
+    files: Sequence[Raw], names: Sequence[str] | None, selected: Selection, *, alone: bool
+) -> list[ObjectRef]:
+    """
+    Return the workloads in files that -l chooses; UsageError if two have one name, or if there is none where only they
+    are simulated.
+    """
+    there = [obj for obj in files if is_applied(obj) and owner_of(obj) is None]
+    refs = [ObjectRef.of(obj) for obj in there if selected.selector.matches(labels_in(obj))]
     where = ", ".join(names or ())
-    if names is not None and not refs:
-        raise UsageError(f"{where}: found no workload, wanted one of the kinds {_kinds()}")
+    if names and alone and not refs:
+        labelled = " with the labels that -l wants" if there else ""
+        hooks = "; hooks of Helm and Argo CD are left out" if any(map(is_simulated, files)) and not there else ""
+        raise UsageError(f"{where}: found no workload{labelled}, wanted one of the kinds {_kinds()}{hooks}")
     if twice := [ref for ref, number in Counter(refs).items() if number > 1]:
         raise UsageError(f"{where}: found {twice[0]} twice, wanted each workload once; leave one out")
     return refs
 
 
-def _is_applied(raw: Raw) -> bool:
-    """Return whether a workload of a file is applied and simulated; a hook is deleted and made again, by its tool."""
-    annotations = as_mapping(value_at(raw, ("metadata", "annotations")))
-    return is_simulated(raw) and annotations.keys().isdisjoint(HOOKS)
-
-
-def _named(names: Sequence[str], files: Sequence[Raw], namespace: str, kinds: Kinds) -> list[ObjectRef]:
-    """Return the workloads that are named; UsageError if one is not in the files, if there are any."""
+def _named(names: Sequence[str], namespace: str, kinds: Kinds) -> list[ObjectRef]:
+    """Return the workloads that are named."""
     each = [[name] for name in names] if "/" in names[0] else [list(names)]
     refs = [selection.typed_name(words, kinds).in_namespace(namespace) for words in each]
-    there = [ObjectRef.of(obj) for obj in files if is_simulated(obj)]
     for ref in refs:
         if (ref.api_version, ref.kind) not in SIMULATED:
             raise UsageError(f"{ref}: its controller cannot be simulated, wanted one of {_kinds()}")
-        if there and ref not in there:
-            raise UsageError(
-                f"{ref}: not found in the files; their workloads are {first_of(sorted(map(str, there)), MOST_CHOICES)}"
-            )
     return list(dict.fromkeys(refs))
 
 
@@ -422,44 +437,9 @@ def _found(ref: ObjectRef, known: Known, kinds: Kinds) -> Raw:
     return _checked(raw, kinds)
 
 
-def is_as_stored(raw: Raw, stored: Raw | None) -> bool:
-    """Return whether a workload of a file has the template and replicas that the cluster has, of what a dump holds."""
-    if stored is None:
-        return False
-    (new, replicas), (old, there) = (_template_and_replicas(workload) for workload in (raw, stored))
-    return new == old and replicas in (None, there)
-
-
-def _check_job(raw: Raw, stored: Raw | None) -> None:
-    """Raise UsageError for a Job of a file with another template than the cluster's: the API server refuses it."""
-    ref = ObjectRef.of(raw)
-    if ref.kind == JOB and stored is not None and _template_and_replicas(raw)[0] != _template_and_replicas(stored)[0]:
-        found = "found another template than in the cluster, wanted the same: field is immutable"
-        raise UsageError(f"{ref}: spec.template: {found}; delete the Job first, or give it another name")
-
-
-def _template_and_replicas(raw: Raw) -> tuple[object, object]:
-    """Return what a rollout compares of a workload; of a Job without the selector and labels that it is given."""
-    spec = as_mapping(only_read(raw).get("spec"))
-    if ObjectRef.of(raw).kind == JOB:
-        template = as_mapping(spec.get("template"))
-        labels = {key: value for key, value in labels_in(template).items() if key not in JOB_LABELS}
-        metadata = {**as_mapping(template.get("metadata")), "labels": labels}
-        spec = {**spec, "selector": None, "template": {**template, "metadata": metadata}}
-    return _without_defaults({name: spec.get(name) for name in COMPARED}), spec.get("replicas", spec.get("parallelism"))
-
-
-def _without_defaults(value: object) -> object:
-    """Return a Pod template without fields that have the API's default, or are empty."""
-    if isinstance(value, dict):
-        items = {key: _without_defaults(item) for key, item in value.items() if item != API_DEFAULTS.get(key)}
-        return {key: item for key, item in items.items() if item not in (None, {}, [])}
-    return [_without_defaults(item) for item in value] if isinstance(value, list) else value
-
-
 def _without_controller(files: Sequence[Raw], known: Known, kinds: Kinds) -> list[str]:
     """Return what makes Pods in the files, and is not simulated."""
-    others = [obj for obj in files if not _is_applied(obj) and ObjectRef.of(obj).kind != "Pod"]
+    others = [obj for obj in files if not is_applied(obj) and ObjectRef.of(obj).kind != "Pod"]
     return [str(ObjectRef.of(obj)) for obj in others if any(next_replica(obj, known.others, kinds))]
 
 

@@ -13,7 +13,7 @@ from webhook.objects.fields import Raw, as_list, as_mapping, value_at
 from webhook.objects.kinds import APPS
 from webhook.objects.labels import labels_in, labels_of
 from webhook.objects.names import REVISION_HASH, TEMPLATE_HASH
-from webhook.objects.references import ObjectKey, ObjectRef
+from webhook.objects.references import ObjectKey, ObjectRef, owner_of
 from webhook.objects.workload import Workload
 from webhook.objects.workload_object import WorkloadObject, read_workload_object
 
@@ -40,9 +40,9 @@ def replica_sets(deployment: ObjectRef, others: Mapping[ObjectKey, Raw]) -> Iter
     """Yield the ReplicaSets that a Deployment owns."""
     for (group, kind, namespace, _), raw in others.items():
         if (group, kind, namespace) == (deployment.group, REPLICA_SET, deployment.namespace):
-            replica_set = read_workload_object(raw)
-            if replica_set.owner is not None and replica_set.owner.key(namespace) == deployment.key:
-                yield replica_set
+            owner = owner_of(raw)
+            if owner is not None and owner.key(namespace) == deployment.key:
+                yield read_workload_object(raw)
 
 
 def find_new_replica_set(

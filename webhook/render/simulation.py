@@ -36,7 +36,7 @@ from webhook.simulation.step import DRAIN, OF_NODES, TAINT, Step
 
 BAR_WIDTH = 40  # of the longest bar
 MOST_ROWS, MOST_REASONS, MOST_LAYOUTS = 12, 3, 3
-MOST_WHOLE = 10  # Workloads that are whole, each in a row of its own.
+MOST_HURT, MOST_WHOLE = 30, 10  # Workloads that have a row of their own: one screen.
 BEFORE = "now"
 # What a mark in a bar stands for.
 AT_LEAST_MARK, LIKELY_MARK, AT_MOST_MARK, UNREACHABLE_MARK = "#", "+", ".", "x"
@@ -66,7 +66,7 @@ class Row(NamedTuple):
 def text(simulation: Simulation, plan: Plan, style: Style = UNCOLOURED) -> str:
     """Render a simulation for a person who is about to do it."""
     results = (simulation.now, *simulation.steps)
-    return style.lines((*steps_lines(plan, results), *_cures(simulation), *_footer(simulation, plan)))
+    return style.lines((*steps_lines(plan, results), *_cures(simulation, plan), *_footer(simulation, plan)))
 
 
 def as_json(simulation: Simulation) -> str:
@@ -101,12 +101,12 @@ def _shows_domains(plan: Plan) -> bool:
     return len(plan.named) == 1
 
 
-def _cures(simulation: Simulation) -> Iterator[TextLine]:
+def _cures(simulation: Simulation, plan: Plan) -> Iterator[TextLine]:
     """Yield the changes with which rollouts finish, of one workload with their commands, and what explains a Pod."""
     by_change: dict[str, list[CureResult]] = {}
     for cure in simulation.cures:
         by_change.setdefault(cure.change, []).append(cure)
-    single = len(simulation.now.workloads) == 1
+    single = _shows_domains(plan)
     lines = list[TextLine]()
     for change, cures in by_change.items():
         refs = (
@@ -175,7 +175,7 @@ def _step(step: Step, result: StepResult) -> Iterator[TextLine]:
         violates = f"Preemption violates {named}{but_in_all(share)}: more Pods are evicted than it allows."
         yield Styled(Look.WARNING, violates)
     lost = "evicted" if step.action in (DRAIN, TAINT) else "lost"
-    if step.action in OF_NODES and len(result.workloads) != 1:
+    if step.action in OF_NODES and len(result.workloads) != 1 and result.drained is None:
         yield _total(result.total, lost)
     if rollouts := [of.rollout for of in result.workloads if of.rollout is not None]:
         finished = sum(not rollout.stuck for rollout in rollouts)
@@ -184,14 +184,17 @@ def _step(step: Step, result: StepResult) -> Iterator[TextLine]:
         elif len(rollouts) > 1:
             yield Styled(Look.ERROR, f"{finished:,} of {len(rollouts):,} rollouts finish in every run.")
     whole = [workload for workload in result.workloads if not workload.hurt]
-    rows = result.workloads if len(whole) <= MOST_WHOLE else result.hurt
+    few = whole if len(whole) <= MOST_WHOLE else [workload for workload in whole if _is_uneven(workload)][:MOST_WHOLE]
+    rows = [*result.hurt[:MOST_HURT], *few]
     columns = _columns(rows, lost)
     yield from _table(
         ("workload", *(title for title, _ in columns)),
         [Row(str(row), tuple([cell(row) for _, cell in columns]), tuple(_remarks(row))) for row in rows],
     )
-    if len(rows) < len(result.workloads):
-        yield _whole(whole, lost)
+    if len(result.hurt) > MOST_HURT:
+        yield f"{len(result.hurt) - MOST_HURT:,} more workloads are hurt; to see all: -o json"
+    if len(few) < len(whole):
+        yield _whole(whole[len(few) :], lost, more=bool(rows))
     if len(result.sums) > 1 and any(of.lost.most or of.more.most or of.missing.most for of in result.sums):
         yield ""
         sums = [
@@ -242,25 +245,22 @@ def _total(total: Sum, lost: str) -> str:
     return Styled(look, f"{said}{': ' if words else ''}{', '.join(words)}.")
 
 
-def _whole(whole: Sequence[WorkloadResult], lost: str) -> str:
+def _whole(whole: Sequence[WorkloadResult], lost: str, *, more: bool) -> str:
     """Return how many workloads are whole, without a row for each."""
-    loses = any(workload.lost.most for workload in whole)
-    uneven = sum(any(_is_uneven(constraint) for constraint in workload.constraints) for workload in whole)
-    skew = f"; {uneven:,} of them with a skew larger than maxSkew" if uneven else ""
-    have = f"get back all Pods that are {lost}" if loses else "have all their Pods"
-    return f"{number_of(len(whole), 'more workload')} {have}{skew}."
+    have = f"get back all Pods that are {lost}" if any(of.lost.most for of in whole) else "have all their Pods"
+    return f"{len(whole):,} {'more ' if more else ''}workloads {have}."
 
 
 def _other(workload: WorkloadResult) -> str:
     """Return what is wrong with a workload that is not shown."""
     numbers = ((workload.more, "waiting"), (workload.missing, "missing"), (workload.preempted, "preempted"))
     words = ", ".join(f"{ends_text(number)} {what}" for number, what in numbers if number.most)
-    return f"{workload} ({words})" if words else str(workload)
+    return f"{workload} ({words or f'{ends_text(workload.lost)} lost at once'})"
 
 
 def _remarks(workload: WorkloadResult) -> Iterator[TextLine]:
     """Yield what else is to be known of a workload, a line each."""
-    if workload.loses_all:
+    if workload.loses_all and workload.pods.most > 1:
         yield Styled(Look.WARNING, f"loses all its Pods at once{but_in_all(workload.loses_all)}")
     if workload.rollout is not None and workload.rollout.stuck:
         yield _rollout(workload.rollout)
@@ -317,8 +317,8 @@ def _skew(constraint: ConstraintResult) -> str:
     return Styled(Look.WARNING, f"{skew}, more than maxSkew {constraint.max_skew}{often}")
 
 
-def _is_uneven(constraint: ConstraintResult) -> bool:
-    return constraint.hard and constraint.exceeds_max_skew > 0
+def _is_uneven(workload: WorkloadResult) -> bool:
+    return any(constraint.hard and constraint.exceeds_max_skew > 0 for constraint in workload.constraints)
 
 
 def _table(titles: Sequence[str], rows: Sequence[Row]) -> Iterator[TextLine]:

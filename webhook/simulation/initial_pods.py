@@ -41,13 +41,13 @@ def initial_pod(pod: PodObject, controllers: Makers, preempting: int) -> Initial
     revision, maker = controllers.revision(pod)
     _, _, read = read_object(pod.raw, CORE, "Pod", controllers.cluster.features)
     bound = read if isinstance(read, BoundPod) else None
-    if maker is not None and bound is None:
-        maker = maker._replace(of_class=_own_class(pod, maker.of_class, controllers))
     owner = pod.owner
     of_daemon_set = owner is not None and owner.kind == DAEMON_SET
     kept = of_daemon_set or pod.static
     if maker is None and owner is not None and not kept and controllers.makes_anew(owner):
         maker = controllers.maker(owner, pod)
+    if maker is not None and bound is None:
+        maker = maker._replace(of_class=_own_class(pod, maker.of_class, controllers))
     again = of_daemon_set and pod.priority < preempting
     if maker is None and (bound is None or again):
         maker = Maker(controllers.as_it_is(pod), of_daemon_set, volumes=controllers.volumes_of(pod))

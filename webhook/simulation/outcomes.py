@@ -152,7 +152,7 @@ class _Observed:
     def begin(self) -> None:
         """Note what is so before a step."""
         self.ran, self.wanted, self.unreached = self._running(), self.simulated.wanted.copy(), self.state.ground.lost
-        self.rolling = {name for name, workload in self.named.items() if workload.old}
+        self.rolling = {of.name for of in self.simulated.plan.named if self.named[of.name].old and not of.paused}
         self.revisions = {name: workload.revision for name, workload in self.named.items()}
 
     def _stranded(self) -> Counter[str]:
@@ -177,7 +177,7 @@ class _Observed:
             pod.workload for pod in cut_off if pod.node not in self.unreached and simulated.is_older(pod)
         )
         if action == APPLY:
-            self.rolling |= self.named.keys()
+            self.rolling |= {of.name for of in simulated.plan.named if of.applied}
         self.rolling |= {name for name, workload in self.named.items() if workload.revision != self.revisions[name]}
         after = _After(self, lost, Counter(pod.workload for pod in cut_off), action in AT_ONCE)
         return StepOutcome(dict(after.workloads()), drained, tuple(simulated.violated), state.placements)

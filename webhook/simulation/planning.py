@@ -23,7 +23,7 @@ from webhook.objects.pod_object import priority_of
 from webhook.objects.pod_templates import with_new_template
 from webhook.objects.reading import Reader
 from webhook.objects.references import ObjectKey, ObjectRef, Scaling
-from webhook.objects.workload_object import WorkloadObject
+from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.gaps import DISRUPTION_BUDGETS, gaps_of_runs
 from webhook.placement.inferred_defaults import DefaultsOf, none_given
 from webhook.placement.subject import maker_of
@@ -79,6 +79,7 @@ IMMUTABLE: Mapping[str, Mapping[str, str | None]] = {
 
 
 NOTHING_STORED: Mapping[ObjectKey, Raw] = {}
+NONE_APPLIED: Set[ObjectKey] = frozenset()
 
 
 class Planned(NamedTuple):
@@ -101,10 +102,11 @@ def is_simulated(raw: Raw) -> bool:
 
 
 def takes(raw: Raw, steps: Iterable[Step]) -> bool:
-    """Return whether a workload of its kind takes all of these steps."""
-    kind = ObjectRef.of(raw).kind
-    actions = {step.action for step in steps}
-    return not (ROLLOUT in actions and kind not in ROLLING) and not (SCALE in actions and kind == DAEMON_SET)
+    """Return whether all of these steps do anything to a workload."""
+    workload, actions = read_workload_object(raw), {step.action for step in steps}
+    if ROLLOUT in actions and _unable_to_roll_out(workload) is not None:
+        return False
+    return not (SCALE in actions and workload.ref.kind == DAEMON_SET)
 
 
 def moves_any(steps: Iterable[Step]) -> bool:
@@ -142,9 +144,10 @@ def planned(
     profiles: Profiles = USUAL_PROFILES,
 ) -> Planned:
     """Return the plan of one workload, as `planned_workloads`; it is `stored` before the file is applied."""
-    before = {ObjectRef.of(raw).key: stored} if stored is not None else {}
+    key = ObjectRef.of(raw).key
+    before, from_file = {key: stored} if stored is not None else {}, {key} if applied else NONE_APPLIED
     return planned_workloads(
-        [raw], cluster, steps, kinds, applied=applied, stored=before, defaults=defaults, profiles=profiles
+        [raw], cluster, steps, kinds, applied=from_file, stored=before, defaults=defaults, profiles=profiles
     )
 
 
@@ -154,7 +157,7 @@ def planned_workloads(
     steps: Sequence[Step],
     kinds: Kinds = KINDS,
     *,
-    applied: bool = False,
+    applied: Set[ObjectKey] = NONE_APPLIED,
     stored: Mapping[ObjectKey, Raw] = NOTHING_STORED,
     defaults: DefaultsOf = none_given,
     profiles: Profiles = USUAL_PROFILES,
@@ -163,27 +166,24 @@ def planned_workloads(
     Return all that runs need of a cluster, to simulate steps of these workloads, or without any of the nodes and of all
     Pods on them; StepError for a step that does nothing.
 
-    With `applied`, the workloads come from files, and replace those of their names, which are `stored`, or are new.
+    Those `applied` come from files, and replace those of their names, which are `stored`, or are new.
     `defaults` are the constraints that new Pods without any are given, `profiles` those of the cluster's
     kube-scheduler.
     """
-    before = {key: there for raw in raws if (there := stored.get(key := ObjectRef.of(raw).key)) is not None}
+    before = {key: there for key in applied if (there := stored.get(key)) is not None}
     if refused := [
         why for raw in raws if ObjectRef.of(raw).key in before for why in _refused(raw, before[ObjectRef.of(raw).key])
     ]:
         raise StepError("\n".join(refused))
-    if applied:
-        raws = [_applied(raw, before.get(ObjectRef.of(raw).key)) for raw in raws]
-    if not raws and (of_one := [step.text for step in steps if step.action in (ROLLOUT, SCALE)]):
-        write = "write TYPE/NAME, such as deployment/web, before it, or add -f FILE"
-        raise StepError(f"{of_one[0]}: needs one workload; {write}. Without a workload, only steps of nodes work")
+    keyed = [(ObjectRef.of(raw).key, raw) for raw in raws]
+    raws = [_applied(raw, before.get(key)) if key in applied else raw for key, raw in keyed]
     makers = Makers(cluster, kinds, defaults, profiles, raws)
     first = first_ground(cluster.snapshot.nodes)
     taken = [Step(APPLY, APPLY), *steps] if applied else list(steps)
     grounds = _grounds(first, taken)
     scalings = [dict(_autoscalers(of)) for of in makers.controllers]
     named = [
-        _simulated(of, taken, before.get(of.ref.key), bounds)
+        _simulated(of, taken, before.get(of.ref.key), bounds, applied=of.ref.key in applied)
         for of, bounds in zip(makers.controllers, scalings, strict=True)
     ]
     making = [maker for of in named for maker in (*(found.maker for found in of.sets), *of.makers.values())]
@@ -192,13 +192,13 @@ def planned_workloads(
     notes += _notes_on_kinds(makers, situation)
     making += {pod.maker.of_class: pod.maker for pod in situation.pods if pod.maker is not None}.values()
     notes += _notes_on_claims(makers, making, situation.changed)
-    for of in makers.controllers:
+    for of, workload in zip(makers.controllers, named, strict=True):
         if of.updating.lost:
-            what = f"No Pod has the revision {of.updating.current}"
+            what = f"No Pod of {of.ref} has the revision {of.updating.current}"
             notes.append(f"{what}, so Pods below the partition are simulated with the new template.")
-        if applied and of.updating.current:
+        if workload.applied and of.updating.current:
             assumed = "the simulation assumes that the file changes it, and replaces its Pods"
-            notes.append(f"The old template of the {of.ref.kind} is not known, so {assumed}.")
+            notes.append(f"The old template of {of.ref} is not known, so {assumed}.")
     if makers.errors:
         raise StepError("\n".join(makers.errors))
     plan = Plan(
@@ -230,14 +230,19 @@ def _applied(raw: Raw, stored: Raw | None) -> Raw:
 
 
 def _simulated(
-    controllers: Controllers, steps: Sequence[Step], stored: Raw | None, scalings: Mapping[str, Scaling]
+    controllers: Controllers,
+    steps: Sequence[Step],
+    stored: Raw | None,
+    scalings: Mapping[str, Scaling],
+    *,
+    applied: bool,
 ) -> Named:
     """Return a workload with what makes its Pods in each rollout; StepError if it does not roll out."""
     named = _named(controllers, controllers.makers)
     if named.replicas > MOST_REPLICAS:
         raise StepError(f"{controllers.ref}: spec.replicas: found {named.replicas}, wanted {MOST_REPLICAS:,} or fewer")
     widest = reduce(Scaling.widened, scalings.values()) if scalings else None
-    unable = _unable_to_roll_out(controllers.ref, named)
+    unable = _unable_to_roll_out(controllers.workload)
     rollouts = dict[int, Maker]()
     for i, step in enumerate(steps):
         if step.action == SCALE and controllers.ref.kind == DAEMON_SET:
@@ -252,6 +257,7 @@ def _simulated(
         scaling=widest,
         makers=rollouts,
         stored=controllers.stored_class(stored) if stored is not None else None,
+        applied=applied and unable is None,
     )
 
 
@@ -270,13 +276,17 @@ def _workloads(makers: Makers) -> dict[str, FoundWorkload]:
     """
     numbers = {of.ref: Counter[bool]() for of in makers.controllers}
     labels: dict[ObjectRef, Labels] = {of.ref: labels_in(of.workload.raw) for of in makers.controllers}
-    others = makers.cluster.others
+    others, priorities = makers.cluster.others, dict[ObjectRef, int]()
     for pod in makers.pods:
         if pod.phase not in FINISHED and not pod.terminating and not pod.static:
             ref = maker_of(pod, others) or ObjectRef.of(pod.raw)
             numbers.setdefault(ref, Counter())[pod.node != ""] += 1
             labels.setdefault(ref, labels_in(others[ref.key]) if ref.key in others else pod.labels)
-    return {str(ref): FoundWorkload(ref, labels[ref], number[True], number[False]) for ref, number in numbers.items()}
+            priorities[ref] = pod.priority
+    return {
+        str(ref): FoundWorkload(ref, labels[ref], number[True], number[False], priorities.get(ref, 0))
+        for ref, number in numbers.items()
+    }
 
 
 def _notes_on_kinds(makers: Makers, situation: _Situation) -> Iterator[str]:
@@ -436,16 +446,17 @@ def _replicas(workload: WorkloadObject) -> int:
     return 1 if workload.replicas is None else workload.replicas
 
 
-def _unable_to_roll_out(ref: ObjectRef, named: Named) -> str | None:
+def _unable_to_roll_out(workload: WorkloadObject) -> str | None:
     """Return why a workload replaces no Pods, and what to do instead; None if it does."""
+    ref = workload.ref
     if ref.kind == JOB:
-        return f"the template of a {JOB} cannot be changed; wanted a {DEPLOYMENT} or {STATEFUL}"
+        return f"the template of {ref} cannot be changed; wanted a {DEPLOYMENT} or {STATEFUL}"
     if ref.kind not in ROLLING:
-        return f"a {ref.kind} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
-    if named.paused:
+        return f"{ref} keeps its Pods when its template changes; wanted a {DEPLOYMENT} or {STATEFUL}"
+    if workload.paused:
         return f"{ref} is paused; kubectl rollout resume lets it begin"
-    update = named.update or named.daemon
-    if update is not None and update.on_delete:
+    update = workload.stateful_set_update if ref.kind == STATEFUL else workload.daemon_set_update
+    if ref.kind != DEPLOYMENT and update.on_delete:
         instead = "; simulate drain=NODES or delete=NODES instead" if ref.kind == STATEFUL else ""
         return f"updateStrategy of {ref} is OnDelete, so it replaces no Pods by itself{instead}"
     return None
@@ -455,17 +466,19 @@ def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step])
     """Yield notes on what stops a rollout, and on autoscalers, of which only the bounds are simulated."""
     scaled = [step for step in steps if step.action in (SCALE, APPLY)]
     if named.paused:
-        yield "The workload is paused: no change of its template is rolled out."
+        yield f"{named.name} is paused: no change of its template is rolled out."
+    if (update := named.update or named.daemon) is not None and update.on_delete:
+        yield f"{named.name} has the updateStrategy OnDelete: a new template is for Pods that somebody deletes."
     if named.job is not None and (named.job[0].finished or named.job[0].suspended):
         yield f"{named.name} {'has finished' if named.job[0].finished else 'is suspended'}, and makes no Pods."
     for name, scaling in scalings.items():
         who = f"HorizontalPodAutoscaler {name}"
-        yield f"{who} also scales it: its bounds are simulated, its metrics are not."
+        yield f"{who} also scales {named.name}: its bounds are simulated, its metrics are not."
         for step in scaled:
             number = step.number if step.action == SCALE else named.replicas
             if (back := scaling.bounded(number)) != number:
                 bounds = f"{scaling.least} and {scaling.most}"
-                yield f"{step.text}: {who} keeps it between {bounds}, and scales it to {back}."
+                yield f"{step.text}: {who} keeps {named.name} between {bounds}, and scales it to {back}."
 
 
 def _autoscalers(controllers: Controllers) -> Iterator[tuple[str, Scaling]]:

@@ -92,7 +92,7 @@ class ConstraintResult(Result, frozen=True):
     node_affinity_policy: str
     node_taints_policy: str
     skew: Range
-    exceeds_max_skew: float  # the share of the runs
+    exceeds_max_skew: float  # the share of the runs; of workloads without `domains`, in which the step moves a Pod
     domains: tuple[DomainResult, ...] = ()
     total: Range = NONE
     outcomes: tuple[Layout, ...] = ()
@@ -129,6 +129,7 @@ class OfWorkload(Result, frozen=True):
 class WorkloadResult(OfWorkload, frozen=True):
     """What a step does to a workload."""
 
+    priority: int  # of its Pods
     hurt: bool  # in any run not whole afterwards, or out
     loses_all: float  # the share of the runs in which it loses all of its Pods at once
     out: float  # the share of those in which it does, or gets none back of those that it loses
@@ -294,6 +295,7 @@ def _workload(plan: Plan, name: str, nodes: Nodes, of_runs: Sequence[WorkloadOut
         workload=f"{ref.kind}/{ref.name}",
         api_group=ref.group,
         namespace=ref.namespace,
+        priority=plan.workloads[name].priority,
         hurt=any(outcome.out or not outcome.whole for outcome in of_runs),
         loses_all=share("at_once"),
         out=share("out"),
@@ -362,7 +364,7 @@ def _constraints(of_runs: Sequence[WorkloadOutcome], nodes: Nodes | None) -> Ite
             node_affinity_policy=constraint.node_affinity_policy,
             node_taints_policy=constraint.node_taints_policy,
             skew=ranged(outcome.skew for outcome in counted),
-            exceeds_max_skew=sum(outcome.exceeds for outcome in counted) / len(counted),
+            exceeds_max_skew=sum(outcome.exceeds for outcome in counted) / len(of_runs),
         )
         yield result if nodes is None else _with_domains(result, counted, nodes.domains(constraint.topology_key))
 

@@ -58,7 +58,7 @@ class Named:
     the bounds of `scaling`.
 
     `makers` make the Pods of each step that begins a rollout.  `stored` are Pods of the template that the cluster has
-    before a file is applied, None where none is.
+    before a file is applied, None where none is; where it is `applied`, its Pods are replaced if they have another.
     """
 
     replicas: int
@@ -73,6 +73,7 @@ class Named:
     scaling: Scaling | None = None
     makers: Mapping[int, Maker] = field(default_factory=dict)
     stored: PodClass | None = None
+    applied: bool = False
 
     @property
     def first_class(self) -> PodClass:
@@ -92,13 +93,14 @@ class FoundWorkload(NamedTuple):
     labels: Labels
     running: int
     waiting: int
+    priority: int = 0  # of its Pods
 
 
 @dataclass(frozen=True)
 class Plan:
     """
     All that is the same in every run: `grounds` are the nodes after each step, `daemons` the Pods that start on each
-    node that is added.  `workloads` are all of the cluster, where none is named.
+    node that is added.  `workloads` are all of the cluster.
     """
 
     start: Start
@@ -111,9 +113,10 @@ class Plan:
 
     @property
     def touched(self) -> int:
-        """How many Pods are on nodes that the steps touch, or wait for a node."""
+        """How many Pods are on nodes that the steps touch, wait for a node, or are of workloads that are named."""
         names = {name for ground in self.grounds for name in ground.touched}
-        return len(self.start.waiting) + sum(len(self.start.by_node.get(name, ())) for name in names)
+        on_nodes = sum(len(self.start.by_node.get(name, ())) for name in names)
+        return len(self.start.waiting) + on_nodes + sum(of.replicas for of in self.named)
 
 
 def at_end(plan: Plan, seed: int, number: int) -> SimulatedRun:
@@ -435,7 +438,11 @@ class SimulatedRun:
         if pod.revision >= 0:
             self.workloads[pod.workload].gone(pod)
             self._delete_claims(pod)
-        elif (not made or (pod.maker is not None and pod.maker.replaces)) and not self._is_homeless(pod):
+        elif self._is_homeless(pod):  # Its DaemonSet wants none there any more.
+            if self.state.ground.nodes.get(pod.node) is not None:
+                self.wanted[pod.source] -= 1
+                self.moved[pod.source] -= 1
+        elif not made or (pod.maker is not None and pod.maker.replaces):
             self._make_anew(pod)
 
     def _is_homeless(self, pod: Pod) -> bool:
