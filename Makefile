@@ -79,7 +79,7 @@ oracle-diff: .venv/test ## say which recordings differ between two minor version
 fuzz: .venv/test ## give reviews, policies, dumps, manifests, certificates and HTTP whatever may come, for SECONDS=60; CORPUS=build/fuzz
 	@$(PYTHON) -m tests.fuzz $(if $(SECONDS),--seconds $(SECONDS)) $(if $(CORPUS),--corpus $(CORPUS)) $(FUZZ)
 
-bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster and placing in it, beside others
+bench: .venv/test ## measure reviews, manifests, Pod creation, clusters and placing in them, beside others; some beside the commit BESIDE
 	@$(PYTHON) -m tests.bench.reviews
 	@$(PYTHON) -m tests.bench.creation
 	@$(PYTHON) -m tests.bench.policies
@@ -90,6 +90,7 @@ bench: .venv/test ## measure reviews, manifests, Pod creation, a large cluster a
 	@$(PYTHON) -m tests.bench.volumes
 	@$(PYTHON) -m tests.bench.simulation
 	@$(PYTHON) -m tests.bench.lost_zone
+	@$(PYTHON) -m tests.bench.mixed $(BESIDE)
 	@$(PYTHON) -m tests.bench.growth
 	@$(PYTHON) -m tests.generate.documents
 
