@@ -81,9 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file or folder to apply first, or - for standard input: its workloads are rolled out; repeatable",
     )
     inputs.add_cluster_arguments(parser, inputs.LIVE)
-    inputs.add_policy_argument(
-        parser, "the policy whose defaults new Pods get (default: what evenkeel gave the newest Pod of each workload)"
-    )
+    inputs.add_policy_argument(parser)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser)
