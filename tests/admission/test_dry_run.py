@@ -24,7 +24,7 @@ from tests.support.said import rule_in
 from tests.support.strategies import RECORDED
 from webhook.admission.decision import ALLOWED, Outcome
 from webhook.admission.defaulting import Defaults
-from webhook.admission.dry_run import dry_run, mentions_constraints, patched, without_pods
+from webhook.admission.dry_run import dry_run, mentions_constraints, patched
 from webhook.admission.ownership import ACCOUNTS
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.admission.terms import Terms
@@ -103,9 +103,9 @@ def test_defaults_do_not_hide_what_a_pod_still_lacks(severity, outcome):
 
 def test_the_webhook_sees_neither_pods_nor_what_they_use():
     whole = snapshot(node(), pod(spec={"nodeName": "n1", "containers": [{"name": "a"}]}))
-    seen = without_pods(whole)
+    seen = whole.without_pods()
 
-    assert (True, {}, {}) == (bool(whole.pods), seen.pods, seen.usage)
+    assert (True, False) == (whole.knows_pods, seen.knows_pods)
 
 
 @pytest.mark.parametrize(

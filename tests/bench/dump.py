@@ -24,7 +24,8 @@ COMMAND = "from webhook.cli.main import main; assert 0 == main(sys.argv[1:])"
 READ = "from webhook.cluster.dump import contents; sum(1 for _ in contents(pathlib.Path(sys.argv[1])).objects)"
 LOAD = (
     "from webhook.cluster.dump import load; from webhook.scheduler.features import LATEST;"
-    "load(pathlib.Path(sys.argv[1]), LATEST)"
+    "from webhook.scheduler.snapshot import from_objects;"
+    "load(pathlib.Path(sys.argv[1]), lambda objects: from_objects(objects, LATEST))"
 )
 REPORT = """
 print(time.process_time(), re.search(r"VmHWM:\\s+(\\d+)", pathlib.Path("/proc/self/status").read_text())[1])

@@ -34,8 +34,8 @@ from webhook.cli.main import main as evenkeel
 from webhook.cluster.store import Store
 from webhook.loading import clusters
 from webhook.policy.parsing import built_in
+from webhook.scheduler.cluster_view import read_view_object
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.snapshot import read_object
 
 RESULTS = Path(__file__).with_name("growth.json")
 FACTORS, ROUNDS = (1, 2, 4, 8, 16), 3
@@ -139,7 +139,7 @@ def filled(objects: Iterable[Mapping]) -> Store:
     store, kinds = Store(), dict[tuple[str, str], list]()
     for raw in objects:
         kind = raw["apiVersion"], raw["kind"]
-        namespace, name, kept = read_object(raw, *kind)
+        namespace, name, kept = read_view_object(raw, *kind)
         kinds.setdefault(kind, []).append(((namespace, name), kept))
     for kind, batch in kinds.items():
         store.apply(kind, batch)
@@ -156,7 +156,7 @@ def event(size: Size, number: int) -> dict:
 
 def change(store: Store, raw: Mapping) -> None:
     kind = raw["apiVersion"], raw["kind"]
-    namespace, name, kept = read_object(raw, *kind)
+    namespace, name, kept = read_view_object(raw, *kind)
     store.apply(kind, [((namespace, name), kept)])
 
 

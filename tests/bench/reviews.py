@@ -152,9 +152,10 @@ def alone(dump):
     from tests.support.review import review as decide
     from webhook.cluster.dump import load
     from webhook.policy.parsing import built_in
+    from webhook.scheduler.cluster_view import view_of
     from webhook.scheduler.features import LATEST
 
-    snapshot, policy = load(dump), built_in()
+    snapshot, policy = load(dump, view_of), built_in()
     for name, path, body in subjects():
         given, phase, times = json.loads(body)["request"], path.strip("/"), []
         for _ in range(5):

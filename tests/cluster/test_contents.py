@@ -16,6 +16,7 @@ from webhook.cluster.dump_file import write
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.live import listed
 from webhook.objects.kinds import KINDS, NO_KINDS
+from webhook.scheduler.cluster_view import view_of
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {"podCIDR": "10.0.0.0/24"}}
 BUDGET = {
@@ -168,5 +169,5 @@ def test_contents_say_whether_node_pools_are_served_and_a_dump_keeps_it(api, tmp
     dumped = contents(file)
 
     assert [] == list(dumped.objects)
-    assert [served] * 3 == [found.serves_node_pools, dumped.serves_node_pools, load(file).serves_node_pools]
+    assert [served] * 3 == [found.serves_node_pools, dumped.serves_node_pools, load(file, view_of).serves_node_pools]
     assert served == listed(Client(lambda: configured(api.url))).serves_node_pools

@@ -11,7 +11,7 @@ from tests.support.placing import node
 from tests.support.watching import SHOP
 from webhook.cluster import decoding
 from webhook.cluster.watched_resources import WATCHED
-from webhook.scheduler.snapshot import read_object
+from webhook.scheduler.cluster_view import read_view_object
 
 OF_EVENTS = {("metadata", "resourceVersion"), ("message",), ("code",)}  # read by the informer itself
 
@@ -52,10 +52,10 @@ def leaves(of, path=()):
 
 
 def test_what_is_decoded_is_what_is_read():
-    """A field that `read_object` learns to read must be decoded, too, and one that it forgets must not."""
+    """A field that `read_view_object` learns to read must be decoded, too, and one that it forgets must not."""
     asked = set()
     for kind in WATCHED:
-        read_object(Spy(decoding.FORM, (), asked), *kind.gvk)
+        read_view_object(Spy(decoding.FORM, (), asked), *kind.gvk)
     found = set(leaves(decoding.FORM))
 
     assert {path for path in asked if not any(path == one[: len(path)] for one in found - {path})} == found - OF_EVENTS
@@ -81,7 +81,7 @@ def test_an_event_holds_all_that_is_read(obj):
     found, gvk = decoding.event(line), (obj["apiVersion"], obj["kind"])
 
     assert "ADDED" == found["type"]
-    assert read_object(obj, *gvk) == read_object(found["object"], *gvk)
+    assert read_view_object(obj, *gvk) == read_view_object(found["object"], *gvk)
 
 
 class Odd(NamedTuple):

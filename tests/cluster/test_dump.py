@@ -1,4 +1,4 @@
-"""A cluster dump becomes a Snapshot; what cannot be used is named with its file."""
+"""A cluster dump becomes a view or a snapshot; what cannot be used is named with its file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import os
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import pytest
@@ -16,11 +16,13 @@ from webhook.cluster.cluster import Contents
 from webhook.cluster.dump import DumpError, contents, load, version_of
 from webhook.cluster.dump_file import CompressedLines, write
 from webhook.objects.references import Owner
+from webhook.scheduler.cluster_view import ClusterView, view_of
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.snapshot import from_objects
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}}
 OBJECTS = [NODE, namespace(team="web"), service(), workload("ReplicaSet", name="web-1"), workload("Deployment")]
+FULLY = partial(from_objects, features=LATEST)
 LIST = {"apiVersion": "v1", "kind": "List", "items": OBJECTS}
 
 
@@ -66,7 +68,7 @@ def many():
 def test_a_dump_of_evenkeel_is_known_by_its_first_line(tmp_path, name, form):
     (file,) = dump(tmp_path, {name: form(packed())}).iterdir()
 
-    assert snapshot(*OBJECTS) == load(file, LATEST)
+    assert snapshot(*OBJECTS) == load(file, FULLY)
     found = contents(file)
     assert ("v1.37.1", "2026-01-31T10:00:00Z") == (found.kubernetes_version, found.time)
     assert len(OBJECTS) == len(list(found.objects))
@@ -76,7 +78,7 @@ def test_a_dump_of_evenkeel_is_known_by_its_first_line(tmp_path, name, form):
 def test_a_gzipped_file_of_kubectl_is_read(tmp_path, text):
     (file,) = dump(tmp_path, {"dump": gzip.compress(text.encode())}).iterdir()
 
-    assert snapshot(*OBJECTS) == load(file, LATEST)
+    assert snapshot(*OBJECTS) == load(file, FULLY)
     found = contents(file)
     assert (OBJECTS, {}, "", "", "", False) == (list(found.objects), *found[1:])
 
@@ -94,7 +96,7 @@ def test_a_folder_may_hold_both(tmp_path):
     one, other = json.dumps(OBJECTS[0]), of_evenkeel(*OBJECTS[1:])
     dump(tmp_path, {"a.yaml": one, "b/c.jsonl.gz": other, "d.log.gz": "no"})
 
-    assert snapshot(*OBJECTS) == load(tmp_path, LATEST)
+    assert snapshot(*OBJECTS) == load(tmp_path, FULLY)
     assert len(OBJECTS) == len(list(contents(tmp_path).objects))
 
 
@@ -127,7 +129,7 @@ UNUSABLE = {
 @pytest.mark.parametrize(("content", "message"), UNUSABLE.values(), ids=UNUSABLE)
 def test_a_dump_that_cannot_be_used_is_named_in_one_line(tmp_path, content, message):
     (file,) = dump(tmp_path, {"dump.jsonl.gz": content() if callable(content) else content}).iterdir()
-    for read in (load, lambda path: list(contents(path).objects)):
+    for read in (lambda path: load(path, view_of), lambda path: list(contents(path).objects)):
         with pytest.raises(DumpError) as caught:
             read(file)
 
@@ -138,7 +140,7 @@ def test_a_dump_that_cannot_be_used_is_named_in_one_line(tmp_path, content, mess
 def test_a_wrong_field_in_a_dump_is_named(tmp_path):
     (file,) = dump(tmp_path, {"dump": of_evenkeel(namespace(tier=1))}).iterdir()
     with pytest.raises(DumpError) as caught:
-        load(file)
+        load(file, view_of)
 
     assert f"{file}: Namespace shop: metadata.labels.tier: found 1, must be a string" == str(caught.value)
 
@@ -148,7 +150,7 @@ def test_a_wrong_field_in_a_dump_is_named(tmp_path):
 def test_a_file_is_read_whatever_its_form_and_name(tmp_path, name, text):
     (file,) = dump(tmp_path, {name: text}).iterdir()
 
-    assert snapshot(*OBJECTS) == load(file, LATEST)
+    assert snapshot(*OBJECTS) == load(file, FULLY)
 
 
 def test_a_folder_is_read_with_what_lies_below_it(tmp_path):
@@ -156,7 +158,7 @@ def test_a_folder_is_read_with_what_lies_below_it(tmp_path):
     names = ("nodes.yaml", "a/namespaces.yml", "a/services.json", "b/sets.yaml", "b/deployments.yaml")
     dump(tmp_path, {**dict(zip(names, texts, strict=True)), "README.md": "no: [YAML", "a/notes": "\x00"})
 
-    assert snapshot(*OBJECTS) == load(tmp_path, LATEST)
+    assert snapshot(*OBJECTS) == load(tmp_path, FULLY)
 
 
 def test_what_the_objects_say_is_found():
@@ -175,7 +177,7 @@ def test_the_items_of_a_typed_list_carry_no_kind(tmp_path):
     item = {"metadata": NODE["metadata"]}
     dump(tmp_path, {"nodes.json": json.dumps({"apiVersion": "v1", "kind": "NodeList", "items": [item]})})
 
-    assert snapshot(NODE) == load(tmp_path, LATEST)
+    assert snapshot(NODE) == load(tmp_path, FULLY)
 
 
 class Case(NamedTuple):
@@ -199,12 +201,12 @@ PASSED_OVER = [
 
 @pytest.mark.parametrize("case", PASSED_OVER, ids=lambda case: case.name)
 def test_what_tells_nothing_is_passed_over(tmp_path, case):
-    assert Snapshot() == load(dump(tmp_path, {"a.json": json.dumps(case.given)}))
+    assert ClusterView() == load(dump(tmp_path, {"a.json": json.dumps(case.given)}), view_of)
 
 
 def test_a_controller_whose_selector_the_api_refuses_has_none(tmp_path):
     wrong = workload("ReplicaSet", spec={"selector": {"matchLabels": {"a b": "c"}}})
-    found = load(dump(tmp_path, {"a.json": json.dumps(wrong)}))
+    found = load(dump(tmp_path, {"a.json": json.dumps(wrong)}), view_of)
 
     assert [None] == [one.selector for those in found.controllers.values() for one in those.values()]
 
@@ -256,21 +258,21 @@ def test_what_is_broken_is_named_with_its_file(tmp_path, case):
     """Among files that are not."""
     dump(tmp_path, {"a.yaml": json.dumps(NODE), "b.yaml": case.given, "c.yaml": json.dumps(LIST)})
     with pytest.raises(DumpError) as caught:
-        load(tmp_path)
+        load(tmp_path, view_of)
 
     assert f"{tmp_path / 'b.yaml'}: {case.found}" == str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DumpError) as caught:
-        load(tmp_path / "nodes.yaml")
+        load(tmp_path / "nodes.yaml", view_of)
 
     assert f"{tmp_path / 'nodes.yaml'}: No such file or directory" == str(caught.value)
 
 
 def test_a_folder_without_a_dump_is_named(tmp_path):
     with pytest.raises(DumpError) as caught:
-        load(dump(tmp_path, {"README.md": ""}))
+        load(dump(tmp_path, {"README.md": ""}), view_of)
 
     assert f"{tmp_path}: found no file that ends in .json, .jsonl, .yaml, .yml, or these with .gz" == str(caught.value)
 
@@ -278,7 +280,7 @@ def test_a_folder_without_a_dump_is_named(tmp_path):
 def test_a_folder_whose_name_ends_like_a_file_is_a_folder(tmp_path):
     dump(tmp_path, {"shop.yaml/nodes.yaml": json.dumps(NODE)})
 
-    assert snapshot(NODE) == load(tmp_path, LATEST)
+    assert snapshot(NODE) == load(tmp_path, FULLY)
 
 
 def test_resources_are_read_where_a_version_is_given(tmp_path):
@@ -287,16 +289,16 @@ def test_resources_are_read_where_a_version_is_given(tmp_path):
     file = tmp_path / "dump.jsonl.gz"
     file.write_bytes(of_evenkeel(node, bound))
 
-    assert snapshot(node, bound, features=LATEST) == load(file, LATEST)
-    assert 1500 == load(file, LATEST).usage["n1"].milli_cpu
-    assert {} == load(file).usage
+    assert snapshot(node, bound, features=LATEST) == load(file, FULLY)
+    assert 1500 == load(file, FULLY).usage["n1"].milli_cpu
+    assert not load(file, view_of).knows_pods
 
 
 def test_a_request_that_cannot_be_read_is_named(tmp_path):
     bound = pod(uid="u1", spec={"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1,5"}}}]})
     file = dump(tmp_path, {"a.json": json.dumps(bound)}) / "a.json"
     with pytest.raises(DumpError) as error:
-        load(file, LATEST)
+        load(file, FULLY)
 
     wanted = "must be a quantity such as 500m, 2 or 1.5Gi"
     path = "spec.containers[0].resources.requests.cpu"

@@ -14,7 +14,7 @@ from webhook.cluster import decoding, reduction
 from webhook.cluster.fields import OBJECT_FIELDS, form
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.objects.kinds import Kind
-from webhook.scheduler.snapshot import read_object
+from webhook.scheduler.cluster_view import read_view_object
 
 # What is kept, written down here once more so that nobody adds a field without a look at what it holds.
 # "*" is all that stands below a field; `[]` each item of a list, and of one that ends with it only that it is there.
@@ -241,7 +241,7 @@ def test_all_that_the_webhook_decodes_commands_do_too():
 def test_what_is_read_is_the_same(obj):
     gvk = (obj["apiVersion"], obj["kind"])
 
-    assert read_object(obj, *gvk) == read_object(reduction.only_read(obj), *gvk)
+    assert read_view_object(obj, *gvk) == read_view_object(reduction.only_read(obj), *gvk)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Whatever is told in whatever order, a view is what from_objects makes of the objects that are there."""
+"""Whatever is told in whatever order, a view is what view_of makes of the objects that are there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.build import key_of, namespace, service, whole, workload
 from webhook.cluster.store import Store
 from webhook.objects.references import Owner
-from webhook.scheduler.snapshot import from_objects, read_object
+from webhook.scheduler.cluster_view import read_view_object, view_of
 
 OWNER = Owner("apps/v1", "ReplicaSet", "web")
 
@@ -18,7 +18,7 @@ def kind_of(obj):
 
 
 def kept(obj):
-    return read_object(obj, *kind_of(obj))[2]
+    return read_view_object(obj, *kind_of(obj))[2]
 
 
 def tell(store, *objects):
@@ -119,7 +119,7 @@ def test_nothing_is_left_of_a_namespace_that_is_gone():
     store.view()
     forget(store, *objects)
 
-    assert from_objects([]) == store.view()
+    assert view_of([]) == store.view()
     assert 0 == sum(store.count(kind_of(one)) for one in objects)
 
 

@@ -8,6 +8,7 @@ from tests.conformance.cases import CONSTRAINTS, Difference, IllFormed, compared
 from webhook.objects.fields import as_mapping, value_at
 from webhook.objects.labels import labels_of
 from webhook.objects.references import controller_of
+from webhook.scheduler.cluster_view import ClusterView, SnapshotError, view_of
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.default_constraints import (
     DEFAULTING_TYPES,
@@ -18,7 +19,6 @@ from webhook.scheduler.default_constraints import (
 from webhook.scheduler.default_selector import default_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.selectors import EVERYTHING, Selector
-from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
 
 RECORDED = "placement.jsonl.gz"
 SELECTING = ("services", "replicationControllers", "replicaSets", "statefulSets")
@@ -55,9 +55,9 @@ def _defaults(case: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     return objects(config.get("defaultConstraints"), "config.defaultConstraints")
 
 
-def _snapshot(case: Mapping[str, object]) -> Snapshot:
+def _snapshot(case: Mapping[str, object]) -> ClusterView:
     try:
-        return from_objects(one for name in SELECTING for one in objects(case.get(name), name))
+        return view_of(one for name in SELECTING for one in objects(case.get(name), name))
     except SnapshotError as error:
         raise IllFormed(str(error)) from error
 

@@ -9,13 +9,14 @@ from tests.conformance.defaults import in_force
 from tests.support.placement import by_node, filter_nodes, match_nums, score_nodes, worth
 from webhook.objects.fields import as_mapping, path_text, value_at
 from webhook.objects.reading import Reader
+from webhook.scheduler.cluster_view import SnapshotError
 from webhook.scheduler.default_constraints import SYSTEM
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
 from webhook.scheduler.plugins.plugin import Reason
 from webhook.scheduler.plugins.pod_topology_spread import UNLABELLED
 from webhook.scheduler.scoring import Scores
-from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.scheduler.snapshot import Snapshot, from_objects
 
 RECORDED = "placement.jsonl.gz"
 PLACED = (

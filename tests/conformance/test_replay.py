@@ -16,8 +16,8 @@ from webhook.admission.defaulting import Defaults
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.objects.names import DEFAULTED_BY_ANNOTATION
 from webhook.policy.parsing import built_in
+from webhook.scheduler.cluster_view import view_of
 from webhook.scheduler.features import features
-from webhook.scheduler.snapshot import from_objects
 
 with gzip.open(DATA / "admission-reviews.jsonl.gz", "rt") as file:
     RECORDED = [json.loads(line) for line in file]
@@ -29,7 +29,7 @@ CREATED = [request["object"] for _, request in REQUESTS if request["operation"] 
 @cache
 def cluster():
     """All that was created."""
-    return from_objects(CREATED)
+    return view_of(CREATED)
 
 
 def reviewed(request, phase):

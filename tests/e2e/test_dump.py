@@ -27,7 +27,7 @@ from webhook.cluster.client import Client, access
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.live import listed
 from webhook.cluster.watched_resources import WATCHED
-from webhook.scheduler.snapshot import from_objects
+from webhook.scheduler.cluster_view import view_of
 
 DEVICE_CLASSES = programs.version().minor >= 34
 SERVED = [kind for kind in LISTED_RESOURCES if DEVICE_CLASSES or kind.kind != "DeviceClass"]
@@ -160,7 +160,7 @@ def test_a_person_dumps_the_whole_cluster_and_reads_it_back(plane, namespace, po
 def watched_part(objects):
     """What a snapshot has of the kinds that the webhook watches."""
     kinds = {kind.gvk for kind in WATCHED}
-    return from_objects(obj for obj in objects if (obj["apiVersion"], obj["kind"]) in kinds)
+    return view_of(obj for obj in objects if (obj["apiVersion"], obj["kind"]) in kinds)
 
 
 EXPLAINED = ("pod/waiting", "deploy/deployment", "sts/statefulset", "job/job", "cj/cronjob")

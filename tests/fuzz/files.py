@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Hashable, Sequence
+from functools import partial
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -24,7 +25,9 @@ from webhook.documents.scalars import DocumentError
 from webhook.lint.judgement import judge
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import PolicyError
+from webhook.scheduler.cluster_view import view_of
 from webhook.scheduler.features import features
+from webhook.scheduler.snapshot import from_objects
 
 DEFECT = b"this is a defect"
 SECONDS = 10  # Of work for one input.
@@ -130,7 +133,7 @@ class Dumps(Files):
     def read(self, number: int, body: bytes) -> Hashable:
         minor = MINORS[number % len(MINORS)]
         try:
-            snapshot = load(self.file, features(minor) if number % 2 else None)
+            snapshot = load(self.file, partial(from_objects, features=features(minor)) if number % 2 else view_of)
         except DumpError as error:
             line = str(error).replace(str(self.file), "")
             assert "\n" not in line  # What else is not printable the command escapes.

@@ -24,8 +24,8 @@ from webhook.cluster.cluster import Unchanging
 from webhook.objects.fields import as_mapping, value_at, with_value
 from webhook.objects.kinds import KINDS
 from webhook.objects.labels import labels_of
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.features import NEWEST, features
-from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
 from webhook.serving import logs
 from webhook.serving.metrics import Metrics
@@ -128,7 +128,7 @@ class Reviews:
         number, minor = divmod(number, 2 * len(MINORS))
         kubernetes = MINORS[minor] if minor < len(MINORS) else NEWEST
         number, snapshot = divmod(number, 4)
-        self.reviewer.cluster = Unchanging((None, Snapshot(), cluster(), cluster())[snapshot])
+        self.reviewer.cluster = Unchanging((None, ClusterView(), cluster(), cluster())[snapshot])
         self.reviewer.features = features(kubernetes)
         self.reviewer.policy = policy(number % POLICIES)
         return PHASES[phase], kubernetes

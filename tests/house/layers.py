@@ -34,7 +34,7 @@ policy_test.writing
 policy_test.running
 loading
 loading.applied_workloads · loading.pod_defaults
-loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
+loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs · loading.snapshots
 loading.processes
 loading.inputs
 loading.usage
@@ -128,6 +128,7 @@ scheduler.profile
 scheduler.default_constraints · scheduler.default_selector · scheduler.domain_counts · scheduler.fit
 scheduler.domains · scheduler.snapshot_changes
 scheduler.snapshot
+scheduler.cluster_view
 scheduler.incoming · scheduler.validation
 scheduler.attached_volumes · scheduler.storage_objects
 scheduler.storage

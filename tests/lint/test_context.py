@@ -10,7 +10,7 @@ from tests.support.build import namespace, node, pod, snapshot
 from tests.support.lint import KEYS, MISSPELT, WEB, shown, terms
 from webhook.lint import context as module
 from webhook.lint.context import Context, context_objects, may_hold_context
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.cluster_view import ClusterView
 
 RUNNING = {"status": {"capacity": {"pods": "110"}}}
 
@@ -65,7 +65,7 @@ def test_the_nodes_of_a_cluster_count_before_those_of_the_manifests():
 
     assert ["real"] == [node.name for node in found.snapshot(cluster).nodes]
     assert {"shop": {"kubernetes.io/metadata.name": "shop"}} == dict(found.snapshot(cluster).namespaces)
-    assert ["n"] == [node.name for node in found.snapshot(Snapshot()).nodes]
+    assert ["n"] == [node.name for node in found.snapshot(ClusterView()).nodes]
 
 
 def test_without_namespaces_and_nodes_the_cluster_stays_as_it_is():

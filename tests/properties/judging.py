@@ -17,8 +17,8 @@ from tests.support.review import review
 from webhook.admission.request import MUTATE, VALIDATE
 from webhook.policy.parsing import parse_policy
 from webhook.render.forms import finding_json, skipped_json
+from webhook.scheduler.cluster_view import ClusterView, view_of
 from webhook.scheduler.features import features
-from webhook.scheduler.snapshot import Snapshot, from_objects
 
 fuzz = settings(suppress_health_check=list(HealthCheck))
 
@@ -46,7 +46,7 @@ def kinds():
 
 @cache
 def cluster():
-    return from_objects([*some.CLUSTER_OBJECTS, service("wide", some.label_set(500), namespace="default")])
+    return view_of([*some.CLUSTER_OBJECTS, service("wide", some.label_set(500), namespace="default")])
 
 
 def no_cluster():
@@ -62,7 +62,7 @@ objects = st.deferred(lambda: some.objects(kinds()))
 requests = st.deferred(lambda: some.requests(kinds()))
 phases = st.sampled_from((VALIDATE, VALIDATE, MUTATE))
 minors = st.sampled_from(range(25, 39))
-snapshots = st.sampled_from((no_cluster, Snapshot, cluster))
+snapshots = st.sampled_from((no_cluster, ClusterView, cluster))
 policies = st.builds(
     partial,
     st.just(chosen),

@@ -14,8 +14,9 @@ from tests.support import strategies as some
 from webhook.admission.request import MUTATE
 from webhook.cluster import decoding
 from webhook.cluster.watched_resources import WATCHED
+from webhook.scheduler.cluster_view import SnapshotError, read_view_object, view_of
 from webhook.scheduler.features import features
-from webhook.scheduler.snapshot import SnapshotError, from_objects, read_object
+from webhook.scheduler.snapshot import from_objects
 
 NAMES = st.sampled_from(("web", "", "a\n", "é", "\ud800"))
 AMOUNTS = st.dictionaries(
@@ -72,14 +73,14 @@ LISTED = some.perhaps_damaged(WATCHED_OBJECTS | some.cluster_objects)
 def test_a_dump_is_read_or_refused_in_words(objects, request, minor, resources):
     """And one that is read serves."""
     with suppress(SnapshotError):
-        snapshot = from_objects(objects, features(minor) if resources else None)
+        snapshot = from_objects(objects, features(minor)) if resources else view_of(objects)
         assert_well_formed(decide(request, MUTATE, partial(chosen, "plain"), lambda: snapshot, minor))
 
 
 def outcome(raw, gvk):
     """What is read of an object, or why nothing is."""
     try:
-        return read_object(raw, *gvk)
+        return read_view_object(raw, *gvk)
     except SnapshotError as error:
         return str(error)
     except (AttributeError, RecursionError) as error:  # no JSON object, or too deep

@@ -39,9 +39,9 @@ from webhook.cli import main as cli
 from webhook.cluster.cluster import Unchanging
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import WATCHED
+from webhook.scheduler.cluster_view import read_view_object
 from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.snapshot import read_object
 from webhook.serving.metrics import Metrics
 from webhook.serving.reviewer import Reviewer
 
@@ -147,7 +147,7 @@ def seen(cluster):
         return None
     store = Store()
     for kind in WATCHED:
-        found = [read_object(obj, *kind.gvk) for obj in cluster if (obj["apiVersion"], obj["kind"]) == kind.gvk]
+        found = [read_view_object(obj, *kind.gvk) for obj in cluster if (obj["apiVersion"], obj["kind"]) == kind.gvk]
         store.apply(kind.gvk, [((in_space, name), kept) for in_space, name, kept in found])
     return store.view()
 

@@ -16,13 +16,14 @@ from tests.support.build import ZONE
 from tests.support.simulated import budget, cluster, deployment, nodes, pod, stateful, workload
 from webhook.objects.fields import with_value
 from webhook.objects.names import DEFAULT_SCHEDULER
+from webhook.scheduler.cluster_view import SnapshotError
 from webhook.scheduler.configured_profiles import parse_profiles
 from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.features import features
 from webhook.scheduler.framework import Framework, total
 from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.profile import USUAL_PROFILES
-from webhook.scheduler.snapshot import SnapshotError, read_object
+from webhook.scheduler.snapshot import read_object
 from webhook.simulation.node_changes import LOST, after, first_ground
 from webhook.simulation.outcomes import run
 from webhook.simulation.planning import planned

@@ -17,8 +17,8 @@ from tests.support.review import review
 from webhook.admission.cost import MOST_CONSTRAINTS, MOST_SELECTOR_VALUES
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE
 from webhook.policy.parsing import parse_policy
+from webhook.scheduler.cluster_view import view_of
 from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.snapshot import from_objects
 
 pytestmark = pytest.mark.alone
 
@@ -127,7 +127,7 @@ LARGE = {
 
 @cache
 def crowd():
-    return from_objects(
+    return view_of(
         [
             *({"apiVersion": "v1", "kind": "Node", "metadata": {"labels": some.label_set(30)}} for _ in range(5_000)),
             *(service(str(i), {f"key{i}": ""}, namespace="default") for i in range(1_000)),

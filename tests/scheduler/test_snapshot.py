@@ -8,10 +8,11 @@ import pytest
 
 from tests.support.build import pod, service, snapshot
 from webhook.objects.references import Owner
+from webhook.scheduler.cluster_view import ClusterView, Controller, Namespace, SnapshotError, view_of
 from webhook.scheduler.features import LATEST, features
 from webhook.scheduler.nodes import NO_ROOM, Allocatable, Node
 from webhook.scheduler.selectors import EVERYTHING
-from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects
+from webhook.scheduler.snapshot import from_objects
 
 
 def raw(kind, api_version="apps/v1", name="web", spec=None, **metadata):
@@ -126,9 +127,9 @@ def test_a_controller_of_another_namespace_is_another():
 
 
 def test_other_kinds_and_versions_are_passed_over():
-    found = from_objects([raw("ConfigMap", "v1", spec=5), raw("ReplicaSet", "extensions/v1beta1", spec=5), {}])
+    found = view_of([raw("ConfigMap", "v1", spec=5), raw("ReplicaSet", "extensions/v1beta1", spec=5), {}])
 
-    assert Snapshot() == found
+    assert ClusterView() == found
 
 
 def test_the_empty_selector_of_a_controller_selects_everything():
@@ -317,9 +318,9 @@ def test_what_a_node_has_is_its_allocatable():
 
 
 def test_resources_are_not_read_where_they_are_not_asked_for():
-    found = from_objects([NODE, requesting("a", "nonsense"), requesting("b", deletionTimestamp="now")])
+    found = view_of([NODE, requesting("a", "nonsense"), requesting("b", deletionTimestamp="now")])
 
-    assert ({}, NO_ROOM) == (found.usage, next(iter(found.nodes)).allocatable)
+    assert NO_ROOM == next(iter(found.nodes)).allocatable
 
 
 def test_the_version_decides_what_counts():
@@ -421,12 +422,7 @@ def test_a_device_class_gives_out_its_own_resource_and_that_which_it_names():
 
 
 def test_the_webhook_reads_none_of_it():
-    found = from_objects([demanding("a"), demanding("b", priority=-5)])
-
-    assert ({}, {}, {}, {}, {}, ()) == (
-        *(found.pods, found.usage, found.affine, found.ports),
-        *(found.priorities, found.nominated),
-    )
+    assert ClusterView() == view_of([demanding("a"), demanding("b", priority=-5)])
 
 
 def test_classes_of_other_apis_that_are_called_the_same_are_passed_over():

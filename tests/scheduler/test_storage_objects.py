@@ -8,9 +8,10 @@ from tests.support.claims import capacity, claim, csi_driver, csi_node, storage_
 from tests.support.placing import ZONE
 from webhook.objects.reading import Reader
 from webhook.scheduler.affinity import NodeTerm
+from webhook.scheduler.cluster_view import SnapshotError
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.selectors import IN, Requirement
-from webhook.scheduler.snapshot import SnapshotError, from_objects
+from webhook.scheduler.snapshot import from_objects
 from webhook.scheduler.storage import Claim, ClaimRef, CSIDriver, CSINode, NodeDriver
 from webhook.scheduler.storage_objects import names_class, read_claim
 

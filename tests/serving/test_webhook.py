@@ -20,8 +20,8 @@ from tests.support.registered import registered, registration
 from tests.support.review import review as decide
 from tests.support.serving import serving
 from webhook.policy.parsing import built_in
+from webhook.scheduler.cluster_view import view_of
 from webhook.scheduler.features import features
-from webhook.scheduler.snapshot import from_objects
 from webhook.serving import webhook, wire
 from webhook.serving.health import Check
 
@@ -65,7 +65,7 @@ def test_the_recorded_reviews_over_http(tmp_path):
     ]
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": created}))
-    cluster, patched = from_objects(created), 0
+    cluster, patched = view_of(created), 0
     with serving(tmp_path, "--cluster", dump, "--kubernetes-version", "1.36") as running:
         with closing(running.connection()) as connection:
             for one in recorded:

@@ -9,6 +9,7 @@ from webhook.policy.parsing import parse_policy
 from webhook.policy.policy import Policy
 from webhook.policy.schema import POLICY_API_VERSION as POLICY_API_VERSION
 from webhook.policy.schema import POLICY_KIND
+from webhook.scheduler.cluster_view import view_of
 from webhook.scheduler.features import LATEST
 from webhook.scheduler.snapshot import Snapshot, from_objects
 
@@ -181,8 +182,8 @@ def key_of(obj):
 
 
 def whole(objects):
-    """What from_objects makes of what the webhook reads of objects, in the order of their names."""
-    return from_objects(sorted(objects, key=key_of))
+    """What view_of makes of what the webhook reads of objects, in the order of their names."""
+    return view_of(sorted(objects, key=key_of))
 
 
 def request(obj, old=None, operation=None, **fields):

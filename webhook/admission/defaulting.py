@@ -20,11 +20,11 @@ from webhook.objects.references import Owner
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import SuitedDefaults, once_given, suited_defaults
 from webhook.policy.policy import InForce
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.constraint import Constraint, as_stored, parse_constraints, same
 from webhook.scheduler.default_constraints import SYSTEM
 from webhook.scheduler.default_selector import SELECTOR_KINDS, default_selector
 from webhook.scheduler.selectors import EQUALS, IN, Selector, as_label_selector, equals
-from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
 
 REASONS = {
@@ -219,7 +219,7 @@ def _gives(obj: Mapping[str, object], pod: Workload, namespace_labels: Labels | 
     return False
 
 
-def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: Snapshot) -> Workload:
+def _original(copy: Workload, constraints: tuple[Constraint, ...], snapshot: ClusterView) -> Workload:
     """
     Return the Pod of which `copy` is one, if evenkeel gave it `constraints`: with the labels that they ask for.
 

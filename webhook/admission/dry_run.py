@@ -21,7 +21,6 @@ from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.objects.workload import parse_workloads
 from webhook.scheduler.constraint import as_stored
 from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.validation import validate
 
 NEW_UID = "new"
@@ -124,12 +123,7 @@ def _is_pod(obj: Mapping[str, object]) -> bool:
 
 def as_webhook_sees(terms: Terms) -> Terms:
     """Return the terms with what the webhook knows of the cluster, which watches no Pods."""
-    return terms if terms.snapshot is None else replace(terms, snapshot=without_pods(terms.snapshot))
-
-
-def without_pods(snapshot: Snapshot) -> Snapshot:
-    """Return the cluster without its Pods."""
-    return replace(snapshot, pods={}, usage={})
+    return terms if terms.snapshot is None else replace(terms, snapshot=terms.snapshot.without_pods())
 
 
 def _request(

@@ -27,14 +27,14 @@ from webhook.objects.labels import Labels
 from webhook.objects.names import SKIP_LABEL
 from webhook.objects.workload import Workload
 from webhook.policy.policy import AUDIT, mildest
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Snapshot
 
-WorkloadJudge = Callable[[Workload, RuleSettings, Snapshot | None, Features], Evaluation]
+WorkloadJudge = Callable[[Workload, RuleSettings, ClusterView | None, Features], Evaluation]
 
 
 def find_applied(
-    workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features
+    workload: Workload, settings: RuleSettings, snapshot: ClusterView | None, features: Features
 ) -> Evaluation:
     """Return what the rules find at apply time, without those that look at Pods: the webhook watches none."""
     evaluation = find_all(workload, settings, snapshot, features)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from webhook.objects.labels import Labels
 from webhook.objects.names import NAMESPACE_NAME
 from webhook.policy.policy import Policy
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Terms:
     """
 
     policy: Policy
-    snapshot: Snapshot | None
+    snapshot: ClusterView | None
     features: Features
     labels: Mapping[str, Labels] = field(default_factory=dict)
     foresees: bool = False

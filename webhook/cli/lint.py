@@ -54,6 +54,8 @@ from webhook.render import lint_text
 from webhook.render.catalogue import suggestion
 from webhook.render.style import UNCOLOURED, Style, add_color_argument, style_of
 from webhook.rules import RULES
+from webhook.scheduler.cluster_view import ClusterView
+from webhook.scheduler.features import Features
 
 FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 DOCS = "EVENKEEL_DOCS"  # is the URL of the folder docs
@@ -288,7 +290,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     policy = _with_severities(policy, severities, "--rule: ")
     return LintTerms(
         policy,
-        inputs.cluster(source, features),
+        _cluster(source, features),
         features,
         labels={**configured.says.namespaces, **inputs.namespace_labels(args)},
         foresees=True,
@@ -296,6 +298,14 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
         unused=unused,
     )
+
+
+def _cluster(source: inputs.Source, features: Features) -> ClusterView | None:
+    if not source.cluster:
+        return None
+    from webhook.loading.snapshots import snapshot  # Commit hooks have no cluster.
+
+    return snapshot(source, features)
 
 
 def _with_input(

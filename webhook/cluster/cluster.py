@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from webhook.objects.references import Owner
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.cluster_view import ClusterView
 
 
 class Cluster(Protocol):
     """What the server needs of a cluster; each decision uses the same view from beginning to end."""
 
-    def view(self) -> Snapshot | None:
+    def view(self) -> ClusterView | None:
         """Return the objects known now; None if there is no cluster, or some kind has not been listed yet."""
 
-    def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
+    def view_for(self, namespace: str, owner: Owner | None) -> ClusterView | None:
         """Return a view that includes this namespace and owner, if they can be fetched in time."""
 
     def state(self) -> Readiness:
@@ -66,12 +66,12 @@ class Readiness:
 class Unchanging:
     """A dump of a cluster, or no cluster."""
 
-    snapshot: Snapshot | None
+    snapshot: ClusterView | None
 
-    def view(self) -> Snapshot | None:
+    def view(self) -> ClusterView | None:
         return self.snapshot
 
-    def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
+    def view_for(self, namespace: str, owner: Owner | None) -> ClusterView | None:
         return self.snapshot
 
     def state(self) -> Readiness:

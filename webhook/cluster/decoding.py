@@ -1,5 +1,5 @@
 """
-Decodes pages and events of an API server: of each object only the fields that `read_object` reads.
+Decodes pages and events of an API server: of each object only the fields that `read_view_object` reads.
 
 The rest of an object, most of its bytes, is passed over and never built. What does not have this form is decoded
 whole, so that what is wrong with it is found where any other object is read.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from webhook.cluster.client import Client, ClusterError
 from webhook.objects.fields import as_list, as_mapping, texts_at
 from webhook.objects.kinds import Served
-from webhook.scheduler.snapshot import NODE_POOL
+from webhook.scheduler.cluster_view import NODE_POOL
 
 SECONDS = 10.0
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from webhook.cluster.cluster import Contents, FormatError
 from webhook.documents.reading import decoded, read_objects
 from webhook.documents.scalars import DocumentError
-from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.objects.fields import Raw
+from webhook.scheduler.cluster_view import ClusterView, SnapshotError
 
+ViewT = TypeVar("ViewT", bound=ClusterView)
 DUMP_SUFFIXES = {".yaml", ".yml", ".json", ".jsonl"}
 GZIP, GZ = b"\x1f\x8b", ".gz"
 LONGEST_HEADER = 1 << 16
@@ -30,16 +31,15 @@ class DumpError(ValueError):
     """A dump that cannot be used; the message names the file."""
 
 
-def load(path: Path, features: Features | None = None) -> Snapshot:
+def load(path: Path, read: Callable[[Iterable[Raw]], ViewT]) -> ViewT:
     """
-    Return the objects in a file, or in all YAML and JSON files below a folder; DumpError if there are none.
+    Return what `read` returns of the objects in a file, or in all YAML and JSON files below a folder.
 
-    With `features`, the requests of Pods and the allocatable resources of nodes are read, too, as the Kubernetes
-    version with these features counts them.
+    DumpError if there are none, or `read` raises a SnapshotError.
     """
     files, reading, serves_node_pools = _files(path), path, False
 
-    def objects() -> Iterator[Mapping[str, object]]:
+    def objects() -> Iterator[Raw]:
         nonlocal reading, serves_node_pools
         for reading in files:
             contents = _contents(reading)
@@ -47,10 +47,10 @@ def load(path: Path, features: Features | None = None) -> Snapshot:
             yield from contents.objects
 
     try:
-        snapshot = from_objects(objects(), features)
+        view = read(objects())
     except SnapshotError as error:
         raise DumpError(f"{reading}: {error}") from error
-    return replace(snapshot, serves_node_pools=True) if serves_node_pools else snapshot
+    return replace(view, serves_node_pools=True) if serves_node_pools else view
 
 
 def contents(path: Path) -> Contents:

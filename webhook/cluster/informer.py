@@ -19,7 +19,7 @@ from webhook.cluster import decoding
 from webhook.cluster.client import GONE_STATUS, UNAUTHORIZED, Client, ClusterError, Stream, TooLong
 from webhook.cluster.store import Key, Store
 from webhook.cluster.watched_resources import Watched
-from webhook.scheduler.snapshot import SnapshotError, SnapshotObject, read_object
+from webhook.scheduler.cluster_view import SnapshotError, ViewObject, read_view_object
 
 BOOKMARK_EVENT, DELETED_EVENT, ERROR_EVENT = "BOOKMARK", "DELETED", "ERROR"
 PAGE, LARGEST_PAGE = 500, 16 << 20  # Objects, and bytes.
@@ -182,10 +182,10 @@ class Informer(Thread):
             batch.append((key, kept if type_of_event != DELETED_EVENT else None))
         self._store.apply(self._kind, batch)
 
-    def _read(self, raw: Mapping[str, object]) -> tuple[Key, SnapshotObject | None]:
+    def _read(self, raw: Mapping[str, object]) -> tuple[Key, ViewObject | None]:
         """Return the kept part of an object; None if a field has the wrong type, which is reported."""
         try:
-            namespace, name, kept = read_object(raw, *self._kind)
+            namespace, name, kept = read_view_object(raw, *self._kind)
         except SnapshotError as error:
             metadata: Any = raw.get("metadata")
             self._report(OBJECT_LEFT_OUT, self.watched.kind, problem=str(error))

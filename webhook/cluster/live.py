@@ -21,8 +21,8 @@ from webhook.cluster.informer import WATCH_LISTED, Informer, Pace, ReportEvent, 
 from webhook.cluster.store import Store
 from webhook.cluster.watched_resources import BY_KIND, WATCHED, WATCHED_NAMESPACES, Watched
 from webhook.objects.references import Owner
+from webhook.scheduler.cluster_view import ClusterView, Controller, Namespace, SnapshotError, read_view_object, view_of
 from webhook.scheduler.default_selector import SELECTOR_KINDS
-from webhook.scheduler.snapshot import Controller, Namespace, Snapshot, SnapshotError, from_objects, read_object
 
 LOOKUP_SECONDS = 0.3  # For all look-ups of one review: a tenth of the API server's timeout for /mutate.
 LIST_SECONDS = 60.0
@@ -94,7 +94,7 @@ class Live:
         """Have views say whether the API server has Karpenter's NodePools."""
         self._store.note_node_pools(served)
 
-    def view(self) -> Snapshot | None:
+    def view(self) -> ClusterView | None:
         """Return the objects as last reported, even if the server is unreachable; None until all kinds are listed."""
         return self._store.view() if self._ready else None
 
@@ -116,7 +116,7 @@ class Live:
         )
         return Readiness(True, f"{self._client.host}, last response: {ages} ago{problems}")
 
-    def view_for(self, namespace: str, owner: Owner | None) -> Snapshot | None:
+    def view_for(self, namespace: str, owner: Owner | None) -> ClusterView | None:
         """
         Return a view that includes this namespace and owner, if they can be fetched in LOOKUP_SECONDS.
 
@@ -136,12 +136,12 @@ class Live:
             view = self._with(view, kind, namespace, name, deadline)
         return view
 
-    def _with(self, view: Snapshot, kind: Watched, namespace: str, name: str, deadline: float) -> Snapshot:
+    def _with(self, view: ClusterView, kind: Watched, namespace: str, name: str, deadline: float) -> ClusterView:
         """Return the view with one more object, if the API server returns it in time."""
         result, problem = FOUND, None
         try:
             raw = self._client.get(kind.path(namespace, name), {}, max(0.001, deadline - monotonic()))
-            kept = read_object(raw, kind.api_version, kind.kind)[2]
+            kept = read_view_object(raw, kind.api_version, kind.kind)[2]
             if isinstance(kept, Namespace):
                 view = view.with_namespace(kept)
             elif isinstance(kept, Controller):
@@ -153,7 +153,7 @@ class Live:
         return view
 
 
-def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tuple[Watched, str]]:
+def _missing(view: ClusterView, namespace: str, owner: Owner | None) -> Iterator[tuple[Watched, str]]:
     """Yield the kind and name of the namespace and the owner, where the view does not have them."""
     if not _OBJECT_NAME.fullmatch(namespace):
         return
@@ -165,12 +165,12 @@ def _missing(view: Snapshot, namespace: str, owner: Owner | None) -> Iterator[tu
         yield BY_KIND[owner.api_version, owner.kind], owner.name
 
 
-def listed(client: Client) -> Snapshot:
+def listed(client: Client) -> ClusterView:
     """Return what the webhook watches of the cluster, listed once.  ClusterError if the API server does not answer."""
-    snapshot = from_objects(
+    view = view_of(
         {**raw, "apiVersion": kind.api_version, "kind": kind.kind}
         for kind in WATCHED
         for page in pages(client, kind, LIST_SECONDS, decoding.page)
         for raw in page.get("items") or ()
     )
-    return replace(snapshot, serves_node_pools=serves_node_pools(client))
+    return replace(view, serves_node_pools=serves_node_pools(client))

@@ -1,7 +1,7 @@
 """
 The objects of a cluster as the informers last reported them, and a view that is cheap to update.
 
-    informers ──apply, retain──> objects by (kind, namespace) ──only what changed──> Snapshot
+    informers ──apply, retain──> objects by (kind, namespace) ──only what changed──> ClusterView
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from webhook.cluster.watched_resources import NODE, SERVICE, WATCHED_NAMESPACES
-from webhook.scheduler.snapshot import Snapshot, SnapshotObject, by_rarest_label
+from webhook.scheduler.cluster_view import ClusterView, ViewObject, by_rarest_label
 
 Gvk = tuple[str, str]  # apiVersion, kind
 Key = tuple[str, str]  # namespace, name
@@ -27,15 +27,15 @@ class Store:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._objects: dict[Gvk, dict[str, dict[str, SnapshotObject]]] = {}
+        self._objects: dict[Gvk, dict[str, dict[str, ViewObject]]] = {}
         self._changed: set[tuple[Gvk, str]] = set()
         self._shared: set[tuple[Gvk, str]] = set()  # In use by a view; copy before changing.
         self._serves_node_pools = False
-        self._view = Snapshot()
+        self._view = ClusterView()
         # The view before.  To free it takes as long as to renew it, so that the next batch does, and no decision.
-        self._replaced: Snapshot | None = None
+        self._replaced: ClusterView | None = None
 
-    def apply(self, kind: Gvk, batch: Iterable[tuple[Key, SnapshotObject | None]]) -> None:
+    def apply(self, kind: Gvk, batch: Iterable[tuple[Key, ViewObject | None]]) -> None:
         """Store the kept parts of some objects; None removes an object."""
         with self._lock:
             self._replaced = None
@@ -57,7 +57,7 @@ class Store:
         """Have views say whether the API server has Karpenter's NodePools."""
         self._serves_node_pools = served
 
-    def view(self) -> Snapshot:
+    def view(self) -> ClusterView:
         """Return a view of the objects. While a batch is applied it is the view before, so no decision waits."""
         is_outdated = self._changed or self._serves_node_pools != self._view.serves_node_pools
         if is_outdated and self._lock.acquire(blocking=False):
@@ -73,7 +73,7 @@ class Store:
         with self._lock:
             return sum(map(len, self._objects.get(kind, {}).values()))
 
-    def _put(self, kind: Gvk, key: Key, kept: SnapshotObject | None) -> None:
+    def _put(self, kind: Gvk, key: Key, kept: ViewObject | None) -> None:
         namespace, name = key
         objects = self._objects.setdefault(kind, {}).setdefault(namespace, {})
         before = objects.get(name)
@@ -88,7 +88,7 @@ class Store:
             objects[name] = kept
         self._changed.add((kind, namespace))
 
-    def _renewed(self) -> Snapshot:
+    def _renewed(self) -> ClusterView:
         """Return the last view, updated with the changes since."""
         fields: dict[str, Any] = {}
         for kind, namespace in self._changed:

@@ -30,10 +30,10 @@ from webhook.objects.fields import FieldPath, as_mapping, value_at
 from webhook.objects.kinds import PREFIXED_JOB_LABELS, Kind
 from webhook.objects.names import TOPOLOGY_LABELS
 from webhook.objects.workload import DEPLOYMENT_TYPE, Workload
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.constraint import HARD, Reading, read_constraints
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import PLACING, places_quickly
-from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from webhook.findings.neighbours import Neighbours
@@ -48,7 +48,7 @@ _NO_WORDS = frozenset[str]()
 def evaluate(
     workload: Workload,
     settings: RuleSettings,
-    snapshot: Snapshot | None,
+    snapshot: ClusterView | None,
     features: Features,
     others: Neighbours | None = None,
 ) -> Evaluation:
@@ -68,7 +68,7 @@ def evaluate(
 def find_all(
     workload: Workload,
     settings: RuleSettings,
-    snapshot: Snapshot | None,
+    snapshot: ClusterView | None,
     features: Features,
     others: Neighbours | None = None,
 ) -> Evaluation:
@@ -148,10 +148,10 @@ def _unlabelled(kind: Kind, *, replicas: bool, given_labels: bool) -> dict[Need,
     return unknown
 
 
-def _unmet(workload: Workload, snapshot: Snapshot | None, others: Neighbours | None) -> Mapping[Need, str]:
+def _unmet(workload: Workload, snapshot: ClusterView | None, others: Neighbours | None) -> Mapping[Need, str]:
     """Return the needs of rules that are not known, and why."""
     unmet = {} if snapshot is not None and snapshot.nodes.all else {Need.NODES: Need.NODES.value}
-    if snapshot is None or not snapshot.pods:
+    if snapshot is None or not snapshot.knows_pods:
         unmet |= {need: need.value for need in (Need.PODS, Need.OTHERS) if need is Need.PODS or others is None}
     pod_spec = workload.pod_spec
     if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or places_quickly(pod_spec)):
@@ -180,7 +180,7 @@ def _chooses(pod_spec: Mapping[str, object] | None, reading: Reading) -> bool:
     return "nodeSelector" in pod_spec and not reading.topology_keys.isdisjoint(as_mapping(pod_spec["nodeSelector"]))
 
 
-def _words(reading: Reading, snapshot: Snapshot | None) -> Set[str]:
+def _words(reading: Reading, snapshot: ClusterView | None) -> Set[str]:
     """Return what rules look for among the nodes; all of it where no node is known."""
     if snapshot is None or not snapshot.nodes.all:
         return {CLOSED_NODES, UNLABELLED_NODES}

@@ -19,13 +19,13 @@ from webhook.objects.names import APPLICATION_NAME, TEMPLATE_HASH
 from webhook.objects.reading import Reader, brief
 from webhook.objects.references import Scaling
 from webhook.objects.workload import Workload
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.constraint import HARD, SOFT, Constraint, Reading, read_selector
 from webhook.scheduler.domains import Reach, carrying_every_key, most_new_pods
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import IncomingPod, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
-from webhook.scheduler.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from webhook.findings.neighbours import Neighbours  # Only commands know of other workloads.
@@ -160,7 +160,7 @@ class Subject:
     addable: frozenset[str]
     carries: Set[str]
     features: Features
-    snapshot: Snapshot | None
+    snapshot: ClusterView | None
     others: Neighbours | None
     settings: RuleSettings
     parameters: Mapping[str, object]
@@ -247,11 +247,11 @@ class Subject:
             return None  # A Job's selector is made up when it is created.
         if not self._is_decided(constraint):
             return None
-        for group in self.snapshot.pods.get(self.workload.namespace, {}).values():
-            may_be_own = own.matches(group.labels) and group.labels.keys() >= set(added)
-            if not may_be_own and constraint.selector.matches(group.labels):
-                shown = ",".join(f"{key}={value}" for key, value in sorted(group.labels.items())[:10])
-                return CountedOthers(f"other Pods, such as those with {brief(shown, 60)[1:-1]}", group.labels)
+        for labels in self.snapshot.labels_of_pods(self.workload.namespace):
+            may_be_own = own.matches(labels) and labels.keys() >= set(added)
+            if not may_be_own and constraint.selector.matches(labels):
+                shown = ",".join(f"{key}={value}" for key, value in sorted(labels.items())[:10])
+                return CountedOthers(f"other Pods, such as those with {brief(shown, 60)[1:-1]}", labels)
         return None
 
     def _is_decided(self, constraint: Constraint) -> bool:

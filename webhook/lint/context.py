@@ -12,7 +12,7 @@ from webhook.lint.chunks import chunks
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import labels_in
 from webhook.objects.names import HOSTNAME
-from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.scheduler.cluster_view import ClusterView, SnapshotError, view_of
 
 # Rules read these. Services and controllers matter only for default constraints, which lint does not add.
 _KIND_NAMED = r"""kind["']?\s*:\s*["']?(?:Namespace|Node)(?:List)?\b"""
@@ -26,11 +26,11 @@ class Context:
 
     objects: list[Mapping[str, object]] = field(default_factory=list)
 
-    def snapshot(self, cluster: Snapshot | None) -> Snapshot | None:
+    def snapshot(self, cluster: ClusterView | None) -> ClusterView | None:
         """Return `cluster` with the manifests' namespaces, which replace its own, and their nodes if it has none."""
         if not self.objects:
             return cluster
-        manifests, known = from_objects(self.objects), cluster or Snapshot()
+        manifests, known = view_of(self.objects), cluster or ClusterView()
         known = known if known.nodes else replace(known, nodes=manifests.nodes, nodes_in_manifests=True)
         return replace(known, namespaces={**known.namespaces, **manifests.namespaces})
 
@@ -61,7 +61,7 @@ def context_objects(text: str) -> Iterator[Mapping[str, object]]:
 def _counts(obj: Mapping[str, object]) -> bool:
     """Return whether an object is valid, and if it is a node one of a cluster: no fixture, nor a label to be added."""
     try:
-        from_objects([obj])
+        view_of([obj])
     except SnapshotError:
         return False
     return obj["kind"] != "Node" or bool(as_mapping(obj.get("status"))) or HOSTNAME in labels_in(obj)

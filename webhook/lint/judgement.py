@@ -357,7 +357,7 @@ class _File:
         """Keep what other files need to know of the workloads."""
         judged = decision.outcome not in (Outcome.NOT_JUDGED, Outcome.ERROR)
         snapshot = self.terms.snapshot
-        always = self.terms.policy.judges_without_constraints or bool(snapshot is not None and snapshot.pods)
+        always = self.terms.policy.judges_without_constraints or (snapshot is not None and snapshot.knows_pods)
         for workload in next(unsettled.readings(request.workloads)):
             asks = judged and (always or workload.has_constraints)
             self._workloads.append(standing(workload, request.obj, self.terms.features, asks))

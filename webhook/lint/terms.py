@@ -19,8 +19,8 @@ from webhook.lint.kustomization import Kustomized
 from webhook.lint.templates import for_patches
 from webhook.objects.references import ScaleTarget, Scaling
 from webhook.objects.workload import Workload
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class LintTerms(Terms):
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
-    fixtures: Mapping[str, Snapshot | None] = field(default_factory=dict)
+    fixtures: Mapping[str, ClusterView | None] = field(default_factory=dict)
     builds: Mapping[str, Build] = field(default_factory=dict)
 
     @cached_property
@@ -86,7 +86,7 @@ class LintTerms(Terms):
 
 
 def _judge(
-    workload: Workload, settings: RuleSettings, snapshot: Snapshot | None, features: Features, others: Neighbours
+    workload: Workload, settings: RuleSettings, snapshot: ClusterView | None, features: Features, others: Neighbours
 ) -> Evaluation:
     """Return what the rules find; what breaks the workload is an error, unless the policy gives the rule a severity."""
     evaluation = find_all(workload, settings, snapshot, features, others)

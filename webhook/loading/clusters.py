@@ -22,8 +22,9 @@ from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
 from webhook.placement.created_pods import PRIORITY_CLASSES, heeded_classes
 from webhook.render.page import Origin
+from webhook.scheduler.cluster_view import SnapshotError
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
-from webhook.scheduler.snapshot import PRIORITY_CLASS, Snapshot, SnapshotError, from_objects
+from webhook.scheduler.snapshot import PRIORITY_CLASS, Snapshot, from_objects
 from webhook.scheduler.snapshot_changes import DEVICE_CLASSES, without_missing
 from webhook.scheduler.storage import (
     ATTACHMENTS,

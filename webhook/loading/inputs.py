@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from webhook.documents.reading import decoded, read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading.usage import UsageError, print_notes
-from webhook.objects.fields import texts_at
+from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.objects.labels import DNS_LABEL, Labels
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
+from webhook.scheduler.cluster_view import ClusterView, view_of
 from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
-from webhook.scheduler.snapshot import Snapshot, from_objects
 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client, ClusterError
     from webhook.cluster.cluster import Contents
     from webhook.scheduler.profile import Profiles
 
+ViewT = TypeVar("ViewT", bound=ClusterView)
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
 NOT_JUDGED = "not-judged"  # What --fail-on of pending and simulate may name.
 LIVE = "live"  # Give a dump in a file of this name as ./live.
@@ -188,20 +189,22 @@ def profiles(path: Path | None) -> Profiles:
     return parsed
 
 
-def cluster(source: Source, features: Features | None = None) -> Snapshot | None:
-    """
-    Return the current cluster for LIVE, a dump for a path, or None.
-
-    With `features` all is read that kube-scheduler of that version reads, otherwise what the webhook watches.
-    """
+def cluster(source: Source) -> ClusterView | None:
+    """Return what the webhook watches of the current cluster for LIVE, of a dump for a path, or None."""
     if source.live:
-        return _live(source, features)
-    if not source.cluster:
-        return None
+        from webhook.cluster.live import listed
+
+        with usage_errors():
+            return listed(client(source=source))
+    return dumped(source, view_of) if source.cluster else None
+
+
+def dumped(source: Source, read: Callable[[Iterable[Raw]], ViewT]) -> ViewT:
+    """Return what `read` returns of the objects of a dump."""
     from webhook.cluster.dump import DumpError, load
 
     try:
-        return load(Path(source.cluster), features)
+        return load(Path(source.cluster), read)
     except DumpError as error:
         raise UsageError(str(error)) from error
 
@@ -383,23 +386,6 @@ def text(path: Path) -> str:
         return read_text(path)
     except DumpError as error:
         raise UsageError(str(error)) from error
-
-
-def _live(source: Source, features: Features | None) -> Snapshot:
-    if features is None:
-        from webhook.cluster.live import listed
-
-        with usage_errors():
-            return listed(client(source=source))
-    from webhook.cluster.watched_resources import WATCHED
-    from webhook.scheduler.snapshot_changes import without_missing
-
-    read = contents(source)
-    snapshot = from_objects(read.objects, features)
-    for kind in WATCHED:
-        if why := read.missing.get(kind.name):
-            raise UsageError(f"{LIVE_OPTION}: {why}{LOGIN_ADVICE[HTTPStatus.FORBIDDEN]}")
-    return without_missing(snapshot, read.missing)
 
 
 def _stdin() -> str:

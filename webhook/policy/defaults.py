@@ -10,13 +10,13 @@ from webhook.objects.fields import DUPLICATE, FieldPath, as_list, as_mapping, pa
 from webhook.objects.labels import label_key_errors
 from webhook.objects.names import HOSTNAME
 from webhook.objects.workload import Workload
+from webhook.scheduler.cluster_view import KARPENTER, NODE_POOL_LABEL, ClusterView
 from webhook.scheduler.constraint import HARD, SOFT
 from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
 from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
 from webhook.scheduler.incoming import places_quickly, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
-from webhook.scheduler.snapshot import KARPENTER, NODE_POOL_LABEL, Snapshot
 from webhook.scheduler.validation import in_one_line, validate
 
 ANY_LABEL = "evenkeel.dev/any"  # A label in place of those of the derived selector.
@@ -45,7 +45,7 @@ class SuitedDefaults(NamedTuple):
     lacking: str = ""
 
 
-def suited_defaults(defaulting: Defaulting, pod: Workload, snapshot: Snapshot) -> SuitedDefaults:
+def suited_defaults(defaulting: Defaulting, pod: Workload, snapshot: ClusterView) -> SuitedDefaults:
     """
     Return the default constraints that spread a Pod no worse than it would be spread without them, and make Karpenter
     start few nodes more.
@@ -81,7 +81,7 @@ def suited_defaults(defaulting: Defaulting, pod: Workload, snapshot: Snapshot) -
 
 
 def _of_nodes_made(
-    constraints: tuple[Mapping[str, object], ...], snapshot: Snapshot, usable: NodeSet
+    constraints: tuple[Mapping[str, object], ...], snapshot: ClusterView, usable: NodeSet
 ) -> tuple[Mapping[str, object], ...]:
     """Return the built-in constraints for a Pod that can use these nodes, by who makes nodes."""
     karpenter = KARPENTER in snapshot.node_makers(usable)

@@ -20,8 +20,8 @@ from webhook.objects.names import NAMESPACE_NAME
 from webhook.objects.workload import Workload
 from webhook.policy.defaults import Defaulting, karpenter_notes, lacking_notes
 from webhook.rules import DEFAULT_SETTINGS, RULES, WITHOUT_CONSTRAINTS
+from webhook.scheduler.cluster_view import KARPENTER, ClusterView
 from webhook.scheduler.selectors import DOES_NOT_EXIST, EQUALS, EVERYTHING, EXISTS, IN, NOT_IN, Match, Selector, any_of
-from webhook.scheduler.snapshot import KARPENTER, Snapshot
 
 DENY, WARN, AUDIT = "Deny", "Warn", "Audit"
 APPLY = "Apply"  # of defaultingMode; the other is AUDIT
@@ -243,7 +243,7 @@ class Policy:
             if override.defaulting is not None:
                 yield ("overrides", i, "defaulting"), override.defaulting
 
-    def notes_on(self, snapshot: Snapshot) -> Iterator[str]:
+    def notes_on(self, snapshot: ClusterView) -> Iterator[str]:
         """Yield what the defaults do in a cluster whose nodes lack a topology key, or are made by Karpenter."""
         for path, defaulting in self.defaultings():
             yield from lacking_notes(defaulting, path, snapshot.nodes)

@@ -27,8 +27,9 @@ from webhook.policy.parsing import policy_of
 from webhook.policy.policy import Policy, PolicyError
 from webhook.policy_test.form import Case, CaseResult, Given, PolicyTest, judge, parse_policy_test
 from webhook.render.policy_test import FileResults
+from webhook.scheduler.cluster_view import SnapshotError
 from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Snapshot, SnapshotError, from_objects
+from webhook.scheduler.snapshot import Snapshot, from_objects
 
 SUFFIX = ".evenkeel-test.yaml"
 DEFAULT_NAMESPACE = "default"  # of objects that name none

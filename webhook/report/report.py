@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from webhook.admission.cost import TooLarge, weigh
 from webhook.admission.decision import Outcome
-from webhook.admission.dry_run import without_pods
 from webhook.admission.terms import Terms
 from webhook.findings.evaluation import evaluate
 from webhook.findings.finding import Finding, Severity
@@ -32,6 +31,7 @@ from webhook.report.impact import Impact, impact
 from webhook.report.inventory import Inventory, LiveWorkload, by_name
 from webhook.report.next_pods import MadePod, made_pods
 from webhook.report.spread import Spread, Spreading, ZoneLoss, sum_of_losses, zone_loss
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
 from webhook.scheduler.snapshot import Snapshot
@@ -197,7 +197,7 @@ class Reporting:
     ) -> None:
         self.workloads = inventory.workloads()
         self._snapshot, self._features, self._policies, self._never_sent = snapshot, features, policies, never_sent
-        self._without_pods, self._pins = without_pods(snapshot), Pins(snapshot, features)
+        self._without_pods, self._pins = snapshot.without_pods(), Pins(snapshot, features)
         self._spreading, self._profiles = Spreading(snapshot, features, inventory, profiles, creation), profiles
         self._others = Neighbours.of(
             workload
@@ -318,7 +318,7 @@ class Reporting:
         ]
         return tuple([finding for finding in at_most if (finding.rule, finding.path) not in known])
 
-    def _found(self, workload: Workload, snapshot: Snapshot, others: Neighbours | None) -> tuple[Finding, ...]:
+    def _found(self, workload: Workload, snapshot: ClusterView, others: Neighbours | None) -> tuple[Finding, ...]:
         namespace_labels = self._snapshot.namespaces.get(workload.namespace)
         settings = self._policies.policy.in_force(workload, namespace_labels).settings
         return evaluate(workload, settings, snapshot, self._features, others).findings

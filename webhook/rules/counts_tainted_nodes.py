@@ -99,7 +99,7 @@ def _may_bar(subject: Subject, constraint: Constraint) -> bool:
     if constraint.topology_key == HOSTNAME:
         _, replicas, others = subject.counted(constraint)
         if others is None and workload.is_pod and subject.others is not None:
-            return subject.snapshot is not None and bool(subject.snapshot.pods)
+            return subject.snapshot is not None and subject.snapshot.knows_pods
         return replicas is None or replicas > constraint.max_skew
     if workload.kind.api_version == BATCH or constraint.max_skew <= 0:
         return False

@@ -14,6 +14,7 @@ from webhook.objects.reading import Reader
 from webhook.rules.unschedulable import (
     may_preempt,
     next_replica,
+    read_pods,
     running_pods,
 )
 from webhook.scheduler.constraint import HARD, IGNORE, Constraint
@@ -94,14 +95,14 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     """
     from webhook.objects.update_strategies import read_deployment_strategy  # Only needed where Pods are known.
 
-    workload, snapshot = subject.workload, subject.snapshot
+    workload, snapshot = subject.workload, read_pods(subject)
     strategy = read_deployment_strategy(as_mapping(workload.spec.get("strategy")))
     surge, unavailable = strategy.fenceposts(workload.replicas)
     if not surge or unavailable or snapshot is None or not subject.reach.usable:
         return
-    wanted = workload.replicas - running_pods(subject) + 1
+    wanted = workload.replicas - running_pods(subject, snapshot) + 1
     is_placeholder = isinstance(workload.spec.get("replicas"), str)
-    if wanted < 1 or is_placeholder or may_preempt(subject):
+    if wanted < 1 or is_placeholder or may_preempt(subject, snapshot):
         return
     constraints = [*_constraints(subject), *_anti_affinity(subject)]
     if any(subject.may_carry(constraint.topology_key) for constraint in constraints):

@@ -109,37 +109,47 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
         or any(subject.may_carry(constraint.topology_key) for constraint in subject.hard)
     ):
         return
-    running, there = running_pods(subject), subject.snapshot
-    wanted = workload.replicas - running
-    if there is None or wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
+    snapshot = read_pods(subject)
+    if snapshot is None:
         return
-    if may_preempt(subject):
+    running = running_pods(subject, snapshot)
+    wanted = workload.replicas - running
+    if wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
+        return
+    if may_preempt(subject, snapshot):
         return
     from webhook.scheduler.capacity import bound  # Only needed where Pods are known.
     from webhook.scheduler.profile import Cycle
 
-    there = _surely_selecting(subject, there)
-    most = bound(Cycle(next_replica(subject), tuple(subject.hard), there, subject.features), wanted)
+    snapshot = _surely_selecting(subject, snapshot)
+    most = bound(Cycle(next_replica(subject), tuple(subject.hard), snapshot, subject.features), wanted)
     if most.number < wanted:
         yield _cause(subject, most, running)
 
 
-def may_preempt(subject: Subject) -> bool:
+def read_pods(subject: Subject) -> Snapshot | None:
+    """Return the cluster with its Pods; None where they are not read, as in the webhook."""
+    from webhook.scheduler.snapshot import Snapshot
+
+    return subject.snapshot if isinstance(subject.snapshot, Snapshot) else None
+
+
+def may_preempt(subject: Subject, snapshot: Snapshot) -> bool:
     """Return whether Pods of lower priority may be taken away for it, as far as priorities are known."""
-    spec, there = subject.workload.pod_spec or {}, subject.snapshot
-    if spec.get("preemptionPolicy") == "Never" or there is None:
+    spec = subject.workload.pod_spec or {}
+    if spec.get("preemptionPolicy") == "Never":
         return False
-    default = there.default_priority
-    lower = default is None or any(priority < default for priority in there.priorities.values())
+    default = snapshot.default_priority
+    lower = default is None or any(priority < default for priority in snapshot.priorities.values())
     return lower or bool(spec.get("priorityClassName") or spec.get("priority"))
 
 
-def running_pods(subject: Subject) -> int:
+def running_pods(subject: Subject, snapshot: Snapshot) -> int:
     """Return the Pods of the workload that are there."""
-    own, there = subject.workload_selector, subject.snapshot
-    if there is None or own.matches_nothing or own.empty:
+    own = subject.workload_selector
+    if own.matches_nothing or own.empty:
         return 0
-    groups = there.pods.get(subject.workload.namespace, {}).values()
+    groups = snapshot.pods.get(subject.workload.namespace, {}).values()
     return sum(sum(group.nodes.values()) for group in groups if own.matches(group.labels))
 
 
@@ -163,15 +173,15 @@ def next_replica(subject: Subject) -> IncomingPod:
     return replace(subject.pod, requests=pod.requests, ports=pod.ports, labels=subject.workload.pods_labels())
 
 
-def _surely_selecting(subject: Subject, there: Snapshot) -> Snapshot:
+def _surely_selecting(subject: Subject, snapshot: Snapshot) -> Snapshot:
     """Return the snapshot with the terms only that no label decides which a controller may add to the Pod."""
     addable = subject.workload.addable
     affine = {
         affinity: nodes
-        for affinity, nodes in there.affine.items()
+        for affinity, nodes in snapshot.affine.items()
         if all(term.selector.keys.isdisjoint(addable) for term in affinity.anti_affinity)
     }
-    return replace(there, affine=affine)
+    return replace(snapshot, affine=affine)
 
 
 def _scarce(subject: Subject, most: Bound) -> NodeSet:

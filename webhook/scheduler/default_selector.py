@@ -11,8 +11,8 @@ from typing import NamedTuple
 from webhook.objects.kinds import APPS, CORE
 from webhook.objects.labels import Labels
 from webhook.objects.references import Owner
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.selectors import Selector, selecting
-from webhook.scheduler.snapshot import Snapshot
 
 SELECTOR_KINDS = ((CORE, "ReplicationController"), (APPS, "ReplicaSet"), (APPS, "StatefulSet"))
 
@@ -24,7 +24,7 @@ class DefaultSelector(NamedTuple):
     sources: tuple[str, ...]
 
 
-def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapshot: Snapshot) -> DefaultSelector:
+def default_selector(namespace: str, labels: Labels, owner: Owner | None, snapshot: ClusterView) -> DefaultSelector:
     """
     Return the selector for a Pod with `labels` and the controller `owner`; it is empty if nothing selects or owns the
     Pod. The owner counts only if it is one of SELECTOR_KINDS and exists in `snapshot`.

@@ -18,8 +18,8 @@ from webhook.admission.terms import Terms
 from webhook.cluster.cluster import Cluster
 from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.policy.policy import Policy
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.features import Features
-from webhook.scheduler.snapshot import Snapshot
 from webhook.serving import wire
 from webhook.serving.decision_log import log_decision
 from webhook.serving.logs import log, logger
@@ -126,7 +126,7 @@ class Reviewer:
             decision = unexpected(policy, about(request))
             return decision, Answer(200, wire.answer(request.uid, decision))
 
-    def _snapshot(self, request: AdmissionRequest) -> Snapshot | None:
+    def _snapshot(self, request: AdmissionRequest) -> ClusterView | None:
         """
         Return one view for this review, if it needs one; what the view lacks is requested from the API server.
 

@@ -11,7 +11,7 @@ from webhook.cluster.client import Client, ClusterError
 from webhook.cluster.discovery import read_served
 from webhook.objects.kinds import NO_KINDS, Kinds
 from webhook.policy.unserved import groups_of, unserved
-from webhook.scheduler.snapshot import NODE_POOL
+from webhook.scheduler.cluster_view import NODE_POOL
 from webhook.serving.health import Check
 from webhook.serving.logs import log
 from webhook.serving.reviewer import Reviewer

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from certs.serving import ServingCertificate
 from webhook.cluster.cluster import Cluster, Unchanging
 from webhook.policy.policy import Policy
+from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.features import Features, unknown
-from webhook.scheduler.snapshot import Snapshot
 from webhook.serving import health
 from webhook.serving.app import create_app
 from webhook.serving.certificate_files import CertificateFiles
@@ -58,7 +58,7 @@ class Config:
     certificate: ServingCertificate
     policy: Policy
     policy_file: Path | None
-    cluster: Client | Snapshot | None
+    cluster: Client | ClusterView | None
     features: Features
     asks_version: bool  # A live cluster is asked for its version.
     renewal: Renewal | None = None
@@ -66,7 +66,7 @@ class Config:
     @property
     def client(self) -> Client | None:
         """Who asks a live cluster."""
-        return None if isinstance(self.cluster, Snapshot) else self.cluster
+        return None if isinstance(self.cluster, ClusterView) else self.cluster
 
 
 class Webhook:
@@ -76,7 +76,7 @@ class Webhook:
         self.config = config
         metrics = Metrics()
         self.cluster: Cluster
-        if config.cluster is None or isinstance(config.cluster, Snapshot):
+        if config.cluster is None or isinstance(config.cluster, ClusterView):
             self.cluster = Unchanging(config.cluster)
         else:
             from webhook.serving.cluster_telemetry import watch_cluster

@@ -26,12 +26,13 @@ from webhook.objects.workload_object import WorkloadObject, read_workload_object
 from webhook.placement.created_pods import read_creation
 from webhook.placement.inferred_defaults import DefaultsOf
 from webhook.placement.subject import PlacementSubject, attempt, likeness, next_replica, of_pod
+from webhook.scheduler.cluster_view import Controller
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.features import Features
 from webhook.scheduler.preemption import LOWEST_PRIORITY
 from webhook.scheduler.profile import USUAL_PROFILE, Profiles
 from webhook.scheduler.selectors import as_selector
-from webhook.scheduler.snapshot import Controller, Snapshot
+from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.storage import NO_STORAGE
 from webhook.scheduler.taints import read_limited_tolerations
 from webhook.simulation.claims import VolumeTemplates, read_volume_templates
