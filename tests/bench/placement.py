@@ -80,7 +80,7 @@ class Decisions:
     def decide(self, workload, action):
         """Microseconds of one decision, and what it finds."""
         raw = incoming(workload)
-        asked = read_incoming_pod(Reader(), raw)
+        asked = read_incoming_pod(Reader(), raw, LATEST)
         found = parse_constraints(raw["spec"]["topologySpreadConstraints"], asked.labels, LATEST)
         constraints = [one for one in found if one.when_unsatisfiable == action]
         begun = time.perf_counter()

@@ -129,7 +129,8 @@ scheduler.default_constraints · scheduler.default_selector · scheduler.domain_
 scheduler.domains · scheduler.snapshot_changes
 scheduler.snapshot
 scheduler.cluster_view
-scheduler.incoming · scheduler.validation
+scheduler.incoming
+scheduler.new_pod · scheduler.validation
 scheduler.attached_volumes · scheduler.storage_objects
 scheduler.storage
 scheduler.in_tree_volumes

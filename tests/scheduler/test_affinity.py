@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.objects.reading import Reader
+from webhook.scheduler.features import LATEST
 from webhook.scheduler.incoming import read_incoming_pod
 from webhook.scheduler.nodes import Node, Nodes
 
@@ -23,7 +24,7 @@ def pod(*terms, **spec):
 
 def matches(raw):
     reader = Reader()
-    found = read_incoming_pod(reader, raw)
+    found = read_incoming_pod(reader, raw, LATEST)
     assert [] == reader.errors
     return "n1" in matching(found.affinity)
 
@@ -82,7 +83,7 @@ def test_affinity_without_terms_is_met_by_no_node():
 
 
 def names(*terms):
-    return read_incoming_pod(Reader(), pod(*terms)).affinity.names
+    return read_incoming_pod(Reader(), pod(*terms), LATEST).affinity.names
 
 
 def named(*values):
@@ -110,12 +111,12 @@ def test_names_that_restrict_every_term(terms, restricted):
 def preferring(*terms):
     preferred = [{"weight": weight, "preference": one} for weight, one in terms]
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
-    found = read_incoming_pod(Reader(), {"spec": {"affinity": affinity}}).preferred
+    found = read_incoming_pod(Reader(), {"spec": {"affinity": affinity}}, LATEST).preferred
     return found and [(one.weight, matching(one.term)) for one in found]
 
 
 def test_what_is_preferred():
-    assert None is read_incoming_pod(Reader(), {}).preferred
+    assert None is read_incoming_pod(Reader(), {}, LATEST).preferred
     assert () == preferring()  # The plugin gives every node 0 then, and without the field it gives none.
     assert [(5, ["n1"]), (1, ["n0"])] == preferring((5, term("disk", "In", "ssd")), (1, term("zone", "Exists")))
 
@@ -158,7 +159,7 @@ LEFT = [
 
 @pytest.mark.parametrize(("raw", "left"), [given[1:] for given in LEFT], ids=[given[0] for given in LEFT])
 def test_the_values_that_are_left(raw, left):
-    found = read_incoming_pod(Reader(), raw).affinity.values("zone")
+    found = read_incoming_pod(Reader(), raw, LATEST).affinity.values("zone")
 
     assert (None if left is None else {*left.split()}) == found
 
@@ -166,7 +167,7 @@ def test_the_values_that_are_left(raw, left):
 @pytest.mark.parametrize("key", ["zone", "disk", "gen", "rack"])
 @pytest.mark.parametrize("raw", [given[1] for given in AFFINE + LEFT], ids=[given[0] for given in AFFINE + LEFT])
 def test_a_node_that_matches_has_one_of_the_values_that_are_left(raw, key):
-    affinity, nodes = read_incoming_pod(Reader(), raw).affinity, Nodes(NODES)
+    affinity, nodes = read_incoming_pod(Reader(), raw, LATEST).affinity, Nodes(NODES)
     left = affinity.values(key)
 
     assert left is None or {node.labels.get(key) for node in nodes.members(affinity.matching(nodes))} <= left

@@ -8,6 +8,7 @@ from tests.support.build import FEATURES, ZONE, constraint, node, pod, snapshot
 from webhook.objects.reading import Reader
 from webhook.scheduler.constraint import parse_constraints
 from webhook.scheduler.domains import Reach, carrying_every_key, is_confined
+from webhook.scheduler.features import LATEST
 from webhook.scheduler.incoming import read_incoming_pod
 
 NODES = (
@@ -29,7 +30,7 @@ def nodes():
 
 
 def incoming(spec):
-    return read_incoming_pod(Reader(), pod(spec=spec))
+    return read_incoming_pod(Reader(), pod(spec=spec), LATEST)
 
 
 @pytest.mark.parametrize(

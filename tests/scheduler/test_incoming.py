@@ -14,7 +14,7 @@ def test_what_a_pod_asks():
         "metadata": {"namespace": "shop", "labels": {"app": "web"}},
         "spec": {"nodeName": "n1", "tolerations": [{"key": "x", "operator": "Exists"}]},
     }
-    found = read_incoming_pod(Reader(), raw)
+    found = read_incoming_pod(Reader(), raw, LATEST)
 
     assert ("shop", {"app": "web"}, "n1") == (found.namespace, found.labels, found.node_name)
     assert (Toleration("x", "Exists", "", ""),) == found.tolerations
@@ -23,7 +23,7 @@ def test_what_a_pod_asks():
 def test_what_has_a_wrong_type_is_named_and_reads_as_absent():
     reader = Reader()
     spec = {"nodeSelector": "x", "affinity": [], "tolerations": [{"key": 5}, None], "nodeName": 7}
-    found = read_incoming_pod(reader, {"metadata": {"labels": []}, "spec": spec})
+    found = read_incoming_pod(reader, {"metadata": {"labels": []}, "spec": spec}, LATEST)
 
     assert ("", {}, "", None) == (found.namespace, found.labels, found.node_name, found.preferred)
     assert [
@@ -35,11 +35,11 @@ def test_what_has_a_wrong_type_is_named_and_reads_as_absent():
     ] == list(dict.fromkeys(path_text(error.path) for error in reader.errors))
 
 
-def test_its_requests_are_read_where_a_version_is_given():
+def test_its_requests_are_those_of_the_version():
     raw = {"spec": {"containers": [{}], "resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": "1"}}}
 
-    assert [0, 1000, 3000] == [
-        read_incoming_pod(Reader(), raw, counted).requests.milli_cpu for counted in (None, features(33), features(34))
+    assert [1000, 3000] == [
+        read_incoming_pod(Reader(), raw, counted).requests.milli_cpu for counted in (features(33), features(34))
     ]
 
 

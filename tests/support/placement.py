@@ -44,7 +44,7 @@ def cluster(zones, *pods):
 
 def incoming(**fields):
     """The Pod that is to be placed."""
-    return read_incoming_pod(Reader(), pod(**fields))
+    return read_incoming_pod(Reader(), pod(**fields), LATEST)
 
 
 def parsed(*constraints):

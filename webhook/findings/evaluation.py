@@ -33,7 +33,7 @@ from webhook.objects.workload import DEPLOYMENT_TYPE, Workload
 from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.constraint import HARD, Reading, read_constraints
 from webhook.scheduler.features import Features
-from webhook.scheduler.incoming import PLACING, places_quickly
+from webhook.scheduler.new_pod import PLACING, places_quickly
 
 if TYPE_CHECKING:
     from webhook.findings.neighbours import Neighbours

@@ -23,7 +23,7 @@ from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.constraint import HARD, SOFT, Constraint, Reading, read_selector
 from webhook.scheduler.domains import Reach, carrying_every_key, most_new_pods
 from webhook.scheduler.features import Features
-from webhook.scheduler.incoming import IncomingPod, pod_of
+from webhook.scheduler.new_pod import NewPod, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
 
@@ -263,7 +263,7 @@ class Subject:
         return self.workload.labels.keys() >= set(constraint.match_label_keys)
 
     @cached_property
-    def pod(self) -> IncomingPod:
+    def pod(self) -> NewPod:
         """Return one of its Pods, without what it requests."""
         return pod_of(self.workload)
 

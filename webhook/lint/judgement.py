@@ -56,7 +56,7 @@ from webhook.objects.fields import FieldPath, as_mapping, path_text, value_at, w
 from webhook.objects.kinds import FIELD, NAMESPACE, Kind, Kinds, find_kinds
 from webhook.objects.references import ObjectRef
 from webhook.objects.workload import Workload, scaling_of
-from webhook.scheduler.incoming import PLACING
+from webhook.scheduler.new_pod import PLACING
 
 IDLE_SWITCH = "idle-switch"
 NEVER_SENT = "the webhook gets none of them; --include-system judges them"

@@ -15,7 +15,7 @@ from webhook.scheduler.constraint import HARD, SOFT
 from webhook.scheduler.default_constraints import LIST, SYSTEM, validate_args
 from webhook.scheduler.domains import Reach
 from webhook.scheduler.features import Features
-from webhook.scheduler.incoming import places_quickly, pod_of
+from webhook.scheduler.new_pod import places_quickly, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.validation import in_one_line, validate
 

@@ -12,11 +12,11 @@ from webhook.findings.wording import number_of, some
 from webhook.objects.kinds import BATCH
 from webhook.objects.reading import Reader, brief
 from webhook.scheduler.constraint import HARD, HONOR
-from webhook.scheduler.incoming import IncomingPod
 from webhook.scheduler.nodes import NodeSet
 
 if TYPE_CHECKING:
     from webhook.scheduler.capacity import Bound
+    from webhook.scheduler.incoming import IncomingPod
     from webhook.scheduler.snapshot import Snapshot
 
 
@@ -164,13 +164,20 @@ def next_replica(subject: Subject) -> IncomingPod:
 
     Its own affinity to other Pods refuses it more nodes; to look at all Pods for that takes too long here.
     """
-    from webhook.scheduler.incoming import read_incoming_pod
+    from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
     from webhook.scheduler.resources import with_default_requests  # Only needed where Pods are known.
 
     spec, namespace = with_default_requests(subject.workload.pod_spec or {}), subject.workload.namespace
     raw = {"metadata": {"namespace": namespace}, "spec": spec}
-    pod = read_incoming_pod(Reader(), raw, subject.features)
-    return replace(subject.pod, requests=pod.requests, ports=pod.ports, labels=subject.workload.pods_labels())
+    pod, new = read_incoming_pod(Reader(), raw, subject.features), subject.pod
+    return IncomingPod(
+        namespace,
+        subject.workload.pods_labels(),
+        new.affinity,
+        new.tolerations,
+        requests=pod.requests,
+        ports=pod.ports,
+    )
 
 
 def _surely_selecting(subject: Subject, snapshot: Snapshot) -> Snapshot:

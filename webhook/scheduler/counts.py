@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 from sys import intern
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from webhook.objects.labels import Labels
-
-if TYPE_CHECKING:  # A server that reads no such fields has no use for these modules.
-    from webhook.scheduler.host_ports import HostPort
-    from webhook.scheduler.pod_affinity import PodAffinity
-    from webhook.scheduler.volumes import Mounts
+from webhook.scheduler.host_ports import HostPort
+from webhook.scheduler.pod_affinity import PodAffinity
+from webhook.scheduler.volumes import Mounts
 
 KeyT = TypeVar("KeyT")
 LabelSet = tuple[tuple[str, str], ...]  # in the order of the keys

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from webhook.scheduler.constraint import HONOR, Constraint
-from webhook.scheduler.incoming import IncomingPod
+from webhook.scheduler.new_pod import NewPod
 from webhook.scheduler.nodes import Nodes, NodeSet, union
 from webhook.scheduler.taints import CORDONED, Taint
 
@@ -24,7 +24,7 @@ class Reach:
     Each set is computed once, since hostile affinity takes long to hold against all nodes.
     """
 
-    pod: IncomingPod
+    pod: NewPod
     nodes: Nodes
 
     @cached_property
@@ -97,14 +97,14 @@ def carrying_every_key(nodes: Nodes, constraints: Iterable[Constraint]) -> NodeS
     return carrying
 
 
-def is_confined(pod: IncomingPod, constraint: Constraint) -> bool:
+def is_confined(pod: NewPod, constraint: Constraint) -> bool:
     """Return whether node affinity leaves one domain, so that the constraint refuses no node and prefers none."""
     if not leaves_one_domain(pod, constraint):
         return False
     return constraint.soft or (constraint.node_affinity_policy == HONOR and constraint.min_domains <= 1)
 
 
-def leaves_one_domain(pod: IncomingPod, constraint: Constraint) -> bool:
+def leaves_one_domain(pod: NewPod, constraint: Constraint) -> bool:
     """Return whether node affinity leaves the Pod one domain of the constraint, whatever nodes join."""
     values = pod.affinity.values(constraint.topology_key)
     return values is not None and len(values) == 1
