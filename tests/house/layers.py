@@ -88,7 +88,7 @@ policy.scheduler_defaults
 policy.policy
 policy
 rules
-findings.evaluation · findings.repairs
+findings.evaluation · findings.repairs · findings.room
 findings.wording
 findings.rule
 findings

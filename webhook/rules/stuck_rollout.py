@@ -11,12 +11,6 @@ from webhook.findings.rule import SURGES, Also, Nature, Need, Subject, rule
 from webhook.objects.fields import as_list, as_mapping, value_at
 from webhook.objects.names import POD_ANTI_AFFINITY, REQUIRED_TERMS
 from webhook.objects.reading import Reader
-from webhook.rules.unschedulable import (
-    may_preempt,
-    next_replica,
-    read_pods,
-    running_pods,
-)
 from webhook.scheduler.constraint import HARD, IGNORE, Constraint
 
 if TYPE_CHECKING:
@@ -93,7 +87,8 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     and reports nothing if preemption may make room. It leaves out constraints and
     anti-affinity with matchLabelKeys, by which new Pods may not count old ones.
     """
-    from webhook.objects.update_strategies import read_deployment_strategy  # Only needed where Pods are known.
+    from webhook.findings.room import may_preempt, most_replicas, read_pods, running_pods  # Commands only.
+    from webhook.objects.update_strategies import read_deployment_strategy
 
     workload, snapshot = subject.workload, read_pods(subject)
     strategy = read_deployment_strategy(as_mapping(workload.spec.get("strategy")))
@@ -107,11 +102,8 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     constraints = [*_constraints(subject), *_anti_affinity(subject)]
     if any(subject.may_carry(constraint.topology_key) for constraint in constraints):
         return
-    from webhook.scheduler.capacity import bound
-    from webhook.scheduler.profile import Cycle
-
     there = replace(snapshot, affine={})  # That of its own Pods is in the constraints; to look at all takes too long.
-    most = bound(Cycle(next_replica(subject), tuple(constraints), there, subject.features), wanted)
+    most = most_replicas(subject, there, constraints, wanted)
     if most.number == wanted - 1:
         message = f"a rollout cannot finish: maxUnavailable rounds to 0, and {_why(most)}"
         found = f"maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"

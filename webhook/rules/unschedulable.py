@@ -10,13 +10,12 @@ from webhook.findings.finding import Cause, Severity
 from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.findings.wording import number_of, some
 from webhook.objects.kinds import BATCH
-from webhook.objects.reading import Reader, brief
+from webhook.objects.reading import brief
 from webhook.scheduler.constraint import HARD, HONOR
 from webhook.scheduler.nodes import NodeSet
 
 if TYPE_CHECKING:
     from webhook.scheduler.capacity import Bound
-    from webhook.scheduler.incoming import IncomingPod
     from webhook.scheduler.snapshot import Snapshot
 
 
@@ -101,6 +100,8 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
 
     If there are fewer domains than minDomains, this is only an `info` while nodes may join in other domains.
     """
+    from webhook.findings.room import may_preempt, most_replicas, read_pods, running_pods  # Commands only.
+
     workload = subject.workload
     if (
         workload.pinned
@@ -118,66 +119,15 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
         return
     if may_preempt(subject, snapshot):
         return
-    from webhook.scheduler.capacity import bound  # Only needed where Pods are known.
-    from webhook.scheduler.profile import Cycle
-
     snapshot = _surely_selecting(subject, snapshot)
-    most = bound(Cycle(next_replica(subject), tuple(subject.hard), snapshot, subject.features), wanted)
+    most = most_replicas(subject, snapshot, subject.hard, wanted)
     if most.number < wanted:
         yield _cause(subject, most, running)
-
-
-def read_pods(subject: Subject) -> Snapshot | None:
-    """Return the cluster with its Pods; None where they are not read, as in the webhook."""
-    from webhook.scheduler.snapshot import Snapshot
-
-    return subject.snapshot if isinstance(subject.snapshot, Snapshot) else None
-
-
-def may_preempt(subject: Subject, snapshot: Snapshot) -> bool:
-    """Return whether Pods of lower priority may be taken away for it, as far as priorities are known."""
-    spec = subject.workload.pod_spec or {}
-    if spec.get("preemptionPolicy") == "Never":
-        return False
-    default = snapshot.default_priority
-    lower = default is None or any(priority < default for priority in snapshot.priorities.values())
-    return lower or bool(spec.get("priorityClassName") or spec.get("priority"))
-
-
-def running_pods(subject: Subject, snapshot: Snapshot) -> int:
-    """Return the Pods of the workload that are there."""
-    own = subject.workload_selector
-    if own.matches_nothing or own.empty:
-        return 0
-    groups = snapshot.pods.get(subject.workload.namespace, {}).values()
-    return sum(sum(group.nodes.values()) for group in groups if own.matches(group.labels))
 
 
 def _new_revision(subject: Subject) -> bool:
     """Return whether a label that only the controller knows decides which of the Pods that run are counted."""
     return any(not subject.workload.labels.keys() >= set(constraint.match_label_keys) for constraint in subject.hard)
-
-
-def next_replica(subject: Subject) -> IncomingPod:
-    """
-    Return the next replica, with what it requests and its host ports.
-
-    Its own affinity to other Pods refuses it more nodes; to look at all Pods for that takes too long here.
-    """
-    from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
-    from webhook.scheduler.resources import with_default_requests  # Only needed where Pods are known.
-
-    spec, namespace = with_default_requests(subject.workload.pod_spec or {}), subject.workload.namespace
-    raw = {"metadata": {"namespace": namespace}, "spec": spec}
-    pod, new = read_incoming_pod(Reader(), raw, subject.features), subject.pod
-    return IncomingPod(
-        namespace,
-        subject.workload.pods_labels(),
-        new.affinity,
-        new.tolerations,
-        requests=pod.requests,
-        ports=pod.ports,
-    )
 
 
 def _surely_selecting(subject: Subject, snapshot: Snapshot) -> Snapshot:
