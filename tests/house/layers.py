@@ -34,7 +34,8 @@ policy_test.writing
 policy_test.running
 loading
 loading.applied_workloads · loading.pod_defaults
-loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs · loading.snapshots
+loading.clusters · loading.listening · loading.progress · loading.selection · loading.simulated_runs
+loading.profiles · loading.snapshots
 loading.processes
 loading.inputs
 loading.usage

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from webhook.loading import clusters, inputs, selection
 from webhook.loading.clusters import Known
 from webhook.loading.pod_defaults import defaults_in_force, suited
+from webhook.loading.profiles import load_profiles
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw, texts_at, value_at
 from webhook.objects.kinds import CONSTRAINTS_PATH, Kinds
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("wanted either TYPE/NAME, such as pod/web-0, or -f FILE")
     source = inputs.source(args)
     policy = inputs.policy_of_today(args.policy) if args.policy else None
-    profiles = inputs.profiles(args.scheduler_config)
+    profiles = load_profiles(args.scheduler_config)
     kinds = (policy or inputs.policy(None)).kinds
     namespace = selection.namespace(args, source)
     subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)

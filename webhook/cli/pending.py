@@ -17,6 +17,7 @@ import argparse
 from collections import Counter
 
 from webhook.loading import clusters, inputs, selection
+from webhook.loading.profiles import load_profiles
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.pod_object import read_pod
 from webhook.placement.subject import PlacementSubject, of_pod
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    source, profiles = inputs.source(args), inputs.profiles(args.scheduler_config)
+    source, profiles = inputs.source(args), load_profiles(args.scheduler_config)
     chosen = selection.selection(args, source)
 
     known = clusters.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)

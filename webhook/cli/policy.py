@@ -18,6 +18,7 @@ import yaml
 from webhook.admission.contradictions import contradictions
 from webhook.admission.terms import Terms
 from webhook.loading import inputs, selection
+from webhook.loading.profiles import load_profiles
 from webhook.loading.usage import UsageError, print_notes
 from webhook.manifests import rbac
 from webhook.manifests.configurations import MUTATING_NAME, NAME, new_entries
@@ -198,7 +199,7 @@ def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
 
 def _compared(policy: Policy, path: Path) -> ComparedCopy:
     """Compare the policy with a KubeSchedulerConfiguration; UsageError if kube-scheduler would not read that."""
-    inputs.profiles(path)
+    load_profiles(path)
     copy = inputs.policy(path)
     return ComparedCopy(str(path), copy.notes, [*scheduler_defaults.differences(policy, copy)])
 

@@ -27,6 +27,7 @@ from webhook.admission.decision import Outcome
 from webhook.loading import clusters, inputs, selection
 from webhook.loading.clusters import Known
 from webhook.loading.listening import listen
+from webhook.loading.profiles import load_profiles
 from webhook.loading.progress import with_bar, with_count
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw
@@ -103,7 +104,7 @@ class Made(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    policies, source, profiles = _policies(args), inputs.source(args), inputs.profiles(args.scheduler_config)
+    policies, source, profiles = _policies(args), inputs.source(args), load_profiles(args.scheduler_config)
     _check(args)
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None

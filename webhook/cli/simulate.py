@@ -32,6 +32,7 @@ from webhook.loading import clusters, inputs, progress, selection
 from webhook.loading.applied_workloads import check_job, is_applied, is_as_stored
 from webhook.loading.clusters import Known
 from webhook.loading.pod_defaults import defaults_in_force
+from webhook.loading.profiles import load_profiles
 from webhook.loading.selection import Selection
 from webhook.loading.simulated_runs import all_runs, until_unchanged
 from webhook.loading.usage import UsageError
@@ -119,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     policy = inputs.policy_of_today(args.policy) if args.policy else None
     source, profiles, kinds = (
         inputs.source(args),
-        inputs.profiles(args.scheduler_config),
+        load_profiles(args.scheduler_config),
         (policy or inputs.policy(None)).kinds,
     )
     names, steps = _words(args)

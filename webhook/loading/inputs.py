@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from webhook.documents.reading import decoded, read_objects
 from webhook.documents.scalars import DocumentError
-from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.kinds import NO_KINDS, Kinds
@@ -28,7 +27,6 @@ from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, 
 if TYPE_CHECKING:
     from webhook.cluster.client import Client, ClusterError
     from webhook.cluster.cluster import Contents
-    from webhook.scheduler.profile import Profiles
 
 ViewT = TypeVar("ViewT", bound=ClusterView)
 PATIENCE = 30.0  # Seconds for one page of a list, where the API server has too much to do.
@@ -174,19 +172,6 @@ def with_operators(policy: Policy) -> Policy:
     from webhook.objects import operators  # which a server does not need
 
     return replace(policy, kinds=operators.with_operators(policy.kinds))
-
-
-def profiles(path: Path | None) -> Profiles:
-    """Return the scheduler's profiles in a KubeSchedulerConfiguration, or the default one."""
-    from webhook.scheduler.configured_profiles import parse_profiles  # `serve` needs none.
-    from webhook.scheduler.profile import USUAL_PROFILES
-
-    if path is None:
-        return USUAL_PROFILES
-    parsed, causes = parse_profiles(text(path))
-    if causes:
-        raise UsageError("\n".join(f"{path}: {one_line(cause, LINE_LIMIT)}" for cause in causes))
-    return parsed
 
 
 def cluster(source: Source) -> ClusterView | None:
