@@ -171,6 +171,7 @@ class SimulatedRun:
         self._queued: dict[str, dict[Pod, None]] = {}  # by StatefulSet, a set that keeps its order
         self._unreached = state.ground.lost  # before the step
         self._failed = Counter[PodClass]()  # of Jobs, the Pods that were deleted
+        self._synced: Ground | None = None  # the nodes when controllers last looked at them
         self._ending, self._syncing, self._moment = (state.random.random() for _ in range(3))
         soon = any(0 < of.min_ready_seconds < MOST_BACKOFF for of in plan.named)
         self._early = state.random.random() if soon else 0.0
@@ -187,6 +188,7 @@ class SimulatedRun:
         for of_step in (self.violated, self.moved, self.preempted):
             of_step.clear()
         self._unreached = before.lost
+        state.stirred.update(self.workloads)
         for named in self.plan.named:
             workload = self.workloads[named.name]
             if action == SCALE and step.number != workload.replicas:
@@ -232,6 +234,7 @@ class SimulatedRun:
                 workload.scale(replicas)
                 scaled = True
         if scaled:
+            self.state.stirred.update(self.workloads)
             self.settle(True)
 
     def _change_nodes(self, action: str, ground: Ground) -> None:
@@ -404,10 +407,19 @@ class SimulatedRun:
 
     def _sync(self) -> bool:
         """Let a controller act that has something to do, each as likely as the others; False if none has."""
-        workloads = list(self.workloads.values())
-        if len(workloads) > 1:
-            self.state.random.shuffle(workloads)
-        return any(workload.sync(self.state) for workload in workloads)
+        state = self.state
+        if self._synced is not state.ground:
+            self._synced = state.ground
+            state.stirred.update(self.workloads)
+        names = list(self.workloads)
+        if len(names) > 1:
+            state.random.shuffle(names)
+        for name in names:
+            if name in state.stirred:
+                if self.workloads[name].sync(state):
+                    return True
+                state.stirred.discard(name)
+        return False
 
     @property
     def replicas(self) -> dict[str, int]:
@@ -422,7 +434,9 @@ class SimulatedRun:
         """
         fresh, some = self.state.fresh, bool(self.state.fresh)
         while fresh:
-            fresh.popleft().fresh = False
+            pod = fresh.popleft()
+            pod.fresh = False
+            self.state.stirred.add(pod.workload)
             if self.state.random.random() < self._syncing:
                 break
         return some
@@ -437,6 +451,7 @@ class SimulatedRun:
         """Forget a Pod whose object is gone; `made`: its controller has made another already."""
         if pod.revision >= 0:
             self.workloads[pod.workload].gone(pod)
+            self.state.stirred.add(pod.workload)
             self._delete_claims(pod)
         elif self._is_homeless(pod):  # Its DaemonSet wants none there any more.
             if self.state.ground.nodes.get(pod.node) is not None:

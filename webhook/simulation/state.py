@@ -79,6 +79,7 @@ class State:
     ) -> None:
         self.begun, self.random, self.ground, self._make_room = start, random, start.ground, make_room
         self.placements, self.most_placements = 0, most_placements
+        self.stirred = set[str]()  # workloads of which a Pod has changed
         self.features, self.now = start.features, start.now
         self.usage: dict[str, Usage] = dict(start.snapshot.usage)
         self._groups: dict[str, dict[LabelSet, dict[str, int]]] = {}
@@ -161,6 +162,7 @@ class State:
         )
         pod = self.pod(initial, revision)
         self.wait(pod)
+        self.stirred.add(pod.workload)
         return pod
 
     def wait(self, pod: Pod) -> None:
@@ -222,6 +224,7 @@ class State:
         """
         if pod.terminating:
             return
+        self.stirred.add(pod.workload)
         if not pod.node:
             pod.terminating = True
             self.waiting.remove(pod)
@@ -245,6 +248,7 @@ class State:
     def _leave(self, pod: Pod) -> None:
         """Let a Pod on a node terminate: no constraint counts it any more."""
         self._count(pod, -1)
+        self.stirred.add(pod.workload)
         pod.terminating = True
         self._meet(pod, 1)
         if not pod.ready:
@@ -258,6 +262,7 @@ class State:
         """
         self.hold_back(pod)
         if pod.ready and pod.active:
+            self.stirred.add(pod.workload)
             pod.ready = False
             self.unready[pod.namespace, pod.labels] += 1
 
@@ -382,6 +387,7 @@ class State:
     def _bind(self, pod: Pod, of_class: PodClass, node: str) -> None:
         """Give a Pod its node, where it is ready at once if anybody reaches it."""
         self._beside(pod, node).append(pod)
+        self.stirred.add(pod.workload)
         pod.node, pod.ready, pod.ready_at, pod.started = node, True, self.now, self.now
         self.nominate(pod, "")
         self._hold_back_no_longer(pod)
