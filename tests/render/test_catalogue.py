@@ -10,7 +10,7 @@ from webhook.findings.finding import Severity
 from webhook.render.catalogue import page, section, table
 from webhook.rules import RULES
 
-ALWAYS = ["Why", "Bad", "Good", "Fix"]
+ALWAYS = ["Why", "Bad (-) and good (+)", "Fix"]
 every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
 
 
@@ -43,7 +43,9 @@ def test_a_section_shows_the_examples(rule):
     lines = "\n".join(section(rule))
 
     assert lines.startswith(f"## {rule.id}\n")
-    assert all(f"```yaml\n{example}```" in lines for example in (rule.bad, rule.good))
+    (difference,) = re.findall("```diff\n(.*?)```", lines, re.DOTALL)
+    assert rule.bad == re.sub(r"^\+.*\n|^[ -]", "", difference, flags=re.MULTILINE)
+    assert rule.good == re.sub(r"^-.*\n|^[ +]", "", difference, flags=re.MULTILINE)
     assert f"Default severity: `{rule.severity}`." in lines
     assert f"```yaml\n{rule.context}```" in lines or not rule.context
     assert ("This rule is advice: at most a `warning`" in lines) is rule.advice

@@ -47,12 +47,26 @@ LOOKED_FOR = frozenset(
         *(SURGES, UNKNOWN_FIELDS, UNLABELLED_NODES),
     }
 )
-EXAMPLE_POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, labels: {app: web}}
+# Examples change its lines: see `_as_manifest`.
+EXAMPLE = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web}
 spec:
-  topologySpreadConstraints:"""
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      containers: [{name: web, image: web}]
+      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        nodeTaintsPolicy: Honor
+        labelSelector: {matchLabels: {app: web}}
+"""
 _PLAIN_VALUE = re.compile("(?!(true|false|yes|no|on|off|null|y|n)$)[A-Za-z][-A-Za-z0-9_./]*", re.IGNORECASE)
 
 
@@ -467,7 +481,7 @@ def rule(
     """
     Register a function as a rule: its name is the id, its docstring the rationale.
 
-    `bad` and `good` are objects, or the constraints of the Pod `web`; `context` are objects with which both are judged.
+    `bad` and `good` are manifests, or lines that change in `EXAMPLE`; `context` are objects with which both are judged.
     `where` says where the rule runs, and whether it is advice or what the API server rejects; by itself it is neither.
     `cel` is true where the rule finds nothing, "" where CEL cannot say that: an expression over the `variables` of
     manifests.admission_policies, the rule's `parameters`, and `features`.  `parameters` is a JSON schema of an object:
@@ -491,8 +505,8 @@ def rule(
             severity=severity,
             fix=fix,
             rationale=rationale,
-            bad=_example(bad),
-            good=_example(good),
+            bad=_as_manifest(bad),
+            good=_as_manifest(good),
             context=f"{cleandoc(context)}\n" if context else "",
             parameters=schema.get("properties", {}),
             required=tuple(
@@ -514,9 +528,19 @@ def rule(
     return register
 
 
-def _example(text: str) -> str:
-    """Return an example as YAML of an object; a list of constraints is that of a Pod."""
-    example = cleandoc(text)
-    if example.startswith("- "):
-        example = "\n".join((EXAMPLE_POD, *[f"  {line}" for line in example.splitlines()]))
-    return f"{example}\n"
+def _as_manifest(example: str) -> str:
+    """
+    Return an example that is a manifest as it is, and one of lines as EXAMPLE with them.
+
+    A line replaces the first with its key; one with another key is added to the constraint.
+    """
+    example = cleandoc(example)
+    if example.startswith("apiVersion:"):
+        return f"{example}\n"
+    manifest = EXAMPLE
+    for line in example.splitlines():
+        key = line.partition(":")[0]
+        manifest, replaced = re.subn(f"^([ -]*){key}:.*", rf"\g<1>{line}", manifest, count=1, flags=re.MULTILINE)
+        if not replaced:
+            manifest += f"        {line}\n"
+    return manifest

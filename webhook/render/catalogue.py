@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from difflib import unified_diff
 
 from webhook.findings.finding import Severity
 from webhook.findings.rule import Rule
@@ -68,8 +69,7 @@ def section(rule: Rule) -> Iterator[str]:
             "```",
             "",
         )
-    yield from ("### Bad", "", "```yaml", rule.bad.rstrip(), "```", "")
-    yield from ("### Good", "", "```yaml", rule.good.rstrip(), "```", "")
+    yield from ("### Bad (-) and good (+)", "", "```diff", *_difference(rule), "```", "")
     yield from ("### Fix", "", f"{rule.fix[0].upper()}{rule.fix[1:]}.", "")
     if rule.parameters:
         yield from ("### Parameters", "", "| name | type | default | what it is |", "| --- | --- | --- | --- |")
@@ -80,6 +80,13 @@ def section(rule: Rule) -> Iterator[str]:
         yield from ("### Switch it on", "", "```yaml", "rules:", f"  {rule.id}: {setting}", "```", "")
     if rule.yields_to:
         yield from ("### Yields to", "", ", ".join(f"[`{above}`](#{above})" for above in rule.yields_to), "")
+
+
+def _difference(rule: Rule) -> list[str]:
+    """Return the whole bad example, with the lines in which the good one differs."""
+    bad, good = rule.bad.splitlines(), rule.good.splitlines()
+    _, _, _, *lines = unified_diff(bad, good, n=len(bad), lineterm="")
+    return lines
 
 
 def _parameter(name: str, schema: Mapping[str, object], rule: Rule) -> str:

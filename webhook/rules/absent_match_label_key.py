@@ -20,25 +20,8 @@ from webhook.objects.reading import brief
     cel="""
     variables.constraints.all(c, c.?matchLabelKeys.orValue([]).all(k, k in variables.labels || k in variables.carried))
     """,
-    bad="""
-    - maxSkew: 1
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
-      matchLabelKeys: [version]
-    """,
-    good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web, version: v2}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-        matchLabelKeys: [version]
-    """,
+    bad="matchLabelKeys: [version]",
+    good="matchLabelKeys: [controller-revision-hash]",
 )
 def absent_match_label_key(subject: Subject) -> Iterator[Cause]:
     """

@@ -25,39 +25,8 @@ _COUNTS = {
     fix="set nodeTaintsPolicy: Honor",
     where=(HARD, Need.LABELS, Need.POD_SPEC, Nature.ADVICE),
     yields_to=("tainted-domain",),
-    bad="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: kubernetes.io/hostname
-            whenUnsatisfiable: DoNotSchedule
-            labelSelector: {matchLabels: {app: db}}
-    """,
-    good="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: kubernetes.io/hostname
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
-    """,
+    bad="nodeTaintsPolicy: Ignore",
+    good="nodeTaintsPolicy: Honor",
 )
 def counts_tainted_nodes(subject: Subject) -> Iterator[Cause]:
     """

@@ -19,41 +19,8 @@ from webhook.scheduler.constraint import Constraint
       || c.?labelSelector.?matchLabels.orValue({}).size() + c.?labelSelector.?matchExpressions.orValue([]).size() > 0
       || c.?matchLabelKeys.orValue([]).exists(k, k in variables.labels || k in variables.carried)))
     """,
-    bad="""
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {}
-    """,
-    good="""
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: web}}
-            matchLabelKeys: [pod-template-hash]
-    """,
+    bad="labelSelector: {}",
+    good="labelSelector: {matchLabels: {app: web}}",
 )
 def empty_selector(subject: Subject) -> Iterator[Cause]:
     """

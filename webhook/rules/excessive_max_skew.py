@@ -35,16 +35,12 @@ from webhook.findings.rule import LARGEST_NUMBER, TOPOLOGY_KEY, Subject, rule
       || parameters.topologyKeys.size() > 0 && !(c.topologyKey in parameters.topologyKeys))
     """,
     bad="""
-    - maxSkew: 100
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
+    replicas: 20
+    maxSkew: 10
     """,
     good="""
-    - maxSkew: 1
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
+    replicas: 20
+    maxSkew: 1
     """,
 )
 def excessive_max_skew(subject: Subject) -> Iterator[Cause]:

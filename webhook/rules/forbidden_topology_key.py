@@ -37,18 +37,8 @@ from webhook.objects.reading import brief
     variables.constraints.all(c, !(c.topologyKey in parameters.topologyKeys)
       && (parameters.allowedTopologyKeys.size() == 0 || c.topologyKey in parameters.allowedTopologyKeys))
     """,
-    bad="""
-    - maxSkew: 1
-      topologyKey: rack
-      whenUnsatisfiable: ScheduleAnyway
-      labelSelector: {matchLabels: {app: web}}
-    """,
-    good="""
-    - maxSkew: 1
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: ScheduleAnyway
-      labelSelector: {matchLabels: {app: web}}
-    """,
+    bad="topologyKey: rack",
+    good="topologyKey: topology.kubernetes.io/zone",
 )
 def forbidden_topology_key(subject: Subject) -> Iterator[Cause]:
     """

@@ -24,33 +24,8 @@ NAMESPACE_LABELS: FieldPath = ("metadata", "labels")
     severity=Severity.WARNING,
     fix="move it to where it counts, or remove it",
     where=(LOOKS_AT_SWITCHES, Nature.ADVICE),
-    bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata:
-      name: web
-      labels: {app: web}
-      annotations: {evenkeel.dev/skip: "true"}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-    """,
-    good="""
-    apiVersion: v1
-    kind: Pod
-    metadata:
-      name: web
-      labels: {app: web, evenkeel.dev/skip: "true"}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-    """,
+    bad='metadata: {name: web, annotations: {evenkeel.dev/skip: "true"}}',
+    good='labels: {app: web, evenkeel.dev/skip: "true"}',
 )
 def idle_switch(subject: Subject) -> Iterator[Cause]:
     """

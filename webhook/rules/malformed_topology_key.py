@@ -21,18 +21,8 @@ from webhook.rules.misspelt_topology_key import effect
       && c.topologyKey.size() - c.topologyKey.indexOf('/') <= 64
       && c.topologyKey.matches(r'^({SUBDOMAIN}/)?{QUALIFIED_NAME}$'))
     """,
-    bad="""
-    - maxSkew: 1
-      topologyKey: topology/kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
-    """,
-    good="""
-    - maxSkew: 1
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
-    """,
+    bad="topologyKey: topology/kubernetes.io/zone",
+    good="topologyKey: topology.kubernetes.io/zone",
 )
 def malformed_topology_key(subject: Subject) -> Iterator[Cause]:
     """

@@ -49,32 +49,18 @@ MISSING = "missing-constraints"
     """,
     bad="""
     apiVersion: apps/v1
-    kind: Deployment
+    kind: StatefulSet
     metadata: {name: web}
     spec:
-      replicas: 3
+      replicas: 6
       selector: {matchLabels: {app: web}}
       template:
-        metadata: {labels: {app: web}}
-        spec: {}
-    """,
-    good="""
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
+        metadata:
+          labels: {app: web}
         spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: ScheduleAnyway
-            labelSelector: {matchLabels: {app: web}}
-            matchLabelKeys: [pod-template-hash]
+          containers: [{name: web, image: web}]
     """,
+    good="whenUnsatisfiable: ScheduleAnyway",
 )
 def missing_constraints(subject: Subject) -> Iterator[Cause]:
     """

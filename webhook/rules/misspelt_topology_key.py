@@ -21,18 +21,8 @@ DEPRECATED = (BETA_ZONE, BETA_REGION)
     severity=Severity.WARNING,
     fix="use the well-known key, or label your nodes with the key as it is written",
     yields_to=("malformed-topology-key",),
-    bad="""
-    - maxSkew: 1
-      topologyKey: kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
-    """,
-    good="""
-    - maxSkew: 1
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
-    """,
+    bad="topologyKey: kubernetes.io/zone",
+    good="topologyKey: topology.kubernetes.io/zone",
 )
 def misspelt_topology_key(subject: Subject) -> Iterator[Cause]:
     """

@@ -45,40 +45,10 @@ REVISION_KEYS = frozenset({TEMPLATE_HASH, REVISION_HASH, f"rollouts-{TEMPLATE_HA
           ? string(variables.workload.?strategy.?rollingUpdate.?maxSurge.orValue('')) in ['0', '0%']
           : !parameters.soft))
     """,
-    bad="""
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 6
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: web}}
-    """,
+    bad="kind: Deployment",
     good="""
-    apiVersion: apps/v1
     kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 6
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: web}}
-            matchLabelKeys: [pod-template-hash]
+    matchLabelKeys: [pod-template-hash]
     """,
 )
 def rollout_skew(subject: Subject) -> Iterator[Cause]:

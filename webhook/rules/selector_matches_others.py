@@ -19,48 +19,24 @@ from webhook.scheduler.selectors import as_selector
     where=(Need.LABELS, Need.OTHERS, Nature.ADVICE),
     yields_to=("selector-misses-own-pod",),
     bad="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: db, role: primary}}
-      template:
-        metadata: {labels: {app: db, role: primary}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
+    labels: {app: web, role: primary}
+    selector: {matchLabels: {app: web, role: primary}}
+    labelSelector: {matchLabels: {app: web}}
     """,
     good="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: db, role: primary}}
-      template:
-        metadata: {labels: {app: db, role: primary}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db, role: primary}}
+    labels: {app: web, role: primary}
+    selector: {matchLabels: {app: web, role: primary}}
+    labelSelector: {matchLabels: {app: web, role: primary}}
     """,
     context="""
     apiVersion: apps/v1
     kind: StatefulSet
-    metadata: {name: db-replica}
+    metadata: {name: web-replica}
     spec:
       replicas: 3
-      selector: {matchLabels: {app: db, role: replica}}
+      selector: {matchLabels: {app: web, role: replica}}
       template:
-        metadata: {labels: {app: db, role: replica}}
+        metadata: {labels: {app: web, role: replica}}
     """,
 )
 def selector_matches_others(subject: Subject) -> Iterator[Cause]:

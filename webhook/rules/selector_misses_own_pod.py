@@ -32,42 +32,8 @@ COUNTS_OWN_PODS = f"""
     fix="select labels that the Pod itself carries",
     where=(Need.GIVEN_LABELS,),
     cel=f"variables.constraints.all(c, {COUNTS_OWN_PODS})",
-    bad="""
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: wbe}}
-            matchLabelKeys: [pod-template-hash]
-    """,
-    good="""
-    apiVersion: apps/v1
-    kind: Deployment
-    metadata: {name: web}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: web}}
-      template:
-        metadata: {labels: {app: web}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: web}}
-            matchLabelKeys: [pod-template-hash]
-    """,
+    bad="labelSelector: {matchLabels: {app: wbe}}",
+    good="labelSelector: {matchLabels: {app: web}}",
 )
 def selector_misses_own_pod(subject: Subject) -> Iterator[Cause]:
     """

@@ -27,18 +27,8 @@ from webhook.findings.rule import TOPOLOGY_KEY, Subject, rule
     variables.constraints.all(c, c.whenUnsatisfiable != 'ScheduleAnyway'
       || parameters.topologyKeys.size() > 0 && !(c.topologyKey in parameters.topologyKeys))
     """,
-    bad="""
-    - maxSkew: 1
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: ScheduleAnyway
-      labelSelector: {matchLabels: {app: web}}
-    """,
-    good="""
-    - maxSkew: 1
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
-    """,
+    bad="whenUnsatisfiable: ScheduleAnyway",
+    good="whenUnsatisfiable: DoNotSchedule",
 )
 def soft_constraint(subject: Subject) -> Iterator[Cause]:
     """

@@ -19,39 +19,8 @@ from webhook.scheduler.taints import CORDONED, Taint
     severity=Severity.WARNING,
     fix="set nodeTaintsPolicy: Honor",
     where=(HARD, CLOSED_NODES, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
-    bad="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 6
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            labelSelector: {matchLabels: {app: db}}
-    """,
-    good="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 6
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
-    """,
+    bad="nodeTaintsPolicy: Ignore",
+    good="nodeTaintsPolicy: Honor",
     context="""
     apiVersion: v1
     kind: Node

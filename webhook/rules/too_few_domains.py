@@ -19,42 +19,8 @@ from webhook.scheduler.nodes import NodeSet
     fix="lower minDomains, or add nodes in other domains",
     where=(HARD, MIN_DOMAINS, Need.LABELS, Need.POD_SPEC, Need.NODES, Nature.ADVICE),
     yields_to=("pinned-domain",),
-    bad="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 6
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            minDomains: 3
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
-    """,
-    good="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 6
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            minDomains: 2
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
-    """,
+    bad="minDomains: 3",
+    good="minDomains: 2",
     context="""
     apiVersion: v1
     kind: Node

@@ -24,30 +24,8 @@ OF_A_CONSTRAINT = 2  # The length of the path of a constraint's own field: its i
     severity=Severity.WARNING,
     fix="remove the field, or correct its name",
     where=(UNKNOWN_FIELDS,),
-    bad="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web, version: v2}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-        matchLabelKey: [version]
-    """,
-    good="""
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: web, labels: {app: web, version: v2}}
-    spec:
-      topologySpreadConstraints:
-      - maxSkew: 1
-        topologyKey: topology.kubernetes.io/zone
-        whenUnsatisfiable: DoNotSchedule
-        labelSelector: {matchLabels: {app: web}}
-        matchLabelKeys: [version]
-    """,
+    bad="matchLabelKey: [controller-revision-hash]",
+    good="matchLabelKeys: [controller-revision-hash]",
 )
 def unknown_field(subject: Subject) -> Iterator[Cause]:
     """

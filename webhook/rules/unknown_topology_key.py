@@ -17,18 +17,8 @@ from webhook.rules.misspelt_topology_key import effect
     fix="label the nodes, or use a key that they carry",
     where=(UNLABELLED_NODES, Need.NODES, Nature.ADVICE),
     yields_to=("misspelt-topology-key",),
-    bad="""
-    - maxSkew: 1
-      topologyKey: rack
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
-    """,
-    good="""
-    - maxSkew: 1
-      topologyKey: topology.kubernetes.io/zone
-      whenUnsatisfiable: DoNotSchedule
-      labelSelector: {matchLabels: {app: web}}
-    """,
+    bad="topologyKey: rack",
+    good="topologyKey: topology.kubernetes.io/zone",
     context="""
     apiVersion: v1
     kind: Node

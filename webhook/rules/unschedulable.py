@@ -26,40 +26,12 @@ if TYPE_CHECKING:
     where=(HARD, Need.LABELS, Need.POD_SPEC, Need.NODES, Need.PODS, Nature.ADVICE),
     yields_to=("pinned-domain", "tainted-domain", "too-few-domains", "unknown-topology-key"),
     bad="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 6
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          containers: [{name: db, image: db, resources: {requests: {cpu: "1"}}}]
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
+    replicas: 6
+    containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]
     """,
     good="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          containers: [{name: db, image: db, resources: {requests: {cpu: "1"}}}]
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
+    replicas: 3
+    containers: [{name: web, image: web, resources: {requests: {cpu: "1"}}}]
     """,
     context="""
     apiVersion: v1

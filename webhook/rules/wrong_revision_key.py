@@ -20,42 +20,8 @@ from webhook.objects.names import TEMPLATE_HASH
       || 'pod-template-hash' in variables.labels || 'pod-template-hash' in variables.carried
       || variables.constraints.all(c, !('pod-template-hash' in c.?matchLabelKeys.orValue([])))
     """,
-    bad="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
-            matchLabelKeys: [pod-template-hash]
-    """,
-    good="""
-    apiVersion: apps/v1
-    kind: StatefulSet
-    metadata: {name: db}
-    spec:
-      replicas: 3
-      selector: {matchLabels: {app: db}}
-      template:
-        metadata: {labels: {app: db}}
-        spec:
-          topologySpreadConstraints:
-          - maxSkew: 1
-            topologyKey: topology.kubernetes.io/zone
-            whenUnsatisfiable: DoNotSchedule
-            nodeTaintsPolicy: Honor
-            labelSelector: {matchLabels: {app: db}}
-            matchLabelKeys: [controller-revision-hash]
-    """,
+    bad="matchLabelKeys: [pod-template-hash]",
+    good="matchLabelKeys: [controller-revision-hash]",
 )
 def wrong_revision_key(subject: Subject) -> Iterator[Cause]:
     """
