@@ -224,8 +224,8 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ),
         ("scal=3", 'step: found "scal=3", wanted scale --replicas N\n'),
         ("nothing=3", 'step: found "nothing=3", wanted one of rollout, scale --replicas N'),
-        ("scale=3 -n other", "scale=3: found no workload in other to which it does anything, wanted one"),
-        ("drain=a1 -n bank", "found no workload with Pods in bank; these namespaces have some: shop\n"),
+        ("scale=3 -n other", "scale=3: found no workload that it changes in other; these namespaces have some: bank, "),
+        ("drain=a1 -n bank", "found no workload with Pods in bank; these namespaces have some: shop; add -n, or -A"),
         (
             "drain=a1 -A -l app",
             "found no workload with Pods that has the labels app itself; these",
@@ -257,6 +257,10 @@ def test_it_fails_on_what_it_is_told_to(simulate, cluster, steps, fails):
         ("-f text.yaml scale=3", 'Deployment shop/web: spec.replicas: found "3", must be a 32-bit integer'),
         ("-f spec.yaml scale=3", "Deployment shop/web: spec: found 3, must be an object"),
         ("-f web.yaml", "web.yaml: found no workload, wanted one of the kinds Deployment"),
+        (
+            "-f nowhere.yaml",
+            "Deployment default/web: has no namespace in the file, and is in shop in the cluster; add -n",
+        ),
         ("-f empty.yaml -f empty.yaml", "found Deployment bank/empty twice, wanted each workload once"),
     ],
 )
@@ -266,6 +270,7 @@ def test_bad_input(simulate, options, said):
         "empty.yaml": EMPTY,
         "text.yaml": TEXT,
         "spec.yaml": TEXT | {"spec": 3},
+        "nowhere.yaml": TEXT | {"metadata": {"name": "web"}},
     }
     code, out, err = simulate(options, [*CLUSTER, EMPTY], **files)
 

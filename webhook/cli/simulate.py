@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from webhook.findings.wording import first_of
 from webhook.loading import clusters, inputs, progress, selection
-from webhook.loading.applied_workloads import check_job, is_applied, is_as_stored
+from webhook.loading.applied_workloads import check_job, check_namespaces, is_applied, is_as_stored
 from webhook.loading.clusters import Known
 from webhook.loading.pod_defaults import defaults_in_force
 from webhook.loading.profiles import load_profiles
@@ -128,7 +128,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{' and '.join(chosen)}: leave out TYPE/NAME to choose workloads by namespace or labels")
     selected = selection.selection(args, source)
     namespace = selected.namespace or "default"
-    files = [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename or ())]
+    written = inputs.objects_of(args.filename or ())
+    files = [clusters.in_namespace(obj, namespace) for obj in written]
     in_files = _workloads_in(files, args.filename, selected, alone=not names)
     refs = _named(names, namespace, kinds) if names else in_files
     if steps and steps[0].action == ROLLOUT and refs and {*refs} <= {*in_files}:  # To apply them is the first rollout.
@@ -136,6 +137,8 @@ def run(args: argparse.Namespace) -> int:
     known = _read(args, source, selected.namespace, refs, steps, files)
     if not refs and any(step.action in (ROLLOUT, SCALE) for step in steps):
         refs = _selected_workloads(args, known, selected, steps)
+    if not args.namespace:
+        check_namespaces(written, files, known)
     raws = [_found(ref, known, kinds) for ref in refs]
     same = [ref for ref in refs if ref in in_files and is_as_stored(ref, known, files)]
     applied = {ref.key for ref in refs if ref in in_files and ref not in same}
@@ -222,12 +225,11 @@ def _selected_workloads(
     """Return the workloads that -n, -A and -l choose and to which the steps do anything, but for those of others."""
     refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if is_simulated(raw) and takes(raw, steps)]
     if not refs:
-        where = f" in {selected.namespace}" if selected.namespace else ""
-        labelled = f" with the labels {args.selector} on the workload itself" if args.selector else ""
+        there = {
+            ObjectRef.of(raw).namespace for raw in known.others.values() if is_simulated(raw) and takes(raw, steps)
+        }
         step = next(step for step in steps if step.action in (ROLLOUT, SCALE))
-        raise UsageError(
-            f"{step.text}: found no workload{where}{labelled} to which it does anything, wanted one of {_kinds()}"
-        )
+        raise UsageError(f"{step.text}: {_none_found('workload that it changes', args, selected, there)}")
     return sorted(refs)
 
 
@@ -253,14 +255,19 @@ def _shown(args: argparse.Namespace, plan: Plan, selected: Selection) -> set[str
     workloads = plan.workloads
     shown = {name for name, found in workloads.items() if selected.has(found.ref.namespace, found.labels)}
     if workloads and not shown:
-        there = sorted({found.ref.namespace for found in workloads.values()})
-        labelled = f" that has the labels {args.selector} itself" if args.selector else ""
-        where = f" in {selected.namespace}" if selected.namespace else ""
-        some = (
-            f"; these namespaces have some: {first_of(there, MOST_CHOICES)}" if selected.namespace not in there else ""
+        raise UsageError(
+            _none_found("workload with Pods", args, selected, {found.ref.namespace for found in workloads.values()})
         )
-        raise UsageError(f"found no workload with Pods{where}{labelled}{some}")
     return shown
+
+
+def _none_found(what: str, args: argparse.Namespace, selected: Selection, namespaces: Set[str]) -> str:
+    """Return that there is nothing of the kind among those chosen, and which `namespaces` have some."""
+    where = f" in {selected.namespace}" if selected.namespace else ""
+    labelled = f" that has the labels {args.selector} itself" if args.selector else ""
+    others = first_of(sorted(namespaces), MOST_CHOICES)
+    some = f"; these namespaces have some: {others}; add -n, or -A for all" if namespaces - {selected.namespace} else ""
+    return f"found no {what}{where}{labelled}{some}"
 
 
 def _with_pods(known: Known) -> list[Raw]:
@@ -274,14 +281,9 @@ def _cluster(known: Known) -> SimulatedCluster:
 
 
 def _explaining(args: argparse.Namespace, ref: ObjectRef, applied: Set[ObjectKey]) -> str:
-    """
-    Return the command that explains a Pod, or the next one of a workload, as a shell reads it; "" if that is on
-    standard input.
-    """
-    of_files = args.filename if ref.key in applied else None
-    if of_files and "-" in of_files:
-        return ""
-    what = [word for name in of_files for word in ("-f", name)] if of_files else [ref.in_kubectl]
+    """Return the command that explains a Pod, or the next one of a workload, as a shell reads it."""
+    of_files = args.filename if ref.key in applied else ()
+    what = [word for name in of_files for word in ("-f", name)] or [ref.in_kubectl]
     options = {
         "--cluster": args.cluster if args.cluster != inputs.LIVE else "",
         "--kubeconfig": args.kubeconfig,

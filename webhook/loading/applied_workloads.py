@@ -39,6 +39,23 @@ def is_applied(raw: Raw) -> bool:
     return is_simulated(raw) and annotations.keys().isdisjoint(HOOKS)
 
 
+def check_namespaces(written: Sequence[Raw], files: Sequence[Raw], known: Known) -> None:
+    """
+    Raise UsageError for a workload `written` without a namespace that is not in the default one, and is in another one
+    of the cluster: it would be simulated as a new one.
+    """
+    for raw, obj in zip(written, files, strict=True):
+        ref = ObjectRef.of(obj)
+        if not is_applied(obj) or ObjectRef.of(raw).namespace or ref.key in known.replaced:
+            continue
+        named_alike = [
+            key for key in known.others if (key.group, key.kind, key.name) == (ref.group, ref.kind, ref.name)
+        ]
+        if others := sorted(key.namespace for key in named_alike if key.namespace != ref.namespace):
+            names = ", ".join(others)
+            raise UsageError(f"{ref}: has no namespace in the file, and is in {names} in the cluster; add -n NAMESPACE")
+
+
 def is_as_stored(ref: ObjectRef, known: Known, files: Sequence[Raw]) -> bool:
     """
     Return whether a workload of the files has the template and replicas that the cluster has, of what a dump holds.

@@ -338,7 +338,8 @@ def objects(name: str) -> tuple[Mapping[str, object], ...]:
         if not all(isinstance(obj.get(field), str) and obj[field] for field in ("apiVersion", "kind")):
             raise UsageError(f"{name}: object {number}: must have apiVersion and kind")
     if not read:
-        raise UsageError(f"{name}: found no object")
+        empty = "standard input: found no object; did the command before the pipe fail?"
+        raise UsageError(empty if name == "-" else f"{name}: found no object")
     return read
 
 
