@@ -93,7 +93,7 @@ def test_the_gates_of_the_page_fail_on_a_rollout_that_never_finishes(tmp_path):
         dump = {"apiVersion": "v1", "kind": "List", "items": there}
         with gzip.open(tmp_path / inputs["simulate"], "wt") as file:
             yaml.safe_dump(dump, file)
-        piped = script.replace("helm template shop charts/shop", "cat rendered/web.yaml")
+        piped = script.replace("helm template shop charts/shop -n shop", "cat rendered/web.yaml")
         scripts = [piped, f"evenkeel {words}"]
         path = {"PATH": f"{BIN}:/usr/bin:/bin"}
         ran = [subprocess.run(["bash", "-c", each], cwd=tmp_path, env=path, check=False) for each in scripts]
