@@ -136,7 +136,8 @@ scheduler.attached_volumes · scheduler.storage_objects
 scheduler.storage
 scheduler.in_tree_volumes
 scheduler.affinity · scheduler.resources · scheduler.topology_counts
-scheduler.counts · scheduler.nodes
+scheduler.counts · scheduler.scheduler_nodes
+scheduler.nodes
 scheduler.pod_affinity
 scheduler.configuration · scheduler.constraint · scheduler.taints · scheduler.volumes
 scheduler

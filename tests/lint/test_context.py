@@ -11,6 +11,7 @@ from tests.support.lint import KEYS, MISSPELT, WEB, shown, terms
 from webhook.lint import context as module
 from webhook.lint.context import Context, context_objects, may_hold_context
 from webhook.scheduler.cluster_view import ClusterView
+from webhook.scheduler.snapshot import Snapshot
 
 RUNNING = {"status": {"capacity": {"pods": "110"}}}
 
@@ -65,7 +66,9 @@ def test_the_nodes_of_a_cluster_count_before_those_of_the_manifests():
 
     assert ["real"] == [node.name for node in found.snapshot(cluster).nodes]
     assert {"shop": {"kubernetes.io/metadata.name": "shop"}} == dict(found.snapshot(cluster).namespaces)
-    assert ["n"] == [node.name for node in found.snapshot(ClusterView()).nodes]
+    for known in (ClusterView(), Snapshot()):
+        nodes = found.snapshot(known).nodes
+        assert (type(known.nodes), ["n"]) == (type(nodes), [node.name for node in nodes])
 
 
 def test_without_namespaces_and_nodes_the_cluster_stays_as_it_is():

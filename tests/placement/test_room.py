@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from webhook.placement.room import at_most, freed, in_words, leaves_enough, lowered, lowering_in_words, share
 from webhook.scheduler.counts import Requests, Usage
 from webhook.scheduler.fit import Lack, lacking, shortages
-from webhook.scheduler.nodes import Allocatable
+from webhook.scheduler.scheduler_nodes import Allocatable
 
 NODE = Allocatable(2_000, 4 << 30, 0, (("example.com/gpu", 2),), 10)
 ASKED = Requests(1_500, 1 << 30, 0, (("example.com/gpu", 1),))

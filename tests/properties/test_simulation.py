@@ -21,8 +21,8 @@ from webhook.scheduler.configured_profiles import parse_profiles
 from webhook.scheduler.counts import BoundPod
 from webhook.scheduler.features import features
 from webhook.scheduler.framework import Framework, total
-from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.profile import USUAL_PROFILES
+from webhook.scheduler.scheduler_nodes import SchedulerNodes
 from webhook.scheduler.snapshot import read_object
 from webhook.simulation.node_changes import LOST, after, first_ground
 from webhook.simulation.outcomes import run
@@ -148,7 +148,7 @@ def test_nodes_in_another_order_are_the_same_nodes():
         shuffled = list(nodes)
         random.Random(1).shuffle(shuffled)
         other = State(
-            state.begun._replace(snapshot=replace(state.begun.snapshot, nodes=Nodes(shuffled))),
+            state.begun._replace(snapshot=replace(state.begun.snapshot, nodes=SchedulerNodes(shuffled))),
             random.Random(1),
         )
 

@@ -22,7 +22,7 @@ from webhook.scheduler.fit import (
     least_allocated,
     shortages,
 )
-from webhook.scheduler.nodes import NO_ROOM, Allocatable
+from webhook.scheduler.scheduler_nodes import NO_ROOM, Allocatable
 
 GPU, HUGE = "example.com/gpu", "hugepages-2Mi"
 NODE = Allocatable(4000, 1000, 100, ((GPU, 2), (HUGE, 8)), 10)

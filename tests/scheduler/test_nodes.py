@@ -10,7 +10,8 @@ from webhook.objects.fields import path_text
 from webhook.objects.names import HOSTNAME
 from webhook.objects.reading import Reader
 from webhook.scheduler.images import NodeImage
-from webhook.scheduler.nodes import Node, Nodes, another
+from webhook.scheduler.nodes import Node, Nodes
+from webhook.scheduler.scheduler_nodes import SchedulerNode, another
 from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint, Toleration, read_taints, untolerated_taint
 
 TAINT = Taint("dedicated", "infra", "NoSchedule")
@@ -178,12 +179,12 @@ def test_what_is_known_of_labels_is_kept_while_they_are_the_same(changed, kept):
 
 
 def test_a_new_node_has_a_hostname_of_its_own_and_no_images_yet():
-    like = Node(
+    like = SchedulerNode(
         "n1", {HOSTNAME: "host-1", "name": "n1", "zone": "a"}, unschedulable=True, images=(NodeImage(("a",), 1),)
     )
     new = another(like, "new", {"zone": "b"}, ())
 
-    assert Node("new", {HOSTNAME: "new", "name": "new", "zone": "b"}) == new
+    assert SchedulerNode("new", {HOSTNAME: "new", "name": "new", "zone": "b"}) == new
 
 
 @pytest.mark.parametrize("chosen", [0, 1 << 39, 1 << 3 | 1 << 20 | 1 << 39, (1 << 40) - 1], ids=bin)

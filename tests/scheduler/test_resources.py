@@ -13,8 +13,8 @@ from webhook.objects.fields import path_text
 from webhook.objects.reading import Reader
 from webhook.scheduler.counts import Requests
 from webhook.scheduler.features import LATEST, features
-from webhook.scheduler.nodes import Allocatable
 from webhook.scheduler.resources import is_extended, is_scalar, read_allocatable, read_requests, with_default_requests
+from webhook.scheduler.scheduler_nodes import Allocatable
 
 MI = 1 << 20
 

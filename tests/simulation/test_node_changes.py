@@ -6,14 +6,15 @@ import pytest
 
 from tests.support.build import HOSTNAME, ZONE
 from tests.support.simulated import nodes
-from webhook.scheduler.cluster_view import view_of
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.snapshot import from_objects
 from webhook.scheduler.taints import CORDONED
 from webhook.simulation.node_changes import LOST, after, first_ground
 from webhook.simulation.step import StepError, parse_step
 
 
 def ground(*steps, objects=None):
-    found = first_ground(view_of(objects or nodes("b=2 a=2 c=1")).nodes)
+    found = first_ground(from_objects(objects or nodes("b=2 a=2 c=1"), LATEST).nodes)
     for step in steps:
         found = after(found, parse_step(step))
     return found

@@ -8,14 +8,15 @@ from random import Random
 import pytest
 
 from tests.support.simulated import nodes
-from webhook.scheduler.cluster_view import view_of
+from webhook.scheduler.features import LATEST
+from webhook.scheduler.snapshot import from_objects
 from webhook.simulation.node_changes import after, first_ground
 from webhook.simulation.step import parse_step
 from webhook.simulation.zone_loss import evicted_from
 
 
 def evicted(text, *lost):
-    before = found = first_ground(view_of(nodes(text)).nodes)
+    before = found = first_ground(from_objects(nodes(text), LATEST).nodes)
     for name in lost:
         before, found = found, after(found, parse_step(f"lose={name}"))
     return sorted(name for at_once in evicted_from(before, found, Random(1)) for name in at_once)
@@ -48,7 +49,7 @@ def test_of_a_large_zone_nodes_are_evicted_however_many_are_lost():
 
 
 def test_one_node_of_each_zone_is_tainted_at_a_time():
-    before = first_ground(view_of(nodes("a=3 b=1 c=1")).nodes)
+    before = first_ground(from_objects(nodes("a=3 b=1 c=1"), LATEST).nodes)
     lost = after(after(before, parse_step(f"lose={ZONE}=a")), parse_step(f"lose={ZONE}=b"))
     times = evicted_from(before, replace(lost, touched=("a1", "a2", "a3", "b1")), Random(1))
 

@@ -31,7 +31,7 @@ class Context:
         if not self.objects:
             return cluster
         manifests, known = view_of(self.objects), cluster or ClusterView()
-        known = known if known.nodes else replace(known, nodes=manifests.nodes, nodes_in_manifests=True)
+        known = known if known.nodes else known.with_nodes(manifests.nodes)
         return replace(known, namespaces={**known.namespaces, **manifests.namespaces})
 
 

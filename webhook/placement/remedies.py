@@ -49,7 +49,7 @@ from webhook.scheduler.filtering import HardConstraints
 from webhook.scheduler.fit import Lack, asked_of_node, lacking
 from webhook.scheduler.framework import Feasibility, feasible_nodes, find_feasible, nominated_for
 from webhook.scheduler.incoming import IncomingPod
-from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
+from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.profile import (
     NODE_AFFINITY,
     NODE_RESOURCES_FIT,
@@ -57,6 +57,7 @@ from webhook.scheduler.profile import (
     TAINT_TOLERATION,
     Cycle,
 )
+from webhook.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
 from webhook.scheduler.snapshot import NamedPod
 from webhook.scheduler.snapshot_changes import without_pod
 from webhook.scheduler.taints import (
@@ -371,7 +372,7 @@ def _without_nodes(cycle: Cycle, *, which: NodeSet, place: str) -> Iterator[Vari
     """Yield the removal of nodes that nobody reaches, whose Node objects are left and count as empty."""
     nodes = cycle.snapshot.nodes
     names = list(nodes.names(which))
-    left = Nodes(nodes.members(nodes.all & ~which))
+    left = SchedulerNodes(nodes.members(nodes.all & ~which))
     shown = f"{', '.join(names[:2])} and {len(names) - 2} more" if len(names) > 2 else " and ".join(names)
     words = f"delete nodes {shown}, if they are lost" if len(names) > 1 else f"delete node {shown}, if it is lost"
     where = f" ({place})" if place else ""
@@ -439,7 +440,7 @@ def _with_room(cycle: Cycle) -> Iterator[Variant]:
             yield Variant(f"free {in_words(lack)} on {node.name}", replace(cycle, snapshot=changed))
 
 
-def _lacking(cycle: Cycle) -> Iterator[tuple[Node, Usage, Lack]]:
+def _lacking(cycle: Cycle) -> Iterator[tuple[SchedulerNode, Usage, Lack]]:
     """Yield the nodes that have too little room, and would otherwise take the Pod."""
     pod, snapshot = cycle.pod, cycle.snapshot
     kept = nominated_for(cycle)
@@ -478,7 +479,7 @@ def _labelled(cycle: Cycle, *, key: str) -> Iterator[Variant]:
             yield Variant(f"{words}{only}", labelled[helping[0]])
 
 
-def _with_label(cycle: Cycle, node: Node, key: str, value: str) -> Cycle:
+def _with_label(cycle: Cycle, node: SchedulerNode, key: str, value: str) -> Cycle:
     return with_changed(cycle, replace(node, labels={**node.labels, key: value}))
 
 
@@ -488,16 +489,16 @@ def _with_node(cycle: Cycle, *, like: NodeSet, place: str) -> Iterator[Variant]:
         yield Variant(_added(cycle, node, f"(such as {node.name})", place), with_new(cycle, node, {}))
 
 
-def _sizes(cycle: Cycle, like: NodeSet) -> Iterable[Node]:
+def _sizes(cycle: Cycle, like: NodeSet) -> Iterable[SchedulerNode]:
     """Return a node of each size there is."""
-    sizes: dict[Allocatable, Node] = {}
+    sizes: dict[Allocatable, SchedulerNode] = {}
     for node in cycle.snapshot.nodes.members(like):
         if not node.name.startswith(NEW_NODE):
             sizes.setdefault(node.allocatable, node)
     return sizes.values()
 
 
-def _added(cycle: Cycle, node: Node, which: str, place: str) -> str:
+def _added(cycle: Cycle, node: SchedulerNode, which: str, place: str) -> str:
     keeps_off = any(_keeps_off(taint, cycle) and not taint.key.startswith(RESERVED) for taint in node.taints)
     return f"add {'an untainted' if keeps_off else 'a'} node {which}{f' to {place}' if place else ''}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from webhook.objects.quantities import NANOS, size_text
 from webhook.scheduler.counts import Requests, Scalars, Usage
 from webhook.scheduler.fit import CPU, MEMORY, STORAGE, Lack
-from webhook.scheduler.nodes import Allocatable
+from webhook.scheduler.scheduler_nodes import Allocatable
 
 LEAST_LEFT = 4  # Of a request a quarter: a Pod that asks for less does not do the same work.
 _STEPS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10), ("", 1))

@@ -12,8 +12,9 @@ from webhook.objects.names import HOSTNAME
 from webhook.placement.commands import ObjectEdit
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.framework import Feasibility
-from webhook.scheduler.nodes import Node, Nodes, NodeSet, another, union
+from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.profile import Cycle
+from webhook.scheduler.scheduler_nodes import SchedulerNode, SchedulerNodes, another
 from webhook.scheduler.taints import DO_NOT_SCHEDULE
 
 MOST_REMEDIES = 8  # of those that are offered, and of the places in which one sort of change is tried
@@ -38,13 +39,13 @@ class Variant(NamedTuple):
 Finder = Callable[[Cycle], Iterator[Variant]]
 
 
-def with_changed(cycle: Cycle, *changed: Node) -> Cycle:
+def with_changed(cycle: Cycle, *changed: SchedulerNode) -> Cycle:
     """Return the cluster with these nodes in place of those of the same names, or besides."""
     named = {node.name: node for node in (*cycle.snapshot.nodes, *changed)}
-    return replace(cycle, snapshot=replace(cycle.snapshot, nodes=Nodes(named.values())))
+    return replace(cycle, snapshot=replace(cycle.snapshot, nodes=SchedulerNodes(named.values())))
 
 
-def with_new(cycle: Cycle, like: Node, labels: Labels) -> Cycle:
+def with_new(cycle: Cycle, like: SchedulerNode, labels: Labels) -> Cycle:
     """Return the cluster with a new node, which has the CSI drivers of the one that it is like."""
     taints = tuple([taint for taint in like.taints if taint.effect not in DO_NOT_SCHEDULE])
     name = unused(NEW_NODE, (node.name for node in cycle.snapshot.nodes))

@@ -14,8 +14,9 @@ from webhook.scheduler.counts import UNUSED, Requests, Usage
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.fit import asked_of_node
 from webhook.scheduler.framework import Framework
-from webhook.scheduler.nodes import Allocatable, NodeSet
+from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.profile import Cycle
+from webhook.scheduler.scheduler_nodes import Allocatable
 
 
 class Bound(NamedTuple):

@@ -123,6 +123,10 @@ class ClusterView:
         """Return the owner of an object in `namespace`, looked up by name, not by uid, as the scheduler does."""
         return self.controllers.get((namespace, owner.api_version, owner.kind), {}).get(owner.name)
 
+    def with_nodes(self, nodes: Nodes) -> Self:
+        """Return a copy with the nodes of manifests."""
+        return replace(self, nodes=nodes, nodes_in_manifests=True)
+
     def with_namespace(self, namespace: Namespace) -> Self:
         """Return a copy that holds `namespace`, too."""
         return replace(self, namespaces={**self.namespaces, namespace.name: namespace.labels})

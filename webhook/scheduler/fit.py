@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from webhook.scheduler.counts import Requests, Scalars, Usage
 from webhook.scheduler.features import Features
-from webhook.scheduler.nodes import Allocatable
 from webhook.scheduler.resources import is_extended
+from webhook.scheduler.scheduler_nodes import Allocatable
 
 MAX_NODE_SCORE = 100  # fwk.MaxNodeScore
 PODS, CPU, MEMORY, STORAGE = "pods", "cpu", "memory", "ephemeral-storage"

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from webhook.scheduler.attached_volumes import SchedulerError
 from webhook.scheduler.counts import UNUSED, BoundPod, PodInfo, Usage
 from webhook.scheduler.filtering import Verdicts
-from webhook.scheduler.nodes import Allocatable, NodeSet, union
+from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.balanced_allocation import BalancedAllocation
 from webhook.scheduler.plugins.image_locality import ImageLocality
 from webhook.scheduler.plugins.inter_pod_affinity import InterPodAffinity
@@ -36,6 +36,7 @@ from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from webhook.scheduler.plugins.volume_zone import VolumeZone
 from webhook.scheduler.profile import NODE_AFFINITY, POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
+from webhook.scheduler.scheduler_nodes import Allocatable
 from webhook.scheduler.snapshot import NominatedPod
 from webhook.scheduler.storage import Storage
 from webhook.scheduler.volumes import Mounts

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from webhook.objects.labels import Labels
-from webhook.objects.names import HOSTNAME
 from webhook.scheduler.taints import DO_NOT_SCHEDULE, Taint, Toleration, untolerated_taint
 
-if TYPE_CHECKING:  # A server that reads no images has no use for it.
-    from webhook.scheduler.images import NodeImage
-
 GroupT = TypeVar("GroupT", bound=Hashable)
+NodeT = TypeVar("NodeT", bound="Node", covariant=True)
 NodeSet = int  # Bit i is set for the node at position i.
 _PLACEMENTS_KEPT = 32  # Placements by key and set that are kept; each takes some 0.3 MB for 5,000 nodes.
 _FEW = 12  # One node of so many: of fewer it is faster to take out one bit after the other.
@@ -28,45 +24,14 @@ _ONE = ord("1")
 _AS_NUMBERS = bytes.maketrans(b"01", bytes([0, 1]))
 
 
-class Allocatable(NamedTuple):
-    """
-    What a node has for Pods, CPU in thousandths, all else in whole units; `pods` is the number it takes.
-
-    `scalars` has extended resources, hugepages and the like, in the order of their names.
-    """
-
-    milli_cpu: int = 0
-    memory: int = 0
-    ephemeral_storage: int = 0
-    scalars: tuple[tuple[str, int], ...] = ()
-    pods: int = 0
-
-
-NO_ROOM = Allocatable()
-
-
 @dataclass(frozen=True, slots=True)
 class Node:
-    """
-    A node as the scheduler sees it; `unschedulable` is that of its spec, which `kubectl cordon` sets.
-
-    `declared` are the names of the features that its kubelet declares.
-    """
+    """A node as the webhook sees it; `unschedulable` is that of its spec, which `kubectl cordon` sets."""
 
     name: str
     labels: Labels
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
-    allocatable: Allocatable = NO_ROOM
-    images: tuple[NodeImage, ...] = ()
-    declared: frozenset[str] = frozenset()
-
-
-def another(like: Node, name: str, labels: Labels, taints: tuple[Taint, ...]) -> Node:
-    """Return a new node like one that is there, with `labels` besides; it is open, and has no images yet."""
-    own = {key: name for key, value in like.labels.items() if value == like.name or key == HOSTNAME}
-    carried = {**like.labels, **own, **labels}
-    return replace(like, name=name, labels=carried, taints=taints, unschedulable=False, images=())
 
 
 class Domains(NamedTuple):
@@ -76,14 +41,7 @@ class Domains(NamedTuple):
     all: frozenset[str]
 
 
-class ImageState(NamedTuple):
-    """An image that nodes have: its size in bytes as the first of them reports it."""
-
-    size: int
-    nodes: NodeSet
-
-
-class Nodes:
+class NodesOf(Generic[NodeT]):
     """
     The nodes of a cluster, in an order that does not change; their names are unique.
 
@@ -91,7 +49,7 @@ class Nodes:
     What is found out about labels and taints is kept: it holds for as long as the nodes are the same.
     """
 
-    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+    def __init__(self, nodes: Iterable[NodeT] = ()) -> None:
         self._nodes = tuple(nodes)
         self._names = tuple([node.name for node in self._nodes])
         self.all: NodeSet = (1 << len(self._nodes)) - 1
@@ -100,22 +58,22 @@ class Nodes:
         self._integers: dict[str, Sequence[tuple[int, NodeSet]]] = {}
         self._placed: dict[tuple[str, NodeSet], Domains] = {}
 
-    def __iter__(self) -> Iterator[Node]:
+    def __iter__(self) -> Iterator[NodeT]:
         return iter(self._nodes)
 
     def __len__(self) -> int:
         return len(self._nodes)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Nodes) and self._nodes == other._nodes
+        return isinstance(other, NodesOf) and self._nodes == other._nodes
 
     __hash__ = None  # type: ignore[assignment]
 
-    def replaced_by(self, nodes: Iterable[Node]) -> Nodes:
+    def replaced_by(self, nodes: Iterable[NodeT]) -> Self:
         """
         Return a cluster's nodes after a change; if only taints or room differ, what was found out about labels is kept.
         """
-        new = Nodes(nodes)
+        new = type(self)(nodes)
         pairs = zip(self._nodes, new, strict=False)
         if len(self) == len(new) and all(a is b or (a.name == b.name and a.labels == b.labels) for a, b in pairs):
             new._carried, new._domains, new._integers, new._placed = (
@@ -131,7 +89,7 @@ class Nodes:
     def _positions(self) -> Mapping[str, int]:
         return {name: position for position, name in enumerate(self._names)}
 
-    def get(self, name: str) -> Node | None:
+    def get(self, name: str) -> NodeT | None:
         """Return the node of this name, or None."""
         position = self._positions.get(name)
         return None if position is None else self._nodes[position]
@@ -144,7 +102,7 @@ class Nodes:
         """Return the node with this name as a set; KeyError if there is none."""
         return 1 << self._positions[name]
 
-    def members(self, chosen: NodeSet) -> Iterator[Node]:
+    def members(self, chosen: NodeSet) -> Iterator[NodeT]:
         """Return the nodes of a set, in their order."""
         return compress(self._nodes, _as_selectors(chosen))
 
@@ -152,7 +110,7 @@ class Nodes:
         """Return the names of the nodes of a set, in their order."""
         return compress(self._names, _as_selectors(chosen))
 
-    def grouped(self, chosen: NodeSet, key: Callable[[Node], GroupT]) -> dict[GroupT, NodeSet]:
+    def grouped(self, chosen: NodeSet, key: Callable[[NodeT], GroupT]) -> dict[GroupT, NodeSet]:
         """Return the nodes of a set by what `key` returns for each."""
         length = chosen.bit_length()
         if chosen.bit_count() * _FEW < length:
@@ -167,7 +125,7 @@ class Nodes:
             digits[group][place] = _ONE
         return {group: int(binary, 2) for group, binary in digits.items()}
 
-    def _few_grouped(self, chosen: NodeSet, key: Callable[[Node], GroupT]) -> dict[GroupT, NodeSet]:
+    def _few_grouped(self, chosen: NodeSet, key: Callable[[NodeT], GroupT]) -> dict[GroupT, NodeSet]:
         """Return the nodes of a set by what `key` returns for each, without a look at the others."""
         groups: dict[GroupT, NodeSet] = {}
         while chosen:
@@ -238,25 +196,6 @@ class Nodes:
         return frozenset(first).intersection(*others)
 
     @cached_property
-    def images(self) -> Mapping[str, ImageState]:
-        """
-        The images by their names.
-
-        upstream: cache.go:cacheImpl.addNodeImageStates (v1.37)
-        """
-        positions: dict[NodeImage, list[int]] = defaultdict(list)  # Most nodes report the same ones, in their order.
-        for position, node in enumerate(self._nodes):
-            for image in node.images:
-                positions[image].append(position)
-        states: dict[str, ImageState] = {}
-        for image in sorted(positions, key=lambda image: positions[image][0]):
-            nodes = _at(positions[image])
-            for name in image.names:
-                size_of_first, before = states.get(name, (image.size, 0))
-                states[name] = ImageState(size_of_first, before | nodes)
-        return states
-
-    @cached_property
     def closed_to_some(self) -> bool:
         """Whether any node is cordoned, or has a taint."""
         return bool(self.by_taints or self.unschedulable)
@@ -265,11 +204,6 @@ class Nodes:
     def unschedulable(self) -> NodeSet:
         """The nodes that `kubectl cordon` has closed."""
         return union(1 << position for position, node in enumerate(self._nodes) if node.unschedulable)
-
-    @cached_property
-    def by_allocatable(self) -> Mapping[Allocatable, NodeSet]:
-        """The nodes by what of them is allocatable."""
-        return self.grouped(self.all, lambda node: node.allocatable)
 
     @cached_property
     def by_taints(self) -> Mapping[tuple[Taint, ...], NodeSet]:
@@ -293,6 +227,9 @@ class Nodes:
         return self.all & ~union(self.untolerated(tolerations).values())
 
 
+Nodes = NodesOf[Node]  # of any kind
+
+
 def integer(text: str) -> int | None:
     """Return the integer that strconv.ParseInt reads, within 64 bits, or None."""
     if len(text) > _LONGEST_VALUE or not _GO_INTEGER.fullmatch(text):
@@ -312,14 +249,6 @@ def union(sets: Iterable[NodeSet]) -> NodeSet:
     for replica_set in sets:
         members |= replica_set
     return members
-
-
-def _at(positions: Sequence[int]) -> NodeSet:
-    """Return the nodes at these positions, which are in their order."""
-    digits = bytearray(b"0" * (positions[-1] + 1))
-    for position in positions:
-        digits[-1 - position] = _ONE
-    return int(digits, 2)
 
 
 def _as_selectors(chosen: NodeSet) -> bytes:

@@ -19,7 +19,7 @@ from webhook.objects.quantities import MILLI, NANOS, read_quantity, thousandths,
 from webhook.objects.reading import Reader
 from webhook.scheduler.counts import Requests, in_order
 from webhook.scheduler.features import Features
-from webhook.scheduler.nodes import Allocatable
+from webhook.scheduler.scheduler_nodes import Allocatable
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 HUGE_PAGES, VOLUME_PREFIX, NATIVE = "hugepages-", "attachable-volumes-", "kubernetes.io/"

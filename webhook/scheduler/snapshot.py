@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf
 from sys import intern
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from webhook.objects.disruption_budget import DisruptionBudget, disruption_budget
 from webhook.objects.fields import as_list, as_mapping, as_text, integer, texts_at
@@ -46,9 +46,10 @@ from webhook.scheduler.counts import (
 from webhook.scheduler.features import Features
 from webhook.scheduler.host_ports import HostPort, read_host_ports
 from webhook.scheduler.images import read_node_images
-from webhook.scheduler.nodes import Node
+from webhook.scheduler.nodes import Nodes
 from webhook.scheduler.pod_affinity import PodAffinity, read_pod_affinity
 from webhook.scheduler.resources import read_allocatable, read_requests
+from webhook.scheduler.scheduler_nodes import SchedulerNode, SchedulerNodes
 from webhook.scheduler.storage import NO_STORAGE, Storage
 from webhook.scheduler.storage_objects import StorageReader
 from webhook.scheduler.volumes import ClaimKey, Mounts, read_mounts
@@ -88,6 +89,7 @@ SnapshotObject = ViewObject | BoundPod | NominatedPod
 class Snapshot(ClusterView):
     """What kube-scheduler reads of a cluster, by which Pods are placed."""
 
+    nodes: SchedulerNodes = field(default_factory=SchedulerNodes)
     pods: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)  # By namespace.
     usage: Mapping[str, Usage] = field(default_factory=dict)  # By node; one without Pods is left out.
     terminating: Mapping[str, Mapping[LabelSet, PodGroup]] = field(default_factory=dict)  # Pods that are being deleted.
@@ -106,6 +108,10 @@ class Snapshot(ClusterView):
     @property
     def knows_pods(self) -> bool:
         return bool(self.pods)
+
+    def with_nodes(self, nodes: Nodes) -> Self:
+        known = [SchedulerNode(node.name, node.labels, node.taints, node.unschedulable) for node in nodes]
+        return replace(self, nodes=SchedulerNodes(known), nodes_in_manifests=True)
 
     def labels_of_pods(self, namespace: str) -> Iterable[Labels]:
         return [group.labels for group in self.pods.get(namespace, {}).values()]
@@ -150,6 +156,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
     nominated, default_priorities = list[NominatedPod](), list[int]()
     budgets: list[DisruptionBudget] = []
     device_resources: set[str] = set()
+    nodes: dict[str, SchedulerNode] = {}
     for raw in objects:
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         if (api_version, kind) in READ_KINDS:
@@ -158,6 +165,8 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
                 nominated.append(kept)
             elif isinstance(kept, BoundPod):
                 pods.add(namespace, name, kept)
+            elif isinstance(kept, SchedulerNode):
+                nodes[kept.name] = kept
             else:
                 parts.add(namespace, kept)
         elif (of_kind := group_kind(raw)) == NODE_POOL:
@@ -172,7 +181,7 @@ def from_objects(objects: Iterable[Mapping[str, object]], features: Features) ->
             raise SnapshotError(in_words(ObjectRef.of(raw), errors[0]))
     view = parts.view()
     return Snapshot(
-        view.nodes,
+        SchedulerNodes(nodes[name] for name in sorted(nodes)),
         view.namespaces,
         view.services,
         view.controllers,
@@ -249,9 +258,13 @@ class _SnapshotObject(ObjectReader):
     def status(self) -> Mapping[str, object]:
         return self.reader.mapping(self.raw.get("status"), ("status",))
 
-    def node(self) -> Node:
-        return replace(
-            super().node(),
+    def node(self) -> SchedulerNode:
+        node = super().node()
+        return SchedulerNode(
+            node.name,
+            node.labels,
+            node.taints,
+            node.unschedulable,
             allocatable=read_allocatable(self.reader, self.status.get("allocatable"), ("status", "allocatable")),
             declared=frozenset(
                 self.reader.strings(self.status.get("declaredFeatures"), ("status",), "declaredFeatures")

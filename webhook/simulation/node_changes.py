@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from webhook.objects.names import ZONE
-from webhook.scheduler.nodes import Node, Nodes, NodeSet, another
+from webhook.scheduler.nodes import NodeSet
+from webhook.scheduler.scheduler_nodes import SchedulerNode, SchedulerNodes, another
 from webhook.scheduler.taints import CORDONED, NO_EXECUTE, NO_SCHEDULE, UNREACHABLE_KEY, Taint
 from webhook.simulation.frameworks_at_start import FrameworksAtStart
 from webhook.simulation.sampling import in_tree_order
@@ -30,14 +31,14 @@ class Ground:
     and the one that it is like; `gone` are the names of those deleted before.
     """
 
-    order: tuple[Node, ...]
+    order: tuple[SchedulerNode, ...]
     touched: tuple[str, ...] = ()
     like: tuple[tuple[str, str], ...] = ()
     gone: frozenset[str] = frozenset()
 
     @cached_property
-    def nodes(self) -> Nodes:
-        return Nodes(in_tree_order(self.order))
+    def nodes(self) -> SchedulerNodes:
+        return SchedulerNodes(in_tree_order(self.order))
 
     @cached_property
     def frameworks(self) -> FrameworksAtStart:
@@ -61,7 +62,7 @@ class Ground:
         return replace(self, order=tuple(changed.get(node.name, node) for node in self.order), touched=(), like=())
 
 
-def first_ground(nodes: Nodes) -> Ground:
+def first_ground(nodes: SchedulerNodes) -> Ground:
     """Return the nodes as kube-scheduler first lists them, by their names, which no node is without."""
     return Ground(tuple(sorted((node for node in nodes if node.name), key=lambda node: node.name)))
 
@@ -108,7 +109,7 @@ def _already(step: Step, nodes_in_words: str) -> str:
     return f"{nodes_in_words} {'cordoned' if step.action == CORDON else what} already"
 
 
-def _changed(node: Node, step: Step) -> Node:
+def _changed(node: SchedulerNode, step: Step) -> SchedulerNode:
     """Return the node after a step; tainted twice it has each taint once."""
     if step.action == TAINT and step.taint is not None:
         return _tainted(node, (step.taint,))
@@ -117,7 +118,7 @@ def _changed(node: Node, step: Step) -> Node:
     return replace(_tainted(node, (CORDONED,)), unschedulable=True)
 
 
-def _tainted(node: Node, taints: Sequence[Taint]) -> Node:
+def _tainted(node: SchedulerNode, taints: Sequence[Taint]) -> SchedulerNode:
     instead = {(taint.key, taint.effect) for taint in taints}
     kept = [taint for taint in node.taints if (taint.key, taint.effect) not in instead]
     return node if set(taints) <= set(node.taints) else replace(node, taints=(*kept, *taints))
@@ -128,7 +129,7 @@ def _with_more(ground: Ground, step: Step) -> Ground:
     if not ground.order:
         raise StepError(f"{step.text}: the cluster has no node from which to copy a new one")
 
-    def unlike(node: Node) -> tuple[bool, int, bool]:
+    def unlike(node: SchedulerNode) -> tuple[bool, int, bool]:
         shared = sum(node.labels.get(key) == value for key, value in step.labels.items())
         return node.name in ground.lost, -shared, node.unschedulable
 
@@ -142,5 +143,5 @@ def _with_more(ground: Ground, step: Step) -> Ground:
     return Ground((*ground.order, *new), tuple(names), likeness, ground.gone)
 
 
-def _named(like: Node, name: str, labels: Mapping[str, str]) -> Node:
+def _named(like: SchedulerNode, name: str, labels: Mapping[str, str]) -> SchedulerNode:
     return another(like, name, labels, tuple([taint for taint in like.taints if taint not in (*LOST, CORDONED)]))

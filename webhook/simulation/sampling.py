@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from webhook.objects.names import BETA_REGION, BETA_ZONE, REGION, ZONE
-from webhook.scheduler.nodes import Node, NodeSet
+from webhook.scheduler.nodes import Node, NodeSet, NodeT
 
 LEAST_FEASIBLE, LEAST_PERCENTAGE, MOST_PERCENTAGE, NODES_PER_PERCENT = 100, 5, 50, 125
 
@@ -32,13 +32,13 @@ def zone_of(node: Node) -> tuple[str, str]:
     return labels.get(BETA_REGION, labels.get(REGION, "")), labels.get(BETA_ZONE, labels.get(ZONE, ""))
 
 
-def in_tree_order(nodes: Iterable[Node]) -> list[Node]:
+def in_tree_order(nodes: Iterable[NodeT]) -> list[NodeT]:
     """
     Return the nodes in the order in which they are looked at: one of each zone in turn.
 
     upstream: node_tree.go:nodeTree.list (v1.37)
     """
-    zones: dict[tuple[str, str], list[Node]] = {}
+    zones: dict[tuple[str, str], list[NodeT]] = {}
     for node in nodes:
         zones.setdefault(zone_of(node), []).append(node)
     longest = max(map(len, zones.values()), default=0)

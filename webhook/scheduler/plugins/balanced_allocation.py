@@ -6,9 +6,9 @@ from functools import cached_property
 
 from webhook.scheduler.counts import Usage
 from webhook.scheduler.fit import balanced_allocation, is_best_effort
-from webhook.scheduler.nodes import Allocatable
 from webhook.scheduler.plugins.plugin import Plugin
 from webhook.scheduler.profile import BALANCED_ALLOCATION
+from webhook.scheduler.scheduler_nodes import Allocatable
 
 
 class BalancedAllocation(Plugin):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.images import NO_IMAGES
-from webhook.scheduler.nodes import ImageState, NodeSet
+from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Parts, Plugin
 from webhook.scheduler.profile import IMAGE_LOCALITY
+from webhook.scheduler.scheduler_nodes import ImageState
 
 MEBIBYTE = 1 << 20
 # upstream: image_locality.go:minThreshold, maxContainerThreshold (v1.37)

@@ -8,10 +8,11 @@ from functools import cached_property, lru_cache, partial
 
 from webhook.scheduler.counts import UNUSED, Usage
 from webhook.scheduler.fit import PODS, allocation, asked_of_node, shortages
-from webhook.scheduler.nodes import Allocatable, Node, NodeSet, union
+from webhook.scheduler.nodes import NodeSet, union
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage, NodesByUsage, OfUsage
 from webhook.scheduler.plugins.plugin import Plugin, Reason, Refusal
 from webhook.scheduler.profile import NODE_RESOURCES_FIT, Cycle
+from webhook.scheduler.scheduler_nodes import Allocatable, SchedulerNode
 
 TOO_MANY_PODS = Reason("Too many pods", "has no room for another Pod")
 
@@ -92,7 +93,7 @@ class NodeResourcesFit(Plugin):
         """
         return allocation(self.cycle.profile.strategy, self.cycle.pod.requests, allocatable, usage)
 
-    def try_usage(self, node: Node, usage: Usage) -> None:
+    def try_usage(self, node: SchedulerNode, usage: Usage) -> None:
         self._by_shortages.try_usage(node, usage)
 
     def copy(self) -> NodeResourcesFit:

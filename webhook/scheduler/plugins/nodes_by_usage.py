@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Generic, TypeVar
 
 from webhook.scheduler.counts import UNUSED, Usage
-from webhook.scheduler.nodes import Allocatable, Node, Nodes, NodeSet, union
+from webhook.scheduler.nodes import NodeSet, union
+from webhook.scheduler.scheduler_nodes import Allocatable, SchedulerNode, SchedulerNodes
 
 AnswerT = TypeVar("AnswerT", bound=Hashable)
 OfUsage = Callable[[Allocatable, Usage], AnswerT]
@@ -19,7 +20,7 @@ class ChangingUsage:
     Who changes `by_node` says so by `change`.  Pods that ask the same of nodes share what is known of them.
     """
 
-    def __init__(self, nodes: Nodes, by_node: Mapping[str, Usage]) -> None:
+    def __init__(self, nodes: SchedulerNodes, by_node: Mapping[str, Usage]) -> None:
         self.nodes, self.by_node = nodes, by_node
         self._changes: list[NodeSet] = []
         self._changed: NodeSet = 0
@@ -102,7 +103,7 @@ class NodesByUsage(Generic[AnswerT]):
                 self.by_answer[answer] = self.by_answer.get(answer, 0) | answered
             self._known |= unknown
 
-    def try_usage(self, node: Node, usage: Usage) -> None:
+    def try_usage(self, node: SchedulerNode, usage: Usage) -> None:
         """Let a node have the answer for a usage that is only tried, until another is or the node has changed."""
         self.catch_up()
         bit, now = self._usage.nodes.named_one(node.name), self._answer_of(node.allocatable, usage)

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from webhook.scheduler.counts import PodInfo, Usage
 from webhook.scheduler.fit import MAX_NODE_SCORE
-from webhook.scheduler.nodes import Allocatable, Node, NodeSet
+from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.nodes_by_usage import ChangingUsage
 from webhook.scheduler.profile import Cycle
+from webhook.scheduler.scheduler_nodes import Allocatable, SchedulerNode
 from webhook.scheduler.storage import Storage
 
 Parts = list[tuple[NodeSet, int]]  # Disjoint sets of nodes, each with a number that holds for all of its nodes.
@@ -112,7 +113,7 @@ class Plugin:
     def follow_usage(self, usage: ChangingUsage) -> None:
         """Answer by what is used of the nodes from now on."""
 
-    def try_usage(self, node: Node, usage: Usage) -> None:
+    def try_usage(self, node: SchedulerNode, usage: Usage) -> None:
         """Answer for a node by a usage that is only tried."""
 
     def heeds(self, info: PodInfo) -> bool:
