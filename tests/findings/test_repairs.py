@@ -96,6 +96,13 @@ def test_an_absent_key_is_corrected_or_the_revision_key_offered(kind, key, fix, 
     assert [(fix, edit)] == fixes(written, rule="absent-match-label-key", kind=kind, **settings)
 
 
+def test_no_key_is_offered_that_all_pods_of_the_workload_share():
+    spec = {"selector": {"matchLabels": LABELS}, "strategy": {"type": "Recreate"}}
+    made = workload("Deployment", honoring(**keys("versoin", **selecting(app="web"))), labels=LABELS, spec=spec)
+
+    assert ["remove the key"] == [one.fix for one in findings(made) if one.rule == "absent-match-label-key"]
+
+
 def test_the_revision_key_is_offered_once():
     written = honoring(**keys("tier", "team", **selecting(app="web")))
 

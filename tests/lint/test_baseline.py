@@ -9,7 +9,16 @@ import pytest
 
 from tests.support.lint import KEYS, WEB, judged
 from webhook.findings.finding import Severity
-from webhook.lint.baseline import Baseline, BaselineError, baseline_text, fingerprint, read_baseline, unused_entry
+from webhook.lint.baseline import (
+    Baseline,
+    BaselineError,
+    acceptable,
+    baseline_text,
+    fingerprint,
+    read_baseline,
+    unused_entry,
+)
+from webhook.lint.results import Problem
 
 WRONG = f"{WEB}{KEYS}"
 
@@ -55,6 +64,12 @@ def test_a_problem_is_accepted_where_its_line_has_moved():
     assert ([], 1, []) == (accepted.problems, accepted.count, accepted.unused)
     message = unused_entry(entry, "base.json", Severity.WARNING).finding.message
     assert "this entry accepts nothing: a.yaml no longer has a problem" == message
+
+
+def test_only_a_problem_that_lasts_can_be_accepted():
+    lasts = Problem("a.yaml", 1, 1, "is too large")
+
+    assert [lasts] == acceptable([], [lasts._replace(lasting=False), lasts])
 
 
 def test_an_entry_is_for_its_file_only():

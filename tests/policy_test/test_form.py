@@ -139,6 +139,15 @@ def test_what_is_absent_is_not_compared(obj, expect):
     assert judge("a", expect, applied(obj)).passed
 
 
+def test_the_order_of_what_is_expected_does_not_matter():
+    misses = constraint(labelSelector={"matchLabels": {"app": "db"}})
+    warned = applied(workload("StatefulSet", misses, misses | {"topologyKey": HOSTNAME}))
+    last, *others = reversed(answer(warned)["warnings"])
+
+    assert others
+    assert judge("a", {"warnings": [last, *others]}, warned).passed
+
+
 @pytest.mark.parametrize(
     ("obj", "expect"),
     [

@@ -23,6 +23,12 @@ def test_junit_is_xml_in_which_what_passed_passes(everything):
     assert 1 == len(suites["bad.yaml"].findall(".//error"))
 
 
+def test_a_suite_counts_its_cases(everything):
+    for suite in ElementTree.fromstring(as_xml(everything, FILES)):
+        counted = [len(suite.findall(f".//{kind}")) for kind in ("testcase", "failure", "error", "skipped")]
+        assert counted == [int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")]
+
+
 def test_a_failure_says_where_and_what():
     found = summary(**{"a.yaml": json.dumps(workload("StatefulSet", constraint(labelSelector={})), indent=1)})
     (case,) = ElementTree.fromstring(as_xml(found, ["a.yaml"])).findall(".//testcase")

@@ -389,6 +389,16 @@ def test_whoever_has_several_gives_way_though_another_has_more(turns):
     assert [newest] == resumed
 
 
+def test_of_two_that_have_several_the_one_with_more_gives_way(turns):
+    memory, resumed = turns
+    _, newest_of_most = sending(memory, 3, CROWD), sending(memory, 3, CROWD)
+    sending(memory, 2, "127.0.0.9")
+    sending(memory, 2, "127.0.0.9")
+
+    assert memory.has_turn(Large(OTHER), 2)
+    assert [newest_of_most] == resumed
+
+
 def test_nobody_gives_way_in_vain(turns):
     memory, resumed = turns
     sending(memory, 5, "127.0.0.9")
