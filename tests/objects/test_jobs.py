@@ -1,10 +1,10 @@
-"""What a Job does when its Pods are deleted, by its policies and by how often it has failed."""
+"""How far a Job is, and what it does when its Pods are deleted, by its policies and by how often it has failed."""
 
 from __future__ import annotations
 
 import pytest
 
-from webhook.objects.jobs import JobReplacement, read_job_replacement
+from webhook.objects.jobs import JobProgress, JobReplacement, read_job_progress, read_job_replacement
 
 
 def policy(*rules):
@@ -35,3 +35,23 @@ OTHER = [{"type": "ConfigIssue", "status": "True"}]
 )
 def test_what_it_does(spec, status, wanted):
     assert JobReplacement(*wanted) == read_job_replacement({"spec": spec, "status": status})
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "wanted"),
+    [
+        ({}, {}, (1, 1, 0, False, False)),
+        ({"parallelism": 2}, {"succeeded": 1}, (2, None, 1, False, False)),
+        ({"completions": 3}, {}, (1, 3, 0, False, False)),
+        ({"parallelism": 0, "completions": 3, "suspend": True}, {}, (0, 3, 0, True, False)),
+        ({}, {"conditions": [{"type": "Complete", "status": "False"}]}, (1, 1, 0, False, False)),
+        ({}, {"conditions": [{"type": "Suspended", "status": "True"}]}, (1, 1, 0, False, False)),
+        *(
+            ({}, {"conditions": [{"type": "Suspended", "status": "False"}, {"type": ending, "status": "True"}]}, done)
+            for done in [(1, 1, 0, False, True)]
+            for ending in ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
+        ),
+    ],
+)
+def test_how_far_it_is(spec, status, wanted):
+    assert JobProgress(*wanted) == read_job_progress({"spec": spec, "status": status})

@@ -15,9 +15,10 @@ def term(app, key=ZONE):
     return {REQUIRED: [{"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}]}
 
 
-def there(name, on, labels=None, **spec):
+def there(name, on, labels=None, namespace="shop", **spec):
     raw = running(on, labels=labels)
-    return {**raw, "metadata": {**raw["metadata"], "name": name}, "spec": {**raw["spec"], **spec}}
+    metadata = {**raw["metadata"], "name": name, "namespace": namespace}
+    return {**raw, "metadata": metadata, "spec": {**raw["spec"], **spec}}
 
 
 NODES = (("a1", "a"), ("a2", "a"), ("b1", "b"))
@@ -48,7 +49,8 @@ def test_pods_whose_anti_affinity_selects_the_pod_are_named_by_term():
 
 
 def test_pods_that_the_pod_does_not_want_are_named():
-    pods = [there("db-0", "a1", {"app": "db"}), there("log", "b1", {"app": "log"})]
+    db = {"app": "db"}
+    pods = [there("db-0", "a1", db), there("log", "b1", {"app": "log"}), there("db-1", "a1", db, namespace="other")]
 
     assert [("podAntiAffinity", ("shop/db-0",), "a1 a2")] == found(*pods, affinity={"podAntiAffinity": term("db")})
 

@@ -138,6 +138,15 @@ def test_the_newest_pod_is_kept():
     assert "web-0" == found.newest.name
 
 
+def test_the_newest_pod_may_be_of_any_replica_set():
+    old, new = (pods("a1", hash_=f"{i}d", creationTimestamp=f"2026-01-0{i}T00:00:00Z") for i in (1, 2))
+    sets = (*deployment(hash_="1d"), deployment(hash_="2d")[1])
+
+    assert ["web-2d-0"] * 2 == [
+        inventory(*sets, *made).workloads()[0].newest.name for made in ((*old, *new), (*new, *old))
+    ]
+
+
 def test_who_makes_pods_with_which_labels():
     found = inventory(*deployment(), *pods("a1", "b1"), made_by("", "debug", "a1"))
     makers = {dict(labels).get("pod-template-hash"): named(keys) for labels, keys in found.makers("shop").items()}

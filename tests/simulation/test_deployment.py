@@ -135,6 +135,15 @@ def test_a_scale_amid_a_rollout_is_shared_in_proportion():
     assert [15, 10] == [one.desired for one in found.sets]
 
 
+@pytest.mark.parametrize(("replicas", "sizes"), [(15, [7, 8, 4]), (7, [3, 3, 3])])
+def test_the_rest_of_a_scale_in_proportion_goes_to_the_newest_of_the_largest_sets(replicas, sizes):
+    sets = [ReplicaSet(maker(), i, desired) for i, desired in enumerate((5, 5, 3))]
+    found = Deployment(10, DeploymentStrategy(), sets)
+    found.scale(replicas)
+
+    assert sizes == [one.desired for one in found.sets]
+
+
 def test_a_scale_to_nothing_takes_all():
     found, run = begun(4)
     found.roll_out(nowhere())

@@ -80,6 +80,8 @@ def test_a_budget_refuses_an_eviction_that_it_cannot_afford():
     assert (budget(2),) == refusing(pod, [budget(2)], {"web": 2}, run)
     assert () == refusing(pod, [budget(2, namespace="other")], {"web": 2}, run)
     assert refusing(pod, [budget(1, unready=1)], {"web": 2}, run)
+    run.unready["other", WEB] += 1
+    assert () == refusing(pod, [budget(1)], {"web": 2}, run)
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,9 @@ def test_a_partition_keeps_what_is_below_it():
     assert [0, 0, 1] == revisions(found)
 
 
-def test_what_is_made_anew_below_the_partition_is_old():
-    found, run, _ = begun(2, partition=1)
+@pytest.mark.parametrize("first", [0, 5])
+def test_what_is_made_anew_below_the_partition_is_old(first):
+    found, run, _ = begun(2, partition=1, first=first)
     found.roll_out(maker())
     rest(found, run)
     run.delete(found.pods[0])

@@ -59,6 +59,8 @@ def test_one_pod_must_be_wanted_by_all_terms():
 
     assert 3 == len(refusals(cycle(*NODES, there("a1"), there("a1", {"tier": "back"}), affinity=asked)))
     assert {"b1": AFFINITY} == refusals(cycle(*NODES, there("a1", {**DB, "tier": "back"}), affinity=asked))
+    elsewhere = near(term(), term(namespaces=["pay"]))  # at which only one of them looks
+    assert 3 == len(refusals(cycle(*NODES, there("a1"), there("a1", namespace="pay"), affinity=elsewhere)))
 
 
 def test_the_first_pod_of_those_that_want_each_other_goes_anywhere_where_the_key_is():
