@@ -29,7 +29,7 @@ from webhook.findings.finding import Finding, Severity
 from webhook.objects.kinds import KINDS
 from webhook.objects.references import Owner
 from webhook.scheduler.selectors import Selector
-from webhook.serving.metrics import Metrics
+from webhook.serving.metrics import ClusterMetrics, Metrics
 
 FILE = "alerts.yaml"
 ALERTS, DASHBOARD = alerts_of(FILE), dashboard_of("dashboard.json")
@@ -245,6 +245,14 @@ def test_findings_are_counted_by_rule_and_severity():
 
     assert {2.0, 1.0} == {value for name, value in found.items() if name.startswith("findings_total")}
     assert 2 == found['findings_total{rule="empty-selector",severity="error"}']
+
+
+def test_of_each_kind_it_is_told_whether_it_was_listed_and_how_old_it_is():
+    metrics = Metrics()
+    ClusterMetrics(metrics, ("Node", "Service"), ((), ()), lambda: {"Node": (True, 2.0), "Service": (False, 3.0)})
+    text = metrics.text().decode()
+
+    assert ["1.0", "0.0", "2.0", "3.0"] == re.findall(r"^evenkeel_cache_(?:synced|age_seconds){.*} (.*)$", text, re.M)
 
 
 @pytest.mark.parametrize(("operation", "label"), [("CREATE", "CREATE"), ("UPDATE", "UPDATE"), ("DELETE", "other")])

@@ -114,6 +114,18 @@ class TestPolicyFile:
             file.reload()
         assert [after] == infos(file), "the last good one stays in force"
 
+    def test_each_problem_is_told_and_counted_once(self, policy, lines):
+        path, file = policy
+        for text in ("kind: Nonsense", "kind: Nonsense ", "[]", BUILT_IN, "[]"):
+            path.write_text(text)
+            for _ in range(2):
+                file.reload()
+
+        told = [json.loads(line) for line in lines()]
+        first, second, again = [each["problem"] for each in told if each["message"].startswith("cannot use")]
+        assert first != second == again
+        assert b"evenkeel_policy_reload_failures_total 3.0" in file.reviewer.metrics.text()
+
     def test_what_is_enforced_is_told(self, policy):
         path, file = policy
         path.write_text(BUILT_IN + "rules: {empty-selector: {enforced: true}}\n")

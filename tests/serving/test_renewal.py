@@ -85,6 +85,7 @@ def test_a_renewed_leaf_is_handed_over(replica, lines):
     one.round()
 
     assert one.serving is serving and first != serving.served.chain
+    assert one.served is one.held.leaf
     assert 1 == len([line for line in lines() if "certificate reloaded" in line])
 
 

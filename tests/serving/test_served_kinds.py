@@ -51,6 +51,11 @@ def test_a_kind_that_is_not_served_is_told_once_and_counted(kinds, api, lines):
 
     assert ([0], "all that the policy names") == (counted(kinds), kinds.check().detail)
 
+    api.further["/apis"] = {"groups": []}
+    kinds.look()
+
+    assert 2 == sum("does not serve kinds of the policy" in line for line in lines())
+
 
 def test_an_api_server_that_does_not_answer_changes_nothing(kinds, api, lines):
     api.serve("example.com/v1", fleets="Fleet")
@@ -114,13 +119,18 @@ def test_karpenter_is_as_it_was_last_known(kinds, api, lines):
 
 
 def test_what_karpenter_does_with_the_policy_is_logged_once(kinds, api, lines):
+    kinds.look()
     api.serve("karpenter.sh/v1", nodepools="NodePool")
     for _ in range(2):
         kinds.look()
     kinds.reviewer.policy = policy(defaulting={"defaultingType": "List", "defaultConstraints": [SOFT]})
     for _ in range(2):
         kinds.look()
+    with_karpenter, api.further["/apis"] = api.further["/apis"], {"groups": []}
+    kinds.look()
+    api.further["/apis"] = with_karpenter
+    kinds.look()
 
     said = [json.loads(line) for line in lines() if "Karpenter makes nodes here" in line]
-    assert ["info", "warning"] == [each["level"] for each in said]
-    assert [None, 1] == [each.get("notes") and len(each["notes"]) for each in said]
+    assert ["info", "warning", "warning"] == [each["level"] for each in said]
+    assert [None, 1, 1] == [each.get("notes") and len(each["notes"]) for each in said]
