@@ -10,7 +10,7 @@ import pytest
 from tests.support.build import honoring, workload
 from tests.support.lint import judged
 from webhook.documents.reading import read_documents
-from webhook.lint.repair import repair
+from webhook.lint.repair import repair, repair_once
 from webhook.render.applied import dump
 from webhook.rules import RULES
 
@@ -297,6 +297,18 @@ def test_what_cannot_be_repaired_keeps_nothing_else_from_it():
     done = repaired(text)
 
     assert text.replace("kubernetes.io/zone", "topology.kubernetes.io/zone") == done.text
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_what_is_left_of_one_object_is_not_counted_with_another(order):
+    left, broken = (
+        f"{WEB}{KEYS}        labelSelector: &x {{}}\n{TAIL}",
+        f"{DB}{KEYS}        labelSelector: {{}}\n{TAIL}",
+    )
+    text = "".join((left, broken)[i] for i in order)
+
+    assert 1 == repaired(text).count
+    assert 1 == repair_once(judged(text), text, judged(text).found).count
 
 
 @pytest.mark.parametrize("indent", [None, 2, "\t"])

@@ -240,6 +240,7 @@ def test_the_old_tree_is_judged_once_and_only_if_it_is_asked_for(repository):
 def test_a_renamed_file_has_the_results_of_its_old_name(repository):
     top = repository(a="1\n" * 9)
     git(top, "mv", "a", "b")
+    (top / "b").write_text("1\n" * 9 + "2\n")
     results, _ = before(top, "b", judged=["a"])
 
     assert 1 == len(results(JudgedFile("b")).problems)

@@ -100,6 +100,7 @@ def test_what_is_enforced_nothing_silences():
     text = annotated("empty-selector", constraint(labelSelector={}))
     commented = f"{WEB}{KEYS}        labelSelector: {{}} # evenkeel: ignore[empty-selector]\n"
 
+    assert 0 == judged(text, enforced).suppressed
     assert {"empty-selector", "idle-switch"} == {line.split()[1] for line in shown(text, enforced)}
     assert {"empty-selector", "unused-suppression"} == {line.split()[1] for line in shown(commented, enforced)}
 
@@ -109,6 +110,8 @@ def test_suppressions_are_counted_and_their_report_may_be_switched_off():
 
     assert 1 == judged(text).suppressed
     assert [] == shown(text, terms(unused=Severity.IGNORE))
+    empty = constraint(labelSelector={})
+    assert 2 == judged(annotated("empty-selector", empty, empty | {"topologyKey": "rack"})).suppressed
 
 
 def test_what_an_annotation_suppresses_is_counted_once_whichever_override_applies():

@@ -117,6 +117,14 @@ def test_however_many_causes_there_are_against_one_file_the_others_are_shown(run
             {"cases": [denied(old=OWNED, name="a")]},
             'cases[0].old: found "Pod shop/web-1", wanted "Deployment shop/web": an update is of one object',
         ),
+        (
+            {"cases": [denied(old=workload("StatefulSet"), name="a")]},
+            'cases[0].old: found "StatefulSet shop/web", wanted "Deployment shop/web": an update is of one object',
+        ),
+        (
+            {"cases": [denied(old=EMPTY | {"metadata": {"name": "web"}}, name="a")]},
+            'cases[0].old: found "Deployment web", wanted "Deployment shop/web": an update is of one object',
+        ),
         ({"cases": [denied("text", name="a")]}, "cases[0].object: text: object 1: must have apiVersion and kind"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -129,6 +137,20 @@ def test_what_cannot_be_used_is_a_line_with_its_field(run, fields, cause):
     assert (2, counted) == (code, out)
     assert err.startswith(f"evenkeel: t: {cause}")
     assert 1 == err.count("\n")
+
+
+def test_all_that_is_wrong_with_a_file_is_said_and_files_stay_in_the_order_given(run):
+    code, out, err = run("policy test b a b", b=a_test(denied("no"), denied("none")), a=a_test(denied()))
+
+    assert (2, ["b", "a"]) == (code, [line for line in out.splitlines() if line in ("a", "b")])
+    assert ["b: cases[0].object", "b: cases[1].object"] == [line[10:28] for line in err.splitlines()]
+
+
+def test_a_file_may_have_a_hash_or_a_dash_for_its_name(run):
+    """A dash is standard input elsewhere."""
+    test = a_test(denied("a#b#Deployment/web"), denied("-"))
+
+    assert 0 == run("policy test t", t=test, **{"a#b": [EMPTY, OWNED], "-": EMPTY}).code
 
 
 def test_every_case_is_counted_also_one_that_cannot_be_judged(run):

@@ -37,6 +37,18 @@ def test_what_is_written_holds_the_policy_to_what_it_did(run):
     assert (1, "3 cases in 1 file, 2 failed") == (code, out.splitlines()[-1])
 
 
+def test_what_is_written_is_of_today_where_an_override_ends(run):
+    ended = {"name": "a", "podSelector": {}, "until": "2000-01-01", "rules": {"empty-selector": "ignore"}}
+    lasting = {"name": "b", "schedulerName": "gpu"}
+    written = run(
+        "policy test --init a.evenkeel-test.yaml --policy p m", m=EMPTY, p=POLICY | {"overrides": [ended, lasting]}
+    )
+    text = Path("a.evenkeel-test.yaml").read_text()
+
+    assert 0 == written.code
+    assert "outcome: denied" in text and "\ntoday: " in text
+
+
 def test_paths_are_relative_to_what_is_written(run, tmp_path):
     (tmp_path / "tests").mkdir()
     run(
