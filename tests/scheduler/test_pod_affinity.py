@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webhook.objects.reading import Reader
-from webhook.scheduler.pod_affinity import PodAffinity, read_pod_affinity
+from webhook.scheduler.pod_affinity import PodAffinity, preferring, read_pod_affinity
 
 REQUIRED, PREFERRED = (f"{when}DuringSchedulingIgnoredDuringExecution" for when in ("required", "preferred"))
 
@@ -66,3 +66,33 @@ def test_a_field_of_a_wrong_type_is_named():
     read_pod_affinity(reader, {"podAntiAffinity": {REQUIRED: [{"topologyKey": 3}]}}, "shop")
 
     assert [("spec", "affinity", "podAntiAffinity", REQUIRED, 0, "topologyKey")] == [one.path for one in reader.errors]
+
+
+@pytest.mark.parametrize(
+    ("terms", "namespaces"),
+    [
+        ([], set()),
+        ([{}, {"namespaces": ["pay"]}], {"shop", "pay"}),
+        ([{}, {"namespaceSelector": {}}], None),
+    ],
+)
+def test_the_namespaces_of_all_terms(terms, namespaces):
+    assert namespaces == read({"podAntiAffinity": {REQUIRED: [term(**fields) for fields in terms]}}).namespaces
+
+
+@pytest.mark.parametrize(
+    ("index", "apart", "wanted"),
+    [
+        (0, False, (["rack"], ["host", "rack"], [(100, "zone")])),
+        (1, True, (["zone", "rack"], ["host"], [(-100, "rack")])),
+    ],
+)
+def test_one_required_term_is_preferred_instead(index, apart, wanted):
+    near, off = ([term(topologyKey=key) for key in keys] for keys in (("zone", "rack"), ("host", "rack")))
+    found = preferring(read({"podAffinity": {REQUIRED: near}, "podAntiAffinity": {REQUIRED: off}}), index, apart=apart)
+
+    assert wanted == (
+        [one.topology_key for one in found.affinity],
+        [one.topology_key for one in found.anti_affinity],
+        [(weight, one.topology_key) for weight, one in found.preferred],
+    )

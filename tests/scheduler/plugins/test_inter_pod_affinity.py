@@ -16,6 +16,7 @@ REQUIRED, PREFERRED = (f"{when}DuringSchedulingIgnoredDuringExecution" for when 
 AFFINITY = ("InterPodAffinity", "node(s) didn't match pod affinity rules")
 ANTI_AFFINITY = ("InterPodAffinity", "node(s) didn't match pod anti-affinity rules")
 OF_OTHERS = ("InterPodAffinity", "node(s) didn't satisfy existing pods anti-affinity rules")
+HOST = "kubernetes.io/hostname"
 DB, WEB = {"app": "db"}, {"app": "web"}
 NODES = (node("a1"), node("a2"), node("b1", "b"))
 
@@ -61,6 +62,10 @@ def test_one_pod_must_be_wanted_by_all_terms():
     assert {"b1": AFFINITY} == refusals(cycle(*NODES, there("a1", {**DB, "tier": "back"}), affinity=asked))
     elsewhere = near(term(), term(namespaces=["pay"]))  # at which only one of them looks
     assert 3 == len(refusals(cycle(*NODES, there("a1"), there("a1", namespace="pay"), affinity=elsewhere)))
+    of_two_keys = near(term(), term(key=HOST))
+    assert {"a2": AFFINITY, "b1": AFFINITY} == refusals(cycle(*NODES, there("a1"), affinity=of_two_keys))
+    for_itself = near(term(WEB), term({"tier": "front"}))
+    assert 3 == len(refusals(cycle(*NODES, affinity=for_itself)))
 
 
 def test_the_first_pod_of_those_that_want_each_other_goes_anywhere_where_the_key_is():
@@ -79,6 +84,18 @@ def test_a_pod_keeps_away_from_those_that_it_does_not_want():
     assert {"a1": ANTI_AFFINITY, "a2": ANTI_AFFINITY} == refusals(cycle(*NODES, there("a1"), affinity=apart(term())))
     by_host = apart(term(key="kubernetes.io/hostname"))
     assert {"a1": ANTI_AFFINITY} == refusals(cycle(*NODES, there("a1"), affinity=by_host))
+
+
+@pytest.mark.parametrize(
+    ("fields", "refused"),
+    [({}, {"a1", "a2"}), ({"namespaces": ["pay"]}, {"a1"}), ({"labels": {"app": "log"}}, {"a1"})],
+)
+def test_each_unwanted_term_refuses_by_its_own_labels_namespaces_and_key(fields, refused):
+    def off(labels):
+        return apart(term(labels, HOST), term(**{"labels": labels, **fields}))
+
+    assert refused == refusals(cycle(*NODES, there("a1"), affinity=off(DB))).keys()
+    assert refused == refusals(cycle(*NODES, there("a1", affinity=off(WEB)))).keys()
 
 
 def test_other_pods_keep_a_pod_off_that_has_no_terms_itself():
@@ -160,6 +177,43 @@ def test_what_other_pods_want_scores_a_pod_without_terms():
     assert {"a1": 0, "a2": 100, "b1": 100} == scores(unweighed)["InterPodAffinity"]
     ignoring = replace(asked, profile=replace(asked.profile, ignores_preferences_of_others=True))
     assert "InterPodAffinity" not in scores(ignoring)
+
+
+@pytest.mark.parametrize(
+    "affinity",
+    [
+        near(term(WEB), term(WEB, HOST)),
+        near(preferred=[weighing(1, labels=WEB), weighing(1, labels=WEB, key=HOST)]),
+    ],
+)
+def test_each_term_of_another_pod_weighs(affinity):
+    assert {"a1": 100, "a2": 50, "b1": 0} == scores(cycle(*NODES, there("a1", affinity=affinity)))["InterPodAffinity"]
+
+
+def test_a_preference_weighs_only_what_it_selects():
+    others = [weighing(90, namespaces=["pay"]), weighing(90, labels={"app": "log"})]
+    asked = cycle(*NODES, there("a1"), affinity=near(preferred=[weighing(10, key=HOST), *others]))
+
+    assert {"a1": 100, "a2": 0, "b1": 0} == scores(asked)["InterPodAffinity"]
+
+
+def test_pods_that_come_weigh_in_a_copy_by_itself():
+    plugin = InterPodAffinity(cycle(*NODES, affinity=near(preferred=[weighing(5)])))
+    assert plugin.scores(0b111) is None
+    copied = plugin.copy()
+    for namespace_, on in (("shop", "b1"), ("pay", "a1")):
+        copied.add_pods(PodInfo(namespace_, (("app", "db"),)), on, 1)
+
+    assert {0b011: 0, 0b100: 100} == dict(copied.scores(0b111))
+    assert plugin.scores(0b111) is None
+
+
+def test_a_pod_is_heeded_whose_preference_selects_the_pod():
+    (affinity,) = cycle(*NODES, there("a1", affinity=near(preferred=[weighing(5, labels=WEB)]))).snapshot.affine
+    (other,) = cycle(*NODES, there("a1", affinity=near(preferred=[weighing(5)]))).snapshot.affine
+    plugin = InterPodAffinity(cycle(*NODES))
+
+    assert [True, False] == [plugin.heeds(PodInfo("shop", (), terms)) for terms in (affinity, other)]
 
 
 def test_a_pod_that_nothing_weighs_has_no_score():

@@ -52,3 +52,29 @@ def test_a_node_is_free_once_the_last_pod_with_the_port_is_gone():
     copied.add_pods(there, "n1", -1)
 
     assert (0b11, 0b10, 0b01) == (copied.passing(0b11), plugin.passing(0b11), plugin.kept_off())
+    plugin.add_pods(there, "n1", 1)
+    plugin.add_pods(there, "n1", -1)
+    assert 0b10 == plugin.passing(0b11)
+
+
+def both(of=80):
+    return [*ports(81), *ports(of)]
+
+
+def test_each_port_of_each_pod_refuses():
+    there = serving("n1")
+    there["spec"]["containers"] = both(79)
+    assert {"n1": NO_FREE_PORTS} == refusals(cycle(node("n1"), node("n2"), there, containers=ports(81)))
+    assert {"n1": NO_FREE_PORTS} == refusals(cycle(node("n1"), node("n2"), there, containers=ports(79)))
+
+    plugin = NodePorts(cycle(node("n1"), node("n2"), containers=both()))
+    for number, on in ((80, "n1"), (81, "n2")):
+        taken = tuple(HostPort("0.0.0.0", "TCP", port) for port in (1, number))
+        plugin.add_pods(PodInfo("shop", (), ports=taken), on, 1)
+    assert 0 == plugin.passing(0b11)
+
+
+def test_pods_with_ports_are_heeded_by_those_with_ports():
+    info = PodInfo("shop", (), ports=(HostPort("0.0.0.0", "TCP", 80),))
+
+    assert [True, False] == [NodePorts(cycle(containers=own)).heeds(info) for own in (ports(), [])]

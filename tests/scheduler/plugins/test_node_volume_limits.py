@@ -34,7 +34,11 @@ def asking(*objects, names=("new",), **fields):
 
 
 def test_a_node_with_as_many_volumes_as_it_attaches():
-    assert {"n1": (TOO_MANY,)} == reasons(asking(having("n1", using("used"))))
+    cycle = asking(having("n1", using("used")))
+    of_others = list(Framework(cycle).plugin(NODE_VOLUME_LIMITS).refusals(0b110))
+
+    assert {"n1": (TOO_MANY,)} == reasons(cycle)
+    assert [0] == [refusal.nodes for refusal in of_others]
 
 
 def test_all_volumes_of_the_pod_are_to_be_attached():
@@ -55,8 +59,18 @@ def test_a_driver_that_must_be_there(minor, refused):
     assert "n3" not in reasons(asking(csi_driver(), minor=minor))
 
 
+def test_a_node_lacks_the_first_of_the_drivers_that_must_be_there():
+    drivers = [csi_driver(name, preventPodSchedulingIfMissing=True) for name in (EBS, "other.csi")]
+    cycle = asking(
+        *drivers, storage_class("other", "other.csi"), claim("more", of_class="other"), names=("new", "more")
+    )
+    missing = {name: found.text.partition(" ")[0] for name, (found,) in reasons(cycle).items()}
+
+    assert {"n1": "other.csi", "n2": "other.csi", "n3": EBS} == missing
+
+
 def test_the_disk_of_a_cloud_counts_where_there_is_a_csi_node():
-    assert {"n1": (TOO_MANY,)} == reasons(attempted(*NODES, *USED, having("n1", using("used")), **DISK))
+    assert {"n1": (TOO_MANY,)} == reasons(attempted(node("n0"), *NODES, *USED, having("n1", using("used")), **DISK))
 
 
 def test_a_claim_of_a_cloud_s_plugin_counts_too():
@@ -77,6 +91,8 @@ def test_a_claim_there_that_is_another_pods_is_an_error():
     assert said.startswith('running "NodeVolumeLimits" filter plugin: PVC shop/')
     assert 0 == Framework(cycle).feasible()
     assert {"n1", "n2", "n3"} == reasons(cycle).keys()
+    unlimited = having("n3", own)
+    assert {} == reasons(asking(unlimited, claim(f"{unlimited['metadata']['name']}-d")))
 
 
 def test_pods_come_and_go():

@@ -32,6 +32,8 @@ def test_a_node_is_looked_at_once_and_only_if_it_is_asked_for():
     by_pods.look_at(0b010)
 
     assert ({0: 0b001, 1: 0b010}, 2) == (answers(by_pods), len(asked))
+    by_pods.look_at(0b100)
+    assert ({0: 0b101, 1: 0b010}, 3) == (answers(by_pods), len(asked))
 
 
 def test_a_node_moves_when_its_usage_has_changed_and_it_is_asked_for_again():
@@ -65,6 +67,8 @@ def test_usage_that_is_tried_holds_until_another_is():
 
     by_pods.try_usage(n2, Usage(3))
     assert {0: 0b101, 3: 0b010} == answers(by_pods)
+    by_pods.try_usage(n2, Usage(0))
+    assert {0: 0b111} == answers(by_pods)
 
 
 def test_a_copy_changes_by_itself_and_looks_at_no_node_again():
