@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.build import FEATURES, constraint, node, pod, snapshot, workload
 from tests.support.build import ZONE as ZONE_KEY
-from webhook.findings.evaluation import evaluate
+from webhook.findings.evaluation import evaluate, unknown_of
 from webhook.findings.finding import Severity
+from webhook.findings.neighbours import Neighbours
+from webhook.findings.rule import Need
 from webhook.objects.kinds import KINDS
+from webhook.objects.operators import kinds_named
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.features import features
@@ -133,6 +138,32 @@ def test_what_needs_pods_is_not_run_without_any(there, skipped):
 
     assert skipped == ("unschedulable" in {one.rule for one in evaluation.skipped})
     assert "unknown-topology-key" not in {one.rule for one in evaluation.skipped}
+    beside = evaluate(found, DEFAULT_SETTINGS, snapshot(node(), *there), FEATURES, Neighbours(()))
+    assert skipped == ("unschedulable" in {one.rule for one in beside.skipped})
+
+
+def test_what_breaks_a_workload_is_marked_where_no_policy_says_how_grave_it_is():
+    misses = constraint(labelSelector={"matchLabels": {"app": "db"}})
+    soft, given = misses | {"whenUnsatisfiable": "ScheduleAnyway"}, replace(DEFAULT_SETTINGS[MISSES], given=True)
+    marked = [
+        [one.breaks for one in findings(workload("StatefulSet", written), **settings) if one.rule == MISSES]
+        for written, settings in ((misses, {}), (soft, {}), (misses, {MISSES: given}))
+    ]
+
+    assert [[True], [False], [False]] == marked
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [
+        ("alertmanager", [Need.POD_SPEC, Need.LABELS, Need.GIVEN_LABELS]),
+        ("cnpg-cluster", [Need.POD_SPEC, Need.LABELS]),
+        ("cockroachdb-crdbcluster", [Need.POD_SPEC, Need.LABELS, Need.REPLICAS]),
+        ("actions-runnerset", [Need.LABELS, Need.SELECTORS, Need.GIVEN_LABELS, Need.REPLICAS]),
+    ],
+)
+def test_what_is_not_known_of_the_pods_of_an_operators_objects(name, lacking):
+    assert lacking == [*unknown_of(next(kinds_named(name)))]
 
 
 @pytest.mark.parametrize(("minor", "misses"), [(26, True), (27, False)])

@@ -256,13 +256,16 @@ def test_what_is_enforced_by_some():
 
 def test_what_is_possible_where_labels_are_not_known():
     """Each override that may be the first to match; not what another covers, nor what the name decides."""
-    texts = (TEAM, ALL, f"{TEAM}, schedulerName: gpu", NAMED % "bank", "namespaceSelector: {matchLabels: {env: prod}}")
+    texts = (TEAM, f"{TEAM}, schedulerName: gpu", ALL, NAMED % "bank", "namespaceSelector: {matchLabels: {env: prod}}")
     found = policy(f"overrides: [{', '.join(f'{{name: {n}, {t}}}' for n, t in zip('abcde', texts, strict=True))}]")
     possible = found.possible("shop", None)
     (given,) = parse_workload(pod())
-    first = {name: one.in_force(given, None).override for name, one in possible.items()}
+    first = {name: one.in_force(given, None) for name, one in possible.items()}
 
-    assert {"a": "a", "e": "b", "": "b"} == first
+    assert {"a": "a", "e": "c", "": "c"} == {name: found.override for name, found in first.items()}
+    assert all(found.certain for found in first.values())
+    (of_gpu,) = parse_workload(pod(spec={"schedulerName": "gpu"}))
+    assert all(one.in_force(of_gpu, None).certain for one in possible.values())
     assert {"": found} == found.possible("shop", {"team": "batch"})
 
 

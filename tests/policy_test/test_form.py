@@ -10,6 +10,7 @@ import pytest
 from tests.support.build import FEATURES, constraint, pod, policy, service, snapshot, workload
 from webhook.admission.dry_run import dry_run
 from webhook.admission.terms import Terms
+from webhook.policy.schema import POLICY_API_VERSION
 from webhook.policy_test.form import PolicyTestError, answer, as_expectation, judge, parse_policy_test, schema
 
 CASE = {"name": "a", "object": "web.yaml", "expect": {"outcome": "denied"}}
@@ -40,6 +41,17 @@ def test_what_is_absent_is_as_admit_takes_it():
 
     assert (None, None, "") == found[:3]
     assert [("a", "web.yaml", None, "", "", {"outcome": "denied"})] == list(found.cases)
+
+
+def test_all_that_is_given_is_read():
+    given = CASE | {"old": "old.yaml", "user": "ann", "today": "2027-01-31"}
+    found = parsed(
+        **{"apiVersion": POLICY_API_VERSION, "policy": "p.yaml", "cluster": [BARE], "today": "2027-01-30"},
+        **{"kubernetesVersion": "1.34", "cases": [given]},
+    )
+
+    assert ("p.yaml", [BARE], "1.34", "2027-01-30") == found[:4]
+    assert [("a", "web.yaml", "old.yaml", "ann", "2027-01-31", {"outcome": "denied"})] == list(found.cases)
 
 
 @pytest.mark.parametrize(
