@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.support.attempts import (
     affinity,
     cycle,
@@ -11,6 +13,8 @@ from tests.support.attempts import (
     said,
     scores,
 )
+from webhook.scheduler.affinity import NodeTerm, PreferredTerm
+from webhook.scheduler.selectors import IN, Requirement
 
 
 def test_names_in_the_affinity_leave_the_other_nodes_out():
@@ -36,3 +40,16 @@ def test_preferred_affinity():
     asked = cycle(node("n1"), node("n2", "b"), node("n3", "c"), affinity=preferring)
 
     assert {"n1": 100, "n2": 75, "n3": 0} == scores(asked)["NodeAffinity"]
+
+
+def preferred(weight, *zones):
+    return PreferredTerm(weight, NodeTerm((Requirement("zone", IN, zones),), ()))
+
+
+def test_the_preferences_of_the_profile_add_to_those_of_the_pod():
+    asked = cycle(node("n1"), node("n2", "b"), node("n3", "c"))
+    asked = replace(asked, profile=replace(asked.profile, added_preferred=(preferred(10, "a"), preferred(5, "b"))))
+    both = replace(asked, pod=replace(asked.pod, preferred=(preferred(15, "b"),)))
+
+    assert {"n1": 100, "n2": 50, "n3": 0} == scores(asked)["NodeAffinity"]
+    assert {"n1": 50, "n2": 100, "n3": 0} == scores(both)["NodeAffinity"]

@@ -28,7 +28,9 @@ def reasons(cycle):
 
 
 def test_a_node_has_a_pod_with_the_disk():
-    assert {"n1": (DISK_CONFLICT,)} == reasons(attempted(*NODES, having("n1", DISK), **DISK))
+    two = {"volumes": [{"name": "c", "gcePersistentDisk": {"pdName": "other"}}, *DISK["volumes"]]}
+    for disks in (DISK, two):
+        assert {"n1": (DISK_CONFLICT,)} == reasons(attempted(*NODES, having("n1", DISK), **disks))
 
 
 @pytest.mark.parametrize(("minor", "reason"), [(37, CLAIM_IN_USE), (34, CLAIM_IN_USE), (33, CLAIM_IN_USE_TO_33)])
@@ -43,6 +45,43 @@ def test_another_pod_uses_a_claim_of_one_pod(minor, reason):
 )
 def test_one_of_another_namespace_or_on_no_node_or_with_another_claim_does_not(pod):
     assert {} == reasons(attempted(*NODES, *BOUND, pod, **using("data")))
+
+
+PLAIN = [claim("plain", "pv-2"), volume("pv-2", of="plain")]
+BOTH = {"volumes": [*using("plain", "data")["volumes"], *DISK["volumes"]]}
+
+
+def test_only_a_claim_of_one_pod_is_in_use_and_it_need_not_be_the_first():
+    objects = [*NODES, *BOUND, *PLAIN, having("n1", BOTH)]
+
+    assert {} == reasons(attempted(*objects, **using("plain")))
+    assert {"n1": (CLAIM_IN_USE,), "n2": (CLAIM_IN_USE,)} == reasons(attempted(*objects, **using("plain", "data")))
+    assert {"n1": (DISK_CONFLICT,), "n2": (CLAIM_IN_USE,)} == reasons(attempted(*objects, **BOTH))
+
+
+def test_pods_that_are_tried_count_by_the_names_of_their_claims_and_their_disks():
+    plugin = Framework(attempted(*NODES, *BOUND, *PLAIN, **BOTH)).plugin(VOLUME_RESTRICTIONS)
+    n1, n2 = map(plugin.nodes.named_one, ("n1", "n2"))
+    of_claim, of_plain, of_disk = (
+        _info(next(iter(attempted(*NODES, having("n1", spec, namespace="bank")).snapshot.mounts)))
+        for spec in (using("data"), using("plain"), DISK)
+    )
+    found = []
+    for info, number in ((of_plain, 1), (of_disk, 1), (of_claim, 1), (of_claim, 1), (of_claim, -1)):
+        plugin = plugin.copy()
+        plugin.try_pods(info, "n1", number)
+        found.append(plugin.passing(n1 | n2))
+
+    assert [n1 | n2, n2, 0, 0, 0] == found
+
+
+def test_pods_with_disks_are_heeded_and_claims_of_the_pods_own_are_not_looked_for():
+    own = {"name": "own", "ephemeral": {"volumeClaimTemplate": {}}}
+    cycle = attempted(*NODES, having("n1", DISK), volumes=[own, *DISK["volumes"]])
+    alone = Framework(attempted(*NODES, **DISK)).plugin(VOLUME_RESTRICTIONS)
+
+    assert "" == Framework(cycle).plugin(VOLUME_RESTRICTIONS).pre_filter().rejected
+    assert alone.heeds(_info(next(iter(cycle.snapshot.mounts))))
 
 
 def test_a_claim_that_is_not_there():
@@ -61,11 +100,17 @@ def test_pods_come_and_go():
     assert 2 == framework.feasible().bit_count()
 
     plugin = second.plugin(VOLUME_RESTRICTIONS)
-    plugin.add_pods(_info(of_disk), "n2", 1)
+    for number in (1, 1, -1):
+        plugin.add_pods(_info(of_disk), "n2", number)
     assert second.cycle.snapshot.nodes.named_one("n1") == second.feasible()
-    plugin.add_pods(_info(of_claim), "n1", 1)
-    assert 0 == second.feasible()
+    for number in (1, 1, -1):
+        plugin.add_pods(_info(of_claim), "n1", number)
+    copied = plugin.copy()
+    for info, on in ((of_claim, "n1"), (of_disk, "n2")):
+        copied.add_pods(_info(info), on, -1)
+    assert (0, False) == (second.feasible(), plugin.skipped)
     plugin.add_pods(_info(of_claim), "n1", -1)
+    assert second.cycle.snapshot.nodes.named_one("n1") == second.feasible()
     plugin.add_pods(_info(of_disk), "n2", -1)
     assert 2 == second.feasible().bit_count() == framework.feasible().bit_count()
 
