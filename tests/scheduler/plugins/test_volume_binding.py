@@ -59,13 +59,17 @@ def test_claims_that_reject_a_pod(objects, said):
     assert f"0/2 nodes are available: {said}." == message(cycle, find_feasible(cycle))
 
 
-def test_a_claim_that_is_being_deleted_rejects_a_pod():
-    going = claim("data")
+def test_one_claim_of_several_that_is_to_be_bound_before_rejects_a_pod():
+    there = [claim("data"), storage_class(), claim("now", of_class="now"), storage_class("now", mode="Immediate")]
 
-    assert (
-        'persistentvolumeclaim "data" is being deleted'
-        == find_feasible(tried({**going, "metadata": {**going["metadata"], "deletionTimestamp": "t"}})).rejected
-    )
+    assert UNBOUND == find_feasible(tried(*there, names=("data", "now"))).rejected
+
+
+@pytest.mark.parametrize("going", [claim("data"), claim("data", "pv-1")])
+def test_a_claim_that_is_being_deleted_rejects_a_pod(going):
+    there = {**going, "metadata": {**going["metadata"], "deletionTimestamp": "t"}}
+
+    assert 'persistentvolumeclaim "data" is being deleted' == find_feasible(tried(there, volume("pv-1"))).rejected
 
 
 def own(*objects, uid="u1"):
@@ -98,7 +102,15 @@ def test_a_class_without_a_mode_is_an_error():
 
 
 def test_a_node_reaches_the_volumes_of_bound_claims():
-    assert {"b1": (OUT_OF_REACH,)} == reasons(tried(claim("data", "pv-1"), volume("pv-1", "a", of="data")))
+    bound = [
+        claim("data", "pv-1"),
+        volume("pv-1", "a", of="data"),
+        claim("logs", "pv-2"),
+        volume("pv-2", "b", of="logs"),
+    ]
+
+    assert {"b1": (OUT_OF_REACH,)} == reasons(tried(*bound))
+    assert dict.fromkeys(("a1", "b1"), (OUT_OF_REACH,)) == reasons(tried(*bound, names=("data", "logs")))
 
 
 def test_a_term_on_the_name_of_a_node_holds_for_every_node():
@@ -174,6 +186,15 @@ def test_two_claims_do_not_get_the_same_volume():
     assert {"b1"} == reasons(tried(LOCAL, *wanted, free("pv-1"), free("pv-2"), names=("data", "logs"))).keys()
 
 
+def test_the_smaller_claim_chooses_first():
+    there = [LOCAL, local("data", "2Gi"), local("logs"), free("fit", size="2Gi"), free("big", size="3Gi")]
+    for names in (("data", "logs"), ("logs", "data")):
+        cycle = tried(*there, names=names)
+        (binding,) = Framework(cycle).plugin(VOLUME_BINDING).bindings(cycle.snapshot.nodes.all)
+
+        assert {"logs": "fit", "data": "big"} == {claim.name: taken.name for claim, taken in binding.free}
+
+
 def test_a_volume_by_the_name_of_a_host():
     there = volume("pv-1", "b1", key=HOSTNAME, of_class="local")
 
@@ -190,7 +211,10 @@ def test_a_class_makes_volumes_where_it_allows_them():
 def test_a_claim_whose_volume_is_being_made_for_a_node():
     chosen = claim("data", annotations={"volume.kubernetes.io/selected-node": "b1"})
 
+    other = claim("logs", annotations={"volume.kubernetes.io/selected-node": "a1"})
+
     assert {"a1": (NO_VOLUME,)} == reasons(tried(storage_class(), chosen))
+    assert {"a1", "b1"} == reasons(tried(storage_class(), chosen, other, names=("data", "logs"))).keys()
 
 
 @pytest.mark.parametrize(
@@ -213,7 +237,8 @@ def test_free_storage_where_a_driver_reports_it(reported, refused):
 def test_a_node_is_refused_for_all_reasons():
     there = [claim("data", "pv-1"), volume("pv-1", "a", of="data"), LOCAL, local("logs")]
 
-    assert {"a1": (NO_VOLUME,), "b1": (OUT_OF_REACH, NO_VOLUME)} == reasons(tried(*there, names=("data", "logs")))
+    for names in (("data", "logs"), ("logs", "data")):
+        assert {"a1": (NO_VOLUME,), "b1": (OUT_OF_REACH, NO_VOLUME)} == reasons(tried(*there, names=names))
 
 
 def test_up_to_1_33_a_claim_with_attributes_is_an_error():
