@@ -59,6 +59,7 @@ def test_each_scheduler_that_is_named_has_its_profile_and_the_first_override_tha
     some_of_batch = {**FOR_SOME, "schedulerName": "batch"}
     assert listed(HARD) == args(policy(defaulting=listed(SOFT), overrides=[some_of_batch, FOR_BATCH]))["batch"]
     assert {"default-scheduler": listed(SOFT)} == args(policy(defaulting=listed(SOFT), overrides=[FOR_SOME]))
+    assert {"default-scheduler": listed(SOFT)} == args(policy(defaulting=listed(SOFT), overrides=[some_of_batch]))
     assert {"default-scheduler": listed(SOFT)} == args(POLICIES["matchLabelKeys"])
 
 
@@ -78,6 +79,26 @@ class Loss(NamedTuple):
                 overrides=[FOR_SOME, {**FOR_SOME, "name": "as all", "defaulting": listed(SOFT)}],
             ),
             ["overrides[0] (some): left out: kube-scheduler cannot select Pods by podSelector"],
+        ),
+        Loss(
+            policy(defaulting=listed(SOFT), overrides=[{"name": "a", "podSelector": {"matchLabels": {"a": "b"}}}]), []
+        ),
+        Loss(
+            policy(
+                defaulting=listed(SOFT),
+                overrides=[{**FOR_SOME, "schedulerName": "batch", "defaulting": listed(HARD)}, FOR_BATCH],
+            ),
+            [],
+        ),
+        Loss(
+            policy(
+                defaulting=listed(SOFT),
+                overrides=[
+                    {**FOR_SOME, "defaulting": listed(HARD)},
+                    {**FOR_BATCH, "schedulerName": "default-scheduler"},
+                ],
+            ),
+            [],
         ),
         Loss(
             policy(defaulting=SYSTEM, overrides=[{**FOR_BATCH, "until": "2199-01-31"}]),
