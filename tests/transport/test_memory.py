@@ -258,9 +258,9 @@ def test_as_much_as_may_be_is_held_and_then_the_oldest_of_who_holds_most_goes(he
 def test_what_has_stalled_goes_before_who_holds_most(held):
     """But not what waits for the server: it has no deadline."""
     _, hold, dropped = held
-    hold(6, CROWD)
+    hold(5, CROWD)
     stalled = hold(2, OTHER, heard=time.monotonic() - STALLED_SECONDS)
-    hold(2, "127.0.0.9", heard=0.0, deadline=inf)
+    hold(3, "127.0.0.9", heard=0.0, deadline=inf)
     hold(1, "127.0.0.8")
 
     assert [stalled] == dropped
@@ -399,6 +399,15 @@ def test_of_two_that_have_several_the_one_with_more_gives_way(turns):
     assert [newest_of_most] == resumed
 
 
+def test_of_several_bodies_of_a_peer_the_newest_gives_way_and_the_peer_is_not_blamed(turns):
+    memory, resumed = turns
+    sending(memory, 4, "127.0.0.9")
+    _, _, newest = [sending(memory, 2, CROWD) for _ in range(3)]
+
+    assert memory.has_turn(Large(OTHER), 2)
+    assert ([newest], False) == (resumed, memory.is_blamed(CROWD))
+
+
 def test_nobody_gives_way_in_vain(turns):
     memory, resumed = turns
     sending(memory, 5, "127.0.0.9")
@@ -443,6 +452,16 @@ def test_a_silent_body_gives_way_to_a_peer_that_has_no_turn(turns):
     assert not memory.has_turn(Large("127.0.0.3"), 5)
 
 
+def test_a_silent_body_gives_way_before_that_of_a_peer_with_more(turns):
+    memory, resumed = turns
+    sending(memory, 3, CROWD)
+    sending(memory, 3, CROWD)
+    stalls = silent(memory, 4, "127.0.0.9")
+
+    assert memory.has_turn(Large(OTHER), 3)
+    assert [stalls] == resumed
+
+
 def test_a_body_that_falls_silent_is_found_by_the_next_look(turns):
     memory, resumed = turns
     stalls, waits = sending(memory, 10, CROWD), Large(OTHER)
@@ -480,6 +499,48 @@ def test_whoever_has_stalled_takes_no_turn_from_a_steady_peer(turns):
     sending(memory, 10, OTHER)
 
     assert not memory.has_turn(Large(CROWD), 10)
+
+
+def test_of_two_that_have_stalled_neither_takes_the_turn_of_the_other(turns):
+    memory, _ = turns
+    memory.blamed |= {CROWD: inf, OTHER: inf}
+    sending(memory, 10, CROWD)
+
+    assert not memory.has_turn(Large(OTHER), 10)
+    assert memory.has_turn(Large("127.0.0.9"), 10)
+
+
+def test_whoever_has_stalled_comes_before_another_that_has_a_turn_already(turns):
+    memory, resumed = turns
+    memory.blamed[CROWD] = inf
+    done, waits = Large("127.0.0.9"), [Large(OTHER), Large(CROWD)]
+    assert [True, True] == [memory.has_turn(one, 5) for one in (Large(OTHER), done)]
+    assert [False, False] == [memory.has_turn(one, 5) for one in waits]
+    finish(memory, done)
+
+    assert [waits[1]] == resumed
+
+
+def test_whoever_has_gone_is_given_no_turn_and_a_turn_counts_anew(turns):
+    memory, resumed = turns
+    done, gone, waits = Large(CROWD), Large(OTHER), Large("127.0.0.9")
+    gone.held, waits.came = 0, 7
+    assert [True, False, False] == [memory.has_turn(one, 10) for one in (done, gone, waits)]
+    memory.forget(gone)
+    finish(memory, done)
+
+    assert ([waits], 0) == (resumed, waits.came)
+
+
+def test_that_a_peer_has_stalled_again_is_remembered_from_then_on(turns):
+    memory, _ = turns
+    slow = sending(memory, 10, CROWD)
+    assert not memory.has_turn(Large(OTHER), 10)
+    others = [f"127.1.{number // 250}.{number % 250}" for number in range(BLAMED)]
+    for slow.peer in (CROWD, *others[1:], CROWD, others[0]):
+        memory.in_the_way(slow.granted + STALLED_SECONDS)
+
+    assert (BLAMED, True) == (len(memory.blamed), CROWD in memory.blamed)
 
 
 def test_that_a_peer_has_stalled_is_forgotten(turns, monkeypatch):
