@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.simulated import (
+    HOUR_AGO,
     NOW,
     budget,
     deployment,
@@ -95,3 +96,29 @@ def test_budgets_over_pods_without_owners_do_not_know_how_many_there_should_be(o
     (found,) = plan(objects, "drain=a1").budgets
 
     assert (0, untold) == (found.expected, found.untold)
+
+
+@pytest.mark.parametrize(
+    ("fields", "phase", "unready"),
+    [
+        ({}, "Running", 1),
+        ({"namespace": "other"}, "Running", 0),
+        ({"labels": {"app": "db"}}, "Running", 0),
+        ({"deletionTimestamp": HOUR_AGO}, "Running", 0),
+        ({}, "Failed", 0),
+        ({"on": ""}, "Pending", 0),
+    ],
+)
+def test_budgets_know_which_of_their_pods_on_nodes_are_not_ready(fields, phase, unready):
+    raw = pod("ReplicaSet/web-1", 0, **{"on": "a1", **fields})
+    raw["status"] = {"phase": phase, "conditions": [{"type": "Ready", "status": "False"}]}
+    (found,) = plan([*nodes(), *deployment(), raw, budget(minAvailable=1)], "drain=a1").budgets
+
+    assert unready == found.unready
+
+
+def test_one_owner_without_scale_is_enough_for_a_budget_not_to_know():
+    there = [pod(owner, 0, "b1") for owner in ("CloneSet/api", "Job/once")]
+    (found,) = plan([*nodes(), *deployment(), *there, budget(maxUnavailable=1)], "drain=a1").budgets
+
+    assert found.untold

@@ -7,7 +7,8 @@ import pytest
 from tests.support.build import constraint
 from tests.support.simulated import application, likely, maker, nodes, nowhere, numbers, plan, run_one, simulated, state
 from webhook.objects.jobs import JobProgress, JobReplacement
-from webhook.simulation.job import Job
+from webhook.simulation.job import Job, to_delete
+from webhook.simulation.pod import InitialPod, Pod
 
 PROGRESS = JobProgress(parallelism=3, completions=10, succeeded=0, suspended=False, finished=False)
 
@@ -79,6 +80,42 @@ def test_those_that_became_ready_last_go_first():
     rest(found, run)
 
     assert first == found.pods
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "first"),
+    [
+        ({}, {"node": ""}, 1),
+        ({}, {"pending": True}, 1),
+        ({}, {"ready": False}, 1),
+        ({}, {"ready_at": 9.0}, 1),
+        ({"ready_at": None}, {"ready_at": 9.0}, 0),
+        ({}, {"restarts": 1}, 1),
+        ({"created": 1.0}, {"created": 2.0}, 1),
+        ({"created": 2.0, "ready": False}, {"created": 3.0}, 0),
+    ],
+)
+def test_the_pod_that_goes_first(one, other, first):
+    """By luck it is the first."""
+    given = [{"node": "a1", "ready_at": 1.0, **fields} for fields in (one, other)]
+    pods = [Pod(InitialPod("shop", (), **fields), i, i / 10, 0) for i, fields in enumerate(given)]
+
+    assert [pods[first]] == to_delete(pods, 1)
+
+
+@pytest.mark.parametrize(("waits", "failures"), [(False, [0, 1, 1]), (True, [0, 0, 2])])
+def test_deletions_count_once_pods_are_gone_or_at_once_but_for_those_that_were_going(waits, failures):
+    run = state(*nodes("a=2"), minor=37)
+    going, there = (run.pod(InitialPod("shop", (), "a1", spreads=spreads)) for spreads in (False, True))
+    found = Job(PROGRESS, JobReplacement(waits, 6), maker(), [going, there])
+    seen = [found.failures]
+    run.delete(there)
+    found.sync(run)
+    seen.append(found.failures)
+    for pod in (going, there):
+        found.gone(pod)
+
+    assert failures == [*seen, found.failures]
 
 
 @pytest.mark.parametrize(("waits", "there"), [(False, 3), (True, 2)])

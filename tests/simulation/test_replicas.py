@@ -35,6 +35,7 @@ def gone(each, number, beside=()):
         ([{}, {"restarts": 1}], "b"),
         ([{"cost": 5}, {"cost": 5, "node": "n0", "ready": False}], "b"),
         ([{"cost": -5}, {"node": "n9"}, {"node": "n9"}], "a"),
+        ([{"cost": -5}, {"ready": False}], "b"),
         ([{"node": "n9", "ready_at": NOW - 9_999_999}, {"node": "n9"}, {"ready_at": NOW - 1}], "b"),
     ],
 )
@@ -48,6 +49,7 @@ def test_times_within_one_power_of_two_are_alike_and_the_uid_decides():
 
 def test_where_a_time_is_not_known_the_uid_decides():
     assert ["a"] == gone(pods({"ready_at": None}, {"ready_at": NOW - 1}), 1)
+    assert ["a"] == gone(pods({}, {"ready_at": None}), 1)
 
 
 def test_pods_of_all_sets_of_the_deployment_crowd_a_node():
@@ -69,6 +71,18 @@ def test_sync_makes_what_is_missing_and_deletes_what_is_too_much():
     of.desired = 1
     assert sync(of, [of], run)
     assert (1, 3, 2) == (len(of.active), len(of.pods), len(run.terminating))
+
+
+def test_pods_that_are_being_deleted_crowd_no_node_and_are_not_deleted_again():
+    run = state(*nodes("a=1 b=1"))
+    places = [("a1", True), ("b1", True), ("b1", False)]
+    first, second, going = (run.pod(InitialPod("shop", (), node, spreads=spreads)) for node, spreads in places)
+    first.luck, second.luck = 0.1, 0.9
+    of, old = ReplicaSet(maker(), 1, 1, [first, second]), ReplicaSet(maker(), 0, 0, [going])
+    run.terminating[going] = None
+
+    assert [False, True] == [sync(one, [old, of], run) for one in (old, of)]
+    assert [second] == of.active
 
 
 def test_a_pod_that_waits_goes_first_and_is_gone_at_once():

@@ -48,6 +48,11 @@ def test_of_a_large_zone_nodes_are_evicted_however_many_are_lost():
     assert ["a40"] == evicted(text, *lost)
 
 
+@pytest.mark.parametrize(("number", "names"), [(50, []), (51, ["a30"])])
+def test_a_zone_of_up_to_50_nodes_is_small(number, names):
+    assert names == evicted(f"a={number} b=1", *(f"a{i}" for i in range(1, 31)))
+
+
 def test_one_node_of_each_zone_is_tainted_at_a_time():
     before = first_ground(from_objects(nodes("a=3 b=1 c=1"), LATEST).nodes)
     lost = after(after(before, parse_step(f"lose={ZONE}=a")), parse_step(f"lose={ZONE}=b"))
