@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, attempted, node, requesting, running
-from webhook.placement.gaps import gaps, in_words, used_by
+from webhook.placement.gaps import gaps, gaps_of_runs, in_words, used_by
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.preemption import preempt
 from webhook.scheduler.profile import USUAL_PROFILE
@@ -104,6 +104,20 @@ def test_labels_of_a_namespace_that_a_term_asks_for_and_nobody_knows(objects, th
     assert ("labels of namespaces",) * named == of(node("n1"), there, *objects, **(apart(**own) if own else {}))
 
 
+def test_pods_that_are_being_deleted_are_in_namespaces_that_nobody_knows_too():
+    there = running("n1", namespace="pay", deletionTimestamp="2026-01-01T00:00:00Z")
+
+    assert ("labels of namespaces",) == of(node("n1"), there, NAMESPACE, **apart(**OF_TEAM))
+
+
+def test_one_nominated_pod_that_may_have_its_node_is_not_simulated():
+    claims = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    pods = [nominated("other", "n1", **claims), nominated("another", "n1")]
+
+    assert ("nominated Pods",) == gaps_of_runs(attempted(node("n1"), *pods), ())
+    assert () == gaps_of_runs(attempted(node("n1"), pods[1]), ())
+
+
 def test_a_nominated_pod_whose_volumes_are_being_bound_has_perhaps_its_node_already():
     """It counts for Pods of higher priority, too, if it has."""
     small = node("n1", cpu="1")
@@ -112,6 +126,7 @@ def test_a_nominated_pod_whose_volumes_are_being_bound_has_perhaps_its_node_alre
     assert ("nominated Pods",) == of(small, nominated("other", "n1", **claims), priority=10)
     assert () == of(small, nominated("other", "n1", **claims), priority=10, minor=34)
     assert () == of(small, nominated("other", "n1"), priority=10)
+    assert () == of(small, nominated(attempted().pod.name, "n1", **claims), priority=10)
     assert () == of(small, nominated("other", "n1", cpu="500m", **claims), priority=10)
     assert () == of(node("n1", cpu="1", taints=[INFRA]), nominated("other", "n1", **claims), priority=10)
 
@@ -154,6 +169,12 @@ def test_a_resource_that_a_device_class_gives_out_is_left_to_dynamic_resources(m
     cycle = attempted(node("n1"), DEVICE_CLASS, minor=minor, containers=containers)
 
     assert named == of_cycle(cycle)
+    having = node("n2")
+    having["status"]["allocatable"] |= {resource: "1"}
+    assert named == of_cycle(attempted(node("n1"), having, DEVICE_CLASS, minor=minor, containers=containers))
+    assert () == of_cycle(attempted(having, DEVICE_CLASS, minor=minor, containers=containers))
+    having["status"]["allocatable"] |= {resource: "0"}
+    assert named == of_cycle(attempted(having, DEVICE_CLASS, minor=minor, containers=containers))
     assert bool(named) == bool(Framework(cycle).feasible())
 
 

@@ -41,10 +41,13 @@ def test_in_words(lack, words):
 def test_what_is_not_in_use_cannot_be_freed():
     assert None is freed(Usage(1, 100), Lack(0, 500, 0, 0, ()))
     assert None is freed(Usage(1, 500), Lack(0, 0, 0, 0, (("example.com/gpu", 1),)))
+    assert None is freed(Usage(1, 500), Lack(0, 0, 0, 1, ()))
+    all_of_it = 500, 5, 5, (("example.com/gpu", 1),)
+    assert Usage(0, 0, 0, 0, (("example.com/gpu", 0),)) == freed(Usage(1, *all_of_it), Lack(1, *all_of_it))
 
 
 def test_no_more_is_asked_less_than_is_requested():
-    lack = Lack(0, 9_999, 5, 0, (("example.com/gpu", 3),))
+    lack = Lack(0, 9_999, 5, 7, (("example.com/gpu", 3),))
 
     assert Lack(0, 1_500, 5, 0, (("example.com/gpu", 1),)) == at_most(lack, ASKED)
     assert Requests(0, (1 << 30) - 5, 0, (("example.com/gpu", 0),)) == lowered(ASKED, at_most(lack, ASKED))
@@ -52,6 +55,7 @@ def test_no_more_is_asked_less_than_is_requested():
 
 def test_the_largest_share_counts():
     assert 0.5 == share(Lack(0, 500, 2 << 30, 0, ()), NODE)
+    assert 1 == share(Lack(0, 500, 0, 0, (("example.com/gpu", 2),)), NODE)
 
 
 AMOUNTS = st.integers(0, 4_000)

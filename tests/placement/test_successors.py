@@ -98,6 +98,8 @@ GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
         (owner(**START_5), old("web-4")),
         (owner(**START_5), old("web-8")),
         (owner(**START_5, updateStrategy={"rollingUpdate": {"partition": 2}}), old("web-6")),
+        (owner(**START_5, updateStrategy={"type": "OnDelete"}), old("web-4")),
+        (owner("DaemonSet", updateStrategy={"type": "OnDelete"}), old(kind="DaemonSet")),
         (owner(), old("web-x")),
         (owner(), old("other-1")),
         (owner(replicas=0), old("web-0")),
@@ -148,6 +150,7 @@ def test_nothing_is_to_be_changed_in_the_template_then():
     assert fixes == with_successors(fixes, None)
     assert (remedy, *(fix for fix in fixes if fix.where == NOW)) == with_successors(fixes, remedy)
     assert () == with_successors([fix for fix in fixes if fix.where != NOW], None, outdated=True)
+    assert (remedy,) == with_successors([*fixes, remedy], None, outdated=True)
 
 
 def of_deployment(**newer):
