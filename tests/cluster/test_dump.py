@@ -44,18 +44,28 @@ FORMS = {
 }
 
 
-def of_evenkeel(*objects):
+def of_evenkeel(*objects, **more):
     """What `evenkeel dump` writes of these objects."""
     lines, out = CompressedLines(), io.BytesIO()
     for obj in objects:
         lines.add(obj)
-    write(out, Contents(iter(()), {}, "", "v1.37.1", "2026-01-31T10:00:00Z"), lines)
+    write(out, Contents(iter(()), {}, "", "v1.37.1", "2026-01-31T10:00:00Z", **more), lines)
     return out.getvalue()
 
 
 @cache
 def packed():
     return of_evenkeel(*OBJECTS)
+
+
+def test_the_files_of_a_folder_are_read_in_the_order_of_their_names(tmp_path):
+    """Where one is of a cluster with NodePools, all are."""
+    names = ["e.json", "c.json", "d/b.json", "b.json", "a.json"]
+    pools = [of_evenkeel(namespace(name), serves_node_pools=name == "b.json") for name in names]
+    folder = dump(tmp_path, dict(zip(names, pools, strict=True)))
+
+    assert sorted(names) == [obj["metadata"]["name"] for obj in contents(folder).objects]
+    assert load(folder, view_of).serves_node_pools
 
 
 @cache
