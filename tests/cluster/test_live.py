@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -15,8 +16,9 @@ from tests.support.apiserver import TOKEN, ApiServer
 from tests.support.build import namespace, service, whole
 from tests.support.serving import until
 from tests.support.watching import SHOP, watching
+from webhook.cluster.client import NOT_FOUND, ClusterError
 from webhook.cluster.informer import WATCH_FAILED, WATCH_LISTED, Pace
-from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKUP_EVENTS, SYNCED, listed
+from webhook.cluster.live import ABSENT, BUSY, FOUND, LOOKUP_EVENTS, LOOKUP_SECONDS, SYNCED, listed
 from webhook.cluster.live import FAILED as LOOKUP_FAILED
 from webhook.cluster.watched_resources import WATCHED
 from webhook.objects.references import Owner
@@ -160,6 +162,21 @@ def test_what_a_view_lacks_is_looked_up(case):
         assert ((RS, FOUND) in case.results) == (owner is not None and view.controller("shop", owner) is not None)
         assert ((NS, FOUND) in case.results) == ("new" in view.namespaces)
         assert before is it.live.view()
+
+
+def test_all_look_ups_of_a_review_share_their_time(monkeypatch):
+    times, given = iter((1.0, 1.1, 1.0 + LOOKUP_SECONDS)), []
+
+    def get(path, query, seconds):
+        given.append(round(seconds, 3))
+        raise ClusterError("", NOT_FOUND)
+
+    with watching(service()) as it:
+        monkeypatch.setattr(it.live, "_client", SimpleNamespace(get=get))
+        monkeypatch.setattr("webhook.cluster.live.monotonic", lambda: next(times))
+        it.live.view_for("none", WEB)
+
+    assert [round(LOOKUP_SECONDS - 0.1, 3), 0.001] == given
 
 
 def test_who_may_not_wait_looks_nothing_up():
