@@ -10,6 +10,7 @@ import pytest
 from tests.support.build import constraint, workload
 from tests.support.lint import KEYS, WEB, judged, summary
 from webhook.findings.finding import Skipped
+from webhook.lint.notes import UNRENDERED_TEMPLATE, Note
 from webhook.lint.results import JudgedFile, JudgedPlaces, LintSummary, Located, Problem
 from webhook.render import lint_text
 from webhook.render.lint_text import notes
@@ -81,6 +82,23 @@ def test_wide_characters_take_two_columns():
     assert " 1 |     ^^ found" in carets.replace("   |", " 1 |", 1)
 
 
+def test_the_source_and_the_help_of_the_policy_are_shown():
+    (found,) = judged(json.dumps(WRONG, indent=1)).found
+    told = found._replace(source="templates/web.yaml", finding=found.finding._replace(help="ask us"))
+    lines = lint_text.file(JudgedFile("a.yaml", found=[told]), UNCOLOURED).splitlines()
+
+    assert "  --> a.yaml:27:7  StatefulSet shop/web  from templates/web.yaml" == lines[2]
+    assert ["   = write labelSelector: {matchLabels: {app: web}}", "   = ask us"] == lines[-2:]
+
+
+def test_a_long_line_with_the_field_at_its_beginning_is_quoted_from_there():
+    (found, *_) = judged(json.dumps(WRONG)).found
+    located = Located("a", 1, 3, 5, f"a bc{'d' * lint_text.LONGEST_QUOTED}", found.finding, None, "")
+    quoted, carets = lint_text.file(JudgedFile("a", found=[located]), UNCOLOURED).splitlines()[4:6]
+
+    assert (" 1 | a bcd", "   |   ^^ ") == (quoted[:10], carets[:10])
+
+
 def test_whatever_is_in_a_manifest_text_stays_printable(everything):
     result = JudgedFile(
         "\x1b[31m", found=everything.found, problems=[*everything.problems, Problem("\x1b", 1, 1, "\x1b")]
@@ -150,6 +168,10 @@ def test_rules_that_were_skipped_are_no_note_where_all_is_well():
 
     assert [] == [*notes(well)]
     assert ["skipped a: b"] == [*notes(replace(well, places=JudgedPlaces(3, 2)))]
+    note = Note("t.yaml", 1, 1, UNRENDERED_TEMPLATE, "template", "passed over", "render it first")
+    assert "skipped a: b" == [*notes(replace(well, notes=[note]))][-1]
+    two = dict.fromkeys([Skipped("c", "b"), Skipped("a", "b")])
+    assert ["skipped a, c: b"] == [*notes(replace(well, skipped=two, problems=[Problem("a.yaml", 1, 1, "x")]))]
 
 
 PLACES = [

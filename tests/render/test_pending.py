@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.placing import attempted
 from webhook.placement.remedies import IN_TEMPLATE, NOW, Remedy
-from webhook.render.explanation import run_then
+from webhook.render.explanation import TRIED_AGAIN, run_then
 from webhook.render.pending import Surroundings, as_json, text
-from webhook.simulation.pending import Group, PendingList, Runs
+from webhook.simulation.pending import PASSES, Group, PendingList, Runs
 
 CAUSE = "0/1 nodes are available: 1 node(s) were unschedulable."
 
@@ -55,6 +55,7 @@ def test_a_pod_of_its_own_has_no_template():
 
     assert "  in the Pod, created again: softer: 1 of 2 waiting Pods then runs" in found
     assert "  template: softer: 1 of 2 waiting Pods then runs" in found
+    assert 1 == sum("the rollout was not simulated" in line for line in found)
 
 
 def test_a_change_of_a_template_starts_a_rollout_that_was_not_simulated():
@@ -83,8 +84,44 @@ def test_nothing_waits():
     assert "0 Pods could not be placed." == text(PendingList((), 0, 0), {})
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "where"),
+    [
+        ({"b": 1, "a": 1, "c": 3}, "3 wait in c, 1 waits in a, 1 waits in b: name one of these with -n, or add -A"),
+        ({"a": 2}, "2 wait in a: add -n a, or -A"),
+    ],
+)
+@pytest.mark.parametrize(("labelled", "which"), [(False, "Pod"), (True, "Pod with these labels")])
+def test_where_none_waits_it_is_said_where_others_do(elsewhere, where, labelled, which):
+    around = Surroundings("shop", labelled, elsewhere)
+
+    assert f"No {which} waits in namespace shop; {where}" == text(PendingList((), 0, 0), {}, around)
+    (first, *others) = text(PendingList((), 0, 0), {"b": 1, "a": 2}, around).splitlines()
+    assert f"No {which} waits for lack of a node in namespace shop; {where}" == first
+    assert ["2 more wait: a.", "1 more waits: b."] == [line for line in others if line]
+
+
+@pytest.mark.parametrize(("run_now", "said"), [(1, "1 of the 2 gets a node; "), (2, "")])
+def test_how_many_get_a_node_that_passes_now(run_now, said):
+    group = Group("shop", "apps", "Deployment/web", f"{PASSES} (n1)", ("a", "b"), None, run_now=run_now)
+    line = text(PendingList((group,), 0, 0), {}).splitlines()[4]
+
+    assert f"  {f'one after the other, {said}' if said else ''}{TRIED_AGAIN}" == line
+
+
+def test_what_is_not_judged_is_said():
+    group = Group("shop", "apps", "Deployment/web", CAUSE, ("a",), None, gaps=("volumes",))
+    group_list = PendingList((group,), 0, 0)
+
+    assert "  volumes are not judged" in text(group_list, {}).splitlines()
+    assert ["volumes"] == json.loads(as_json(group_list, {}))["groups"][0]["notJudged"]
+
+
 def test_as_json():
-    found = json.loads(as_json(listed(), {"SchedulingGated": 1}))
+    around = Surroundings(notes=["Services cannot be listed."], assumed=["1.37 is assumed."], elsewhere={"b": 1})
+    found = json.loads(as_json(listed(), {"SchedulingGated": 1}, around))
+
+    assert (["Services cannot be listed.", "1.37 is assumed."], {"b": 1}) == (found["notes"], found["elsewhere"])
 
     assert ("PendingList", 4, 5, {"SchedulingGated": 1}) == tuple(
         found[name] for name in ("kind", "agree", "compared", "others")
