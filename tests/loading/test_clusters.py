@@ -77,6 +77,7 @@ def test_the_version_is_that_of_the_cluster(cluster):
     cluster(node("n1"), version="v1.33.13")
 
     assert 33 == read().features.minor
+    assert 36 == clusters.read(Source("live"), "1.36", lambda _: False).features.minor, "the one that is given"
     cluster(node("n1"))
     assert LATEST == read().features
     assert 36 == clusters.read(Source("live"), "1.36", lambda _: False).features.minor
@@ -89,6 +90,15 @@ def test_objects_besides_replace_those_of_the_same_name(cluster):
     key, found = ("apps", "Deployment", "shop", "web"), read(more=[mine, workload("Deployment", name="new")])
     assert mine == found.others[key]
     assert {key: workload("Deployment", name="web")} == found.replaced
+
+
+def test_a_pod_besides_takes_the_place_of_that_of_the_same_name(cluster):
+    there = running("n1")
+    cluster(node("n1"), node("n2"), there)
+    found = read(more=[{**there, "spec": {**there["spec"], "nodeName": "n2"}}])
+
+    assert ["n2"] == [one["spec"]["nodeName"] for one in found.pods]
+    assert ["n2"] == [name for name, usage in found.snapshot.usage.items() if usage.pods]
 
 
 def test_without_the_right_to_list_all_pods_those_of_the_namespace_are_read(cluster):
@@ -137,6 +147,7 @@ def test_a_class_of_which_a_file_has_none_is_named(cluster):
         clusters.unlisted_classes(high, read())
     )
     assert [] == list(clusters.unlisted_classes(high, read(more=[priority_class("high", 5)])))
+    assert [] == list(clusters.unlisted_classes(pod(spec={"containers": []}), read()))
 
 
 def test_an_object_that_cannot_be_read_is_named(cluster):

@@ -44,6 +44,7 @@ def test_the_namespace_is_that_of_the_context_unless_another_is_named(parse, sou
     args = parse(*words)
 
     assert live == selection.namespace(args, source)
+    assert (dump if words else "") == selection.namespace(args, source, default="")
     assert dump == selection.namespace(args, Source("cluster.jsonl.gz"))
     assert (dump or "") == selection.selection(args, Source("a"), "default").namespace
 
