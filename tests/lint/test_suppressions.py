@@ -43,6 +43,15 @@ def test_a_comment_silences(case):
     assert case.finds == shown(WEB + MISSPELT.format(case.text))
 
 
+def test_the_rule_that_was_meant_is_named():
+    found = judged(WEB + MISSPELT.format(" # evenkeel: ignore[misspelt-topology-kye, x-y]")).found
+    told = {one.finding.found: (one.finding.message, one.finding.fix) for one in found}
+    meant = "there is no rule misspelt-topology-kye: did you mean misspelt-topology-key?"
+
+    assert (meant, "write misspelt-topology-key") == told["misspelt-topology-kye"]
+    assert ("there is no rule x-y", "remove it; evenkeel rules lists all rules") == told["x-y"]
+
+
 HERE, UNUSED = "        # evenkeel: ignore[empty-selector]\n", "unused-suppression"
 ABOVE = [
     Case("on the line above", HERE, []),
