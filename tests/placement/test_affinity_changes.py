@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from tests.support.placing import HOSTNAME, ZONE, attempted, node, running
 from webhook.placement.remedies import IN_TEMPLATE, NOW, remedies
 from webhook.scheduler.framework import find_feasible
@@ -102,7 +106,28 @@ def test_affinity_that_no_pod_meets():
 def test_of_several_terms_the_one_that_refuses_is_named():
     both = terms("db", HOSTNAME)
     both["podAntiAffinity"][REQUIRED] += terms("web")["podAntiAffinity"][REQUIRED]
+    reverse = {"podAntiAffinity": {REQUIRED: both["podAntiAffinity"][REQUIRED][::-1]}}
+    for affinity, index in ((both, 1), (reverse, 0)):
+        changes = found(attempted(node("a1", "a"), having("a1"), affinity=affinity))
 
-    changes = found(attempted(node("a1", "a"), having("a1"), affinity=both))
+        assert (IN_TEMPLATE, f"make podAntiAffinity (term {index}) per {ZONE} preferred, not required") in changes
 
-    assert (IN_TEMPLATE, f"make podAntiAffinity (term 1) per {ZONE} preferred, not required") in changes
+
+@pytest.mark.parametrize(
+    ("labels", "metadata", "is_own"),
+    [
+        ({"app": "web"}, {}, True),
+        ({"app": "web", "pod-template-hash": "1"}, {}, True),
+        ({"app": "web"}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}, True),
+        ({"app": "db"}, {}, False),
+    ],
+)
+def test_terms_are_preferred_of_pods_of_the_template_alone(labels, metadata, is_own):
+    """Another workload with the same terms keeps the Pod off still."""
+    there = having("a1", labels, owner="ReplicaSet/web", affinity=terms("web"))
+    there["metadata"] |= metadata
+    cycle = attempted(node("a1", "a"), there, affinity=terms("web"))
+    cycle = replace(cycle, pod=replace(cycle.pod, labels={**cycle.pod.labels, "pod-template-hash": "2"}))
+
+    offered = (IN_TEMPLATE, f"make podAntiAffinity per {ZONE} preferred, not required")
+    assert is_own == (offered in found(cycle))

@@ -90,6 +90,7 @@ def test_a_name_that_kubernetes_would_refuse_is_in_no_command(name):
     assert () == commands(
         (ClusterEdit(("taint", "node", "a1", f"{name}:NoSchedule-"), ("a1",), (f"{name}!", "")),), None
     )
+    assert () == commands((ClusterEdit(("label", "node", "a1", f"a={name}!"), ("a1",), ("a", f"{name}!")),), None)
     assert () == commands((TOLERATED,), read_template(web(spread(), name=name)))
     assert () == commands((TOLERATED,), read_template(web(spread(), namespace=name)))
 
@@ -108,9 +109,11 @@ def test_values_in_a_patch_are_quoted():
 def test_a_template_that_cannot_be_changed_or_patched_has_no_command():
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "web", "namespace": "shop"}}
 
+    there = {"containers": [{"name": "c"}]}
+
     assert read_template(job | {"spec": {"template": web(spread())["spec"]["template"]}}) is None
     assert read_template(None) is None
-    assert read_template({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}) is None
+    assert read_template({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": there}) is None
 
 
 def test_the_template_of_a_cron_job_is_that_of_its_jobs():
