@@ -243,11 +243,9 @@ def _chosen(known: Known, selected: Selection) -> Iterator[Raw]:
 def _not_rolled_out(known: Known, selected: Selection, named: Sequence[object], steps: Sequence[Step]) -> Iterator[str]:
     """Yield the kinds that make Pods and whose rollout is not simulated, where all workloads are to be rolled out."""
     if not named and any(step.action == ROLLOUT for step in steps):
-        owners = {
-            owner.key(clusters.place(pod).namespace) for pod in known.pods if (owner := owner_of(pod)) is not None
-        }
-        chosen = [raw for raw in _chosen(known, selected) if ObjectRef.of(raw).key in owners and not is_simulated(raw)]
-        yield from sorted({f"rollouts of the kind {ObjectRef.of(raw).kind}" for raw in chosen})
+        makers = {ObjectRef.of(raw).key for raw in _with_pods(known)}
+        refs = [ObjectRef.of(raw) for raw in _chosen(known, selected) if not is_simulated(raw)]
+        yield from sorted({f"rollouts of the kind {ref.kind}" for ref in refs if ref.key in makers})
 
 
 def _shown(args: argparse.Namespace, plan: Plan, selected: Selection) -> set[str]:

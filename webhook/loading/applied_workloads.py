@@ -6,16 +6,16 @@ Workloads of files beside those of the cluster: which are applied, and which of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from webhook.cluster.reduction import only_read
 from webhook.loading.clusters import Known
 from webhook.loading.usage import UsageError
-from webhook.objects.autoscalers import read_autoscaler
+from webhook.objects.autoscalers import scalings_of
 from webhook.objects.fields import Raw, as_mapping, value_at
 from webhook.objects.kinds import JOB_LABELS
 from webhook.objects.labels import labels_in
-from webhook.objects.references import ObjectRef, Scaling
+from webhook.objects.references import ObjectRef
 from webhook.objects.workload_object import read_workload_object
 from webhook.simulation.controllers import JOB
 from webhook.simulation.planning import is_simulated
@@ -67,18 +67,9 @@ def is_as_stored(ref: ObjectRef, known: Known, files: Sequence[Raw]) -> bool:
         return False
     (new, replicas), (old, there) = (_template_and_replicas(workload) for workload in (raw, stored))
     number = read_workload_object(stored).replicas or 0
-    if any(scaling.bounded(number) != number for scaling in _scalings(ref, files)):
+    if any(scaling.bounded(number) != number for _, scaling in scalings_of(ref, files)):
         return False
-    return new == old and (replicas in (None, there) or any(_scalings(ref, known.others.values())))
-
-
-def _scalings(ref: ObjectRef, objects: Iterable[Raw]) -> Iterator[Scaling]:
-    """Yield the bounds of each autoscaler of a workload."""
-    for raw in objects:
-        if ObjectRef.of(raw).kind == "HorizontalPodAutoscaler":
-            autoscaler = read_autoscaler(raw, "")
-            if autoscaler is not None and autoscaler.scales(ref):
-                yield autoscaler.scaling
+    return new == old and (replicas in (None, there) or any(scalings_of(ref, known.others.values())))
 
 
 def check_job(ref: ObjectRef, known: Known) -> None:

@@ -6,10 +6,10 @@ How many replicas an autoscaler gives a workload: a HorizontalPodAutoscaler, or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from webhook.objects.fields import integer, mappings_at, texts_at
+from webhook.objects.fields import Raw, integer, mappings_at, texts_at
 from webhook.objects.references import ObjectRef, ScaleTarget, Scaling
 
 _HPA, _KEDA = ("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")
@@ -75,3 +75,12 @@ def _bound(spec: Mapping[str, object], name: str, absent: int | None) -> int | N
         return absent
     number = integer(spec[name])
     return number if number is not None and number >= 0 else None
+
+
+def scalings_of(ref: ObjectRef, objects: Iterable[Raw]) -> Iterator[tuple[str, Scaling]]:
+    """Yield the name and the bounds of each HorizontalPodAutoscaler of a workload, in the order of the objects."""
+    for raw in objects:
+        if raw.get("kind") == "HorizontalPodAutoscaler":
+            autoscaler = read_autoscaler(raw, "")
+            if autoscaler is not None and autoscaler.scales(ref):
+                yield ObjectRef.of(raw).name, autoscaler.scaling

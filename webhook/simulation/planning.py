@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import NamedTuple
 
-from webhook.objects.autoscalers import read_autoscaler
+from webhook.objects.autoscalers import scalings_of
 from webhook.objects.fields import Raw, as_mapping, texts_at
 from webhook.objects.jobs import read_job_progress, read_job_replacement
 from webhook.objects.kinds import KINDS, Kinds
@@ -181,7 +181,8 @@ def planned_workloads(
     first = first_ground(cluster.snapshot.nodes)
     taken = [Step(APPLY, APPLY), *steps] if applied else list(steps)
     grounds = _grounds(first, taken)
-    scalings = [dict(_autoscalers(of)) for of in makers.controllers]
+    others = [raw for _, raw in sorted(cluster.others.items())]
+    scalings = [dict(scalings_of(of.ref, others)) for of in makers.controllers]
     named = [
         _simulated(of, taken, before.get(of.ref.key), bounds, applied=of.ref.key in applied)
         for of, bounds in zip(makers.controllers, scalings, strict=True)
@@ -479,14 +480,6 @@ def _notes(scalings: Mapping[str, Scaling], named: Named, steps: Iterable[Step])
             if (back := scaling.bounded(number)) != number:
                 bounds = f"{scaling.least} and {scaling.most}"
                 yield f"{step.text}: {who} keeps {named.name} between {bounds}, and scales it to {back}."
-
-
-def _autoscalers(controllers: Controllers) -> Iterator[tuple[str, Scaling]]:
-    """Yield the name and the bounds of each autoscaler of the workload."""
-    for key, raw in sorted(controllers.cluster.others.items()):
-        autoscaler = read_autoscaler(raw, "") if key.kind == "HorizontalPodAutoscaler" else None
-        if autoscaler is not None and autoscaler.scales(controllers.ref):
-            yield key.name, autoscaler.scaling
 
 
 def _notes_on_claims(controllers: Makers, makers: Iterable[Maker], changed_nodes: Set[str]) -> Iterator[str]:
