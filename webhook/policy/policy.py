@@ -262,7 +262,6 @@ class Policy:
             part.settings[rule.id].severity is not Severity.IGNORE
             for part in self.parts
             for rule in WITHOUT_CONSTRAINTS
-            if not rule.looks_beside
         )
 
     def gives(self, rule_id: str) -> bool:

@@ -11,7 +11,8 @@ for _module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")
 for _rule_id in sorted(RULES):  # One file may import another, and so come after it.
     RULES[_rule_id] = RULES.pop(_rule_id)
-WITHOUT_CONSTRAINTS = tuple(rule for rule in RULES.values() if not rule.needs_constraints)
+# What the webhook, which knows no other Pods, runs on workloads without constraints.
+WITHOUT_CONSTRAINTS = tuple(rule for rule in RULES.values() if not rule.needs_constraints and not rule.looks_beside)
 DEFAULT_SETTINGS: RuleSettings = {rule_id: rule.setting() for rule_id, rule in RULES.items()}
 
 __all__ = ["DEFAULT_SETTINGS", "RULES", "WITHOUT_CONSTRAINTS"]
