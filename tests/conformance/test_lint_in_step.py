@@ -34,6 +34,7 @@ from webhook.policy.parsing import built_in
 from webhook.render.applied import dump
 from webhook.rules import RULES
 from webhook.scheduler.features import LATEST, NEWEST, features
+from webhook.scheduler.room import room_for
 
 MINORS = (33, NEWEST)
 EXAMPLES = [(one, example) for one in RULES.values() for example in (one.bad, one.good)]
@@ -63,7 +64,7 @@ def by_the_webhook(obj, policy, version=LATEST, beside=()):
     """What the webhook finds; what breaks a workload is an error to lint alone."""
     others = Neighbours.of(one for other in beside for one in asked(other, policy).workloads)
     given = Terms(policy, snapshot(*beside, features=version) if beside else None, version)
-    findings = review(asked(obj, policy), given, partial(evaluate, others=others)).findings
+    findings = review(asked(obj, policy), given, partial(evaluate, others=others, room_for=room_for)).findings
     return said(each._replace(severity=Severity.ERROR if each.breaks else each.severity) for each in findings)
 
 

@@ -17,6 +17,7 @@ from webhook.objects.operators import kinds_named
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.features import features
+from webhook.scheduler.room import room_for
 
 ROLLOUT = workload("Deployment") | {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
 
@@ -125,7 +126,9 @@ ADVISED = [node("n1", taints=["a=b:NoSchedule"]), node("n2", **{ZONE_KEY: "b"})]
 def test_advice_is_for_who_reads_it(owner):
     """And nobody applies what another object owns."""
     (found,) = parse_workloads(workload("StatefulSet", constraint(), owner=owner), KINDS)
-    rules = {one.rule for one in evaluate(found, DEFAULT_SETTINGS, snapshot(*ADVISED), FEATURES).findings}
+    rules = {
+        one.rule for one in evaluate(found, DEFAULT_SETTINGS, snapshot(*ADVISED), FEATURES, room_for=room_for).findings
+    }
 
     assert (owner is None) == any(RULES[rule].advice for rule in rules)
 
@@ -134,11 +137,11 @@ def test_advice_is_for_who_reads_it(owner):
 def test_what_needs_pods_is_not_run_without_any(there, skipped):
     """The webhook watches none, and none that runs is none that is known."""
     (found,) = parse_workloads(workload("StatefulSet", constraint()), KINDS)
-    evaluation = evaluate(found, DEFAULT_SETTINGS, snapshot(node(), *there), FEATURES)
+    evaluation = evaluate(found, DEFAULT_SETTINGS, snapshot(node(), *there), FEATURES, room_for=room_for)
 
     assert skipped == ("unschedulable" in {one.rule for one in evaluation.skipped})
     assert "unknown-topology-key" not in {one.rule for one in evaluation.skipped}
-    beside = evaluate(found, DEFAULT_SETTINGS, snapshot(node(), *there), FEATURES, Neighbours(()))
+    beside = evaluate(found, DEFAULT_SETTINGS, snapshot(node(), *there), FEATURES, Neighbours(()), room_for)
     assert skipped == ("unschedulable" in {one.rule for one in beside.skipped})
 
 

@@ -19,6 +19,7 @@ from webhook.objects.workload import parse_workloads
 from webhook.policy.parsing import parse_policy
 from webhook.rules import RULES
 from webhook.scheduler.features import features
+from webhook.scheduler.room import room_for
 from webhook.scheduler.validation import shown_path, validate
 
 HARD, SOFT, HASH = "DoNotSchedule", "ScheduleAnyway", "pod-template-hash"
@@ -169,7 +170,7 @@ class Judged:
     def __init__(self, obj, origins, settings, there, minor):
         self.obj, self.origins, self.minor = obj, origins, minor
         (self.workload,) = parse_workloads(obj)
-        self.findings = find_all(self.workload, settings, there, features(minor)).findings
+        self.findings = find_all(self.workload, settings, there, features(minor), room_for=room_for).findings
 
     def origin(self, finding):
         """The index at first of the constraint that it is about; None for the whole list."""

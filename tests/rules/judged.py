@@ -9,6 +9,7 @@ from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS
 from webhook.scheduler.features import features
+from webhook.scheduler.room import room_for
 
 OBJECT = "Deployment payments-team/checkout-api"
 
@@ -18,7 +19,7 @@ def findings(obj, minor=None, snapshot=None, kinds=None, others=None, **settings
     chosen = {**DEFAULT_SETTINGS, **{name.replace("_", "-"): setting for name, setting in settings.items()}}
     (one,) = parse_workloads(obj, Kinds(kinds or KINDS))
     version = FEATURES if minor is None else features(minor)
-    return evaluate(one, chosen, snapshot, version, others).findings
+    return evaluate(one, chosen, snapshot, version, others, room_for).findings
 
 
 def shown(obj, **given):

@@ -30,6 +30,7 @@ from webhook.objects.references import Scaling
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.room import room_for
 
 
 @pytest.mark.parametrize("one", RULES.values(), ids=lambda one: one.id)
@@ -415,7 +416,10 @@ class TestAdvice:
 class TestWhatIsNotKnown:
     def skipped(self, obj, *nodes, kinds=KINDS):
         (one,) = parse_workloads(obj, Kinds(kinds))
-        return {s.rule: s.reason for s in evaluate(one, DEFAULT_SETTINGS, snapshot(*nodes), FEATURES).skipped}
+        return {
+            s.rule: s.reason
+            for s in evaluate(one, DEFAULT_SETTINGS, snapshot(*nodes), FEATURES, room_for=room_for).skipped
+        }
 
     def test_without_nodes_what_needs_them_is_skipped(self):
         found = self.skipped(stateful(constraint(minDomains=2)))
@@ -462,7 +466,9 @@ def by_autoscaler(least, most, obj, *nodes, **settings):
     (one,) = parse_workloads(obj)
     known = snapshot(*nodes, features=LATEST) if nodes else None
     chosen = {**DEFAULT_SETTINGS, **{name.replace("_", "-"): setting for name, setting in settings.items()}}
-    return [f.rule for f in evaluate(one.scaled(Scaling(least, most)), chosen, known, FEATURES).findings]
+    return [
+        f.rule for f in evaluate(one.scaled(Scaling(least, most)), chosen, known, FEATURES, room_for=room_for).findings
+    ]
 
 
 class TestAutoscaled:

@@ -18,6 +18,7 @@ from tests.support.build import (
 from webhook.findings.evaluation import evaluate
 from webhook.objects.workload import parse_workloads
 from webhook.rules import DEFAULT_SETTINGS
+from webhook.scheduler.room import room_for
 
 IN_ZONE_A = {"nodeSelector": {ZONE: "a"}}
 
@@ -25,7 +26,9 @@ IN_ZONE_A = {"nodeSelector": {ZONE: "a"}}
 def found(obj, *objects, rule):
     """The findings of one rule on the only workload of an object."""
     (parsed,) = parse_workloads(obj)
-    findings = evaluate(parsed, DEFAULT_SETTINGS, snapshot(*objects, features=FEATURES), FEATURES).findings
+    findings = evaluate(
+        parsed, DEFAULT_SETTINGS, snapshot(*objects, features=FEATURES), FEATURES, room_for=room_for
+    ).findings
     return [finding for finding in findings if finding.rule == rule]
 
 

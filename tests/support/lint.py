@@ -11,6 +11,7 @@ from webhook.lint.terms import LintTerms
 from webhook.objects.names import SYSTEM_NAMESPACES
 from webhook.policy.parsing import built_in
 from webhook.scheduler.features import LATEST
+from webhook.scheduler.room import room_for
 
 WEB = """\
 apiVersion: apps/v1
@@ -36,7 +37,7 @@ EVIL = 'a,b:c%d\n::error::"<x>&é\x00'  # a name with what each output format mu
 
 @cache
 def _terms():
-    return LintTerms(built_in(), None, LATEST, never_sent=frozenset(SYSTEM_NAMESPACES))
+    return LintTerms(built_in(), None, LATEST, never_sent=frozenset(SYSTEM_NAMESPACES), room_for=room_for)
 
 
 def terms(**fields):

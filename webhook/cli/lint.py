@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.findings.finding import UNUSED_SUPPRESSION, Severity
+from webhook.findings.rule import RoomFor
 from webhook.findings.wording import LINE_LIMIT, number_of, one_line
 from webhook.lint.baseline import Baseline, BaselineError, read_baseline
 from webhook.lint.builds import AUTO, BUILD_CHOICES, NEVER_BUILT, Build
@@ -288,10 +289,12 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
         in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
     policy = _with_severities(policy, in_file, f"{configured.file}: rules.")
     policy = _with_severities(policy, severities, "--rule: ")
+    snapshot, room_for = _cluster(source, features)
     return LintTerms(
         policy,
-        _cluster(source, features),
+        snapshot,
         features,
+        room_for=room_for,
         labels={**configured.says.namespaces, **inputs.namespace_labels(args)},
         foresees=True,
         namespace=args.namespace,
@@ -300,12 +303,14 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     )
 
 
-def _cluster(source: inputs.Source, features: Features) -> ClusterView | None:
+def _cluster(source: inputs.Source, features: Features) -> tuple[ClusterView | None, RoomFor | None]:
+    """Return the cluster, and what finds the room in it; neither where no cluster is given."""
     if not source.cluster:
-        return None
+        return None, None
     from webhook.loading.snapshots import snapshot  # Commit hooks have no cluster.
+    from webhook.scheduler.room import room_for
 
-    return snapshot(source, features)
+    return snapshot(source, features), room_for
 
 
 def _with_input(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Evaluation, Finding, Severity, Skipped
+from webhook.findings.neighbours import Neighbours
 from webhook.findings.rule import (
     CLOSED_NODES,
     LOOKS_AT_AFFINITY,
@@ -21,6 +21,7 @@ from webhook.findings.rule import (
     UNKNOWN_FIELDS,
     UNLABELLED_NODES,
     Need,
+    RoomFor,
     Rule,
     RuleSetting,
     RuleSettings,
@@ -35,10 +36,6 @@ from webhook.scheduler.constraint import HARD, Reading, read_constraints
 from webhook.scheduler.features import Features
 from webhook.scheduler.new_pod import PLACING, places_quickly
 
-if TYPE_CHECKING:
-    from webhook.findings.neighbours import Neighbours
-
-
 OPERATOR_LABELS = "on objects of operators, because the labels of their Pods are not known"
 UNKNOWN_REPLICAS = "the number of its Pods is not known: describe the kind in the policy's workloads, with replicas"
 NOTHING_FOUND = Evaluation()
@@ -51,6 +48,7 @@ def evaluate(
     snapshot: ClusterView | None,
     features: Features,
     others: Neighbours | None = None,
+    room_for: RoomFor | None = None,
 ) -> Evaluation:
     """
     Return the findings on `workload`, of at most one rule per field, in the order of the fields.
@@ -58,7 +56,7 @@ def evaluate(
     The annotation `evenkeel.dev/ignore` silences rules that are not enforced.  A rule that cannot be run is reported as
     skipped.
     """
-    evaluation = find_all(workload, settings, snapshot, features, others)
+    evaluation = find_all(workload, settings, snapshot, features, others, room_for)
     if not evaluation.findings:
         return evaluation
     shown = one_per_field(evaluation.findings, len(workload.path) + 2)
@@ -71,6 +69,7 @@ def find_all(
     snapshot: ClusterView | None,
     features: Features,
     others: Neighbours | None = None,
+    room_for: RoomFor | None = None,
 ) -> Evaluation:
     """Evaluate as `evaluate` does, but with the findings of every rule on a field."""
     running = _running(workload, settings)
@@ -83,7 +82,7 @@ def find_all(
     addable = added | (TOPOLOGY_LABELS if features.topology_labels else frozenset())
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others)
+    constraints, unmet = reading.parsed(workload.labels), _unmet(workload, snapshot, others, room_for is not None)
     there = reading.words | _words(reading, snapshot)
     there |= _astray(workload) | ({UNKNOWN_FIELDS} if reading.unknown else _NO_WORDS)
     there |= {LOOKS_AT_AFFINITY} if _chooses(workload.pod_spec, reading) else _NO_WORDS
@@ -99,6 +98,7 @@ def find_all(
         others=others,
         settings=settings,
         parameters={},
+        room_for=room_for,
     )
     rolling = (workload.kind.api_version, workload.kind.kind) == DEPLOYMENT_TYPE and workload.strategy != "Recreate"
     there |= {SURGES} if rolling and workload.surges else _NO_WORDS
@@ -148,11 +148,14 @@ def _unlabelled(kind: Kind, *, replicas: bool, given_labels: bool) -> dict[Need,
     return unknown
 
 
-def _unmet(workload: Workload, snapshot: ClusterView | None, others: Neighbours | None) -> Mapping[Need, str]:
+def _unmet(
+    workload: Workload, snapshot: ClusterView | None, others: Neighbours | None, knows_room: bool
+) -> Mapping[Need, str]:
     """Return the needs of rules that are not known, and why."""
     unmet = {} if snapshot is not None and snapshot.nodes.all else {Need.NODES: Need.NODES.value}
-    if snapshot is None or not snapshot.knows_pods:
-        unmet |= {need: need.value for need in (Need.PODS, Need.OTHERS) if need is Need.PODS or others is None}
+    knows_pods = snapshot is not None and snapshot.knows_pods
+    unmet |= {} if knows_pods and knows_room else {Need.PODS: Need.PODS.value}
+    unmet |= {} if knows_pods or others is not None else {Need.OTHERS: Need.OTHERS.value}
     pod_spec = workload.pod_spec
     if pod_spec is None or not (PLACING.isdisjoint(pod_spec) or places_quickly(pod_spec)):
         unmet[Need.POD_SPEC] = Need.POD_SPEC.value

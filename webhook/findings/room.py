@@ -1,62 +1,50 @@
-"""Whether a cluster has room for the replicas of a workload, as far as its Pods are known: in commands only."""
+"""What rules may ask of the room that a cluster has for the replicas of a workload; only commands know of any."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple, Protocol
 
-from webhook.findings.rule import Subject
-from webhook.objects.reading import Reader
-from webhook.scheduler.capacity import Bound, bound
 from webhook.scheduler.constraint import Constraint
-from webhook.scheduler.incoming import IncomingPod, read_incoming_pod
-from webhook.scheduler.profile import Cycle
-from webhook.scheduler.resources import with_default_requests
-from webhook.scheduler.snapshot import Snapshot
+from webhook.scheduler.nodes import NodeSet
 
 
-def read_pods(subject: Subject) -> Snapshot | None:
-    """Return the cluster with its Pods; None where they are not read, as in the webhook."""
-    return subject.snapshot if isinstance(subject.snapshot, Snapshot) else None
-
-
-def may_preempt(subject: Subject, snapshot: Snapshot) -> bool:
-    """Return whether Pods of lower priority may be taken away for it, as far as priorities are known."""
-    spec = subject.workload.pod_spec or {}
-    if spec.get("preemptionPolicy") == "Never":
-        return False
-    default = snapshot.default_priority
-    lower = default is None or any(priority < default for priority in snapshot.priorities.values())
-    return lower or bool(spec.get("priorityClassName") or spec.get("priority"))
-
-
-def running_pods(subject: Subject, snapshot: Snapshot) -> int:
-    """Return the Pods of the workload that are there."""
-    own = subject.workload_selector
-    if own.matches_nothing or own.empty:
-        return 0
-    groups = snapshot.pods.get(subject.workload.namespace, {}).values()
-    return sum(sum(group.nodes.values()) for group in groups if own.matches(group.labels))
-
-
-def most_replicas(subject: Subject, snapshot: Snapshot, constraints: Iterable[Constraint], wanted: int) -> Bound:
-    """Return how many more replicas may be placed, up to `wanted`."""
-    return bound(Cycle(_next_replica(subject), tuple(constraints), snapshot, subject.features), wanted)
-
-
-def _next_replica(subject: Subject) -> IncomingPod:
+class Bound(NamedTuple):
     """
-    Return the next replica, with what it requests and its host ports.
+    At most `number` more Pods; `constraint` is the one that allows no more, None if it is only room that lacks.
 
-    Its own affinity to other Pods refuses it more nodes; to look at all Pods for that takes too long here.
+    Its `scarce` domain keeps the minimum down, because it `takes` only so many more Pods; it is "" where the constraint
+    has fewer eligible domains than minDomains.  `kept_off` are the nodes that the anti-affinity and the ports of Pods
+    that are there close to it.
     """
-    spec, namespace = with_default_requests(subject.workload.pod_spec or {}), subject.workload.namespace
-    raw = {"metadata": {"namespace": namespace}, "spec": spec}
-    pod, new = read_incoming_pod(Reader(), raw, subject.features), subject.pod
-    return IncomingPod(
-        namespace,
-        subject.workload.pods_labels(),
-        new.affinity,
-        new.tolerations,
-        requests=pod.requests,
-        ports=pod.ports,
-    )
+
+    number: int
+    constraint: Constraint | None = None
+    scarce: str = ""
+    takes: int = 0
+    kept_off: NodeSet = 0
+
+
+class Room(Protocol):
+    """The room of a cluster whose Pods are known, for one workload."""
+
+    @property
+    def may_preempt(self) -> bool:
+        """Whether Pods of lower priority may be taken away for its Pods, as far as priorities are known."""
+
+    @property
+    def running_pods(self) -> int:
+        """How many Pods of the workload run."""
+
+    def anti_affinity(self) -> Iterable[Constraint]:
+        """
+        Return the required anti-affinity by which its Pods keep away from each other, as constraints that allow a
+        domain one Pod: as if there were fewer domains than minDomains.
+        """
+
+    def most_replicas(self, constraints: Iterable[Constraint], wanted: int, others_affinity: bool) -> Bound:
+        """
+        Return how many more replicas can be placed, up to `wanted`, whatever their order; others keep their nodes.
+
+        The anti-affinity of other Pods counts with `others_affinity`.
+        """

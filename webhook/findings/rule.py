@@ -10,9 +10,11 @@ from enum import Enum
 from functools import cached_property
 from inspect import cleandoc
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from webhook.findings.finding import Cause, Edit, Severity
+from webhook.findings.neighbours import Neighbours
+from webhook.findings.room import Room
 from webhook.objects.fields import FieldPath
 from webhook.objects.labels import Labels, is_given_to_nodes
 from webhook.objects.names import APPLICATION_NAME, TEMPLATE_HASH
@@ -26,9 +28,6 @@ from webhook.scheduler.features import Features
 from webhook.scheduler.new_pod import NewPod, pod_of
 from webhook.scheduler.nodes import Nodes, NodeSet
 from webhook.scheduler.selectors import EQUALS, IN, Match, Requirement, Selector, as_selector
-
-if TYPE_CHECKING:
-    from webhook.findings.neighbours import Neighbours  # Only commands know of other workloads.
 
 MOST_LABELS_COPIED = 20  # A longer selector is no fix that somebody reads.
 LARGEST_NUMBER = 2**31 - 1  # of replicas, and of maxSkew
@@ -163,7 +162,8 @@ class Subject:
 
     `reading` is what the constraints were parsed from, and `hard` are the hard ones of them.  `addable` are the label
     keys that may still be added, by a controller or at binding; `carries` are those that a Pod has, or may have, before
-    it is scheduled.  `others` are the other workloads of the input, None if they are not known.
+    it is scheduled.  `others` are the other workloads of the input, None if they are not known, and `room_for` finds
+    the room of the snapshot: only commands know of either.
     `settings` are those of all rules.
     """
 
@@ -178,6 +178,7 @@ class Subject:
     others: Neighbours | None
     settings: RuleSettings
     parameters: Mapping[str, object]
+    room_for: RoomFor | None = None
 
     def at(self, constraint: Constraint, *names: str | int) -> FieldPath:
         """Return the path of a constraint's field in the object."""
@@ -276,6 +277,11 @@ class Subject:
         """
         return self.workload.labels.keys() >= set(constraint.match_label_keys)
 
+    @property
+    def room(self) -> Room | None:
+        """The room that the cluster has for its Pods; None where that is not known."""
+        return None if self.room_for is None else self.room_for(self)
+
     @cached_property
     def pod(self) -> NewPod:
         """Return one of its Pods, without what it requests."""
@@ -371,6 +377,9 @@ class Subject:
             return None
         selector = {"matchLabels": own}
         return {"maxSkew": 1, "topologyKey": topology_key, "whenUnsatisfiable": SOFT, "labelSelector": selector}
+
+
+RoomFor = Callable[[Subject], Room | None]
 
 
 def in_yaml(value: object) -> str:

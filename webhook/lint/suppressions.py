@@ -98,7 +98,7 @@ def suppressed_by_annotations(obj: Mapping[str, object], workloads: Sequence[Wor
         for policy in terms.policy.possible(workload.namespace, labels).values():
             settings = policy.in_force(workload, labels).settings
             unsuppressed = replace(workload, ignored_rules=frozenset())
-            evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features, terms.others)
+            evaluation = evaluate(unsuppressed, settings, terms.snapshot, terms.features, terms.others, terms.room_for)
             suppressing = {rule for rule in workload.ignored_rules if rule in settings and not settings[rule].enforced}
             counts.append(sum(finding.rule in suppressing for finding in evaluation.findings))
             findings = terms.judging(unsuppressed, settings, terms.snapshot, terms.features).findings

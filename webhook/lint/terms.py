@@ -11,7 +11,7 @@ from webhook.admission.terms import Terms
 from webhook.findings.evaluation import find_all
 from webhook.findings.finding import Evaluation, Severity
 from webhook.findings.neighbours import Neighbours
-from webhook.findings.rule import RuleSettings
+from webhook.findings.rule import RoomFor, RuleSettings
 from webhook.lint.builds import Build
 from webhook.lint.declarations import FileNeighbours
 from webhook.lint.fixtures import fixture_folders
@@ -32,7 +32,8 @@ class LintTerms(Terms):
     `unused` is the severity of suppressions that suppress nothing; `patches` are the files that kustomizations name as
     patches, `kustomized` is what they make of the objects in other files, and `built_by` which of them build from a
     file.  `named` are the files that the command line names.
-    `others` are the other workloads of the input, and `scalings` what the autoscalers in it give: the webhook knows of
+    `others` are the other workloads of the input, `room_for` finds the room of a cluster, and `scalings` what the
+    autoscalers in the input give: the webhook knows of
     neither.  `fixtures` are the clusters of `fixture_folders`, by folder, where they are others.  `builds` are the
     builds to judge, by the file of their kustomization or chart.
     """
@@ -45,6 +46,7 @@ class LintTerms(Terms):
     built_by: Mapping[str, frozenset[str]] = field(default_factory=dict)
     named: frozenset[str] = frozenset()
     others: Neighbours = field(default_factory=Neighbours)
+    room_for: RoomFor | None = None
     scalings: Mapping[ScaleTarget, Scaling] = field(default_factory=dict)
     fixtures: Mapping[str, ClusterView | None] = field(default_factory=dict)
     builds: Mapping[str, Build] = field(default_factory=dict)
@@ -68,7 +70,7 @@ class LintTerms(Terms):
     @cached_property
     def judging(self) -> WorkloadJudge:
         """The function that runs the rules on a workload, with its neighbours in other files."""
-        return partial(_judge, others=self.others)
+        return partial(_judge, others=self.others, room_for=self.room_for)
 
     def with_context(self, around: FileNeighbours) -> LintTerms:
         """Add the workloads and autoscalers of other files."""
@@ -86,10 +88,15 @@ class LintTerms(Terms):
 
 
 def _judge(
-    workload: Workload, settings: RuleSettings, snapshot: ClusterView | None, features: Features, others: Neighbours
+    workload: Workload,
+    settings: RuleSettings,
+    snapshot: ClusterView | None,
+    features: Features,
+    others: Neighbours,
+    room_for: RoomFor | None,
 ) -> Evaluation:
     """Return what the rules find; what breaks the workload is an error, unless the policy gives the rule a severity."""
-    evaluation = find_all(workload, settings, snapshot, features, others)
+    evaluation = find_all(workload, settings, snapshot, features, others, room_for)
     if not any(finding.breaks for finding in evaluation.findings):
         return evaluation
     graver = [

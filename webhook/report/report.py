@@ -34,6 +34,7 @@ from webhook.report.spread import Spread, Spreading, ZoneLoss, sum_of_losses, zo
 from webhook.scheduler.cluster_view import ClusterView
 from webhook.scheduler.features import Features
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles
+from webhook.scheduler.room import room_for
 from webhook.scheduler.snapshot import Snapshot
 
 NEW_DEFAULTS, OTHER_DEFAULTS, NO_MORE_DEFAULTS = (
@@ -321,7 +322,7 @@ class Reporting:
     def _found(self, workload: Workload, snapshot: ClusterView, others: Neighbours | None) -> tuple[Finding, ...]:
         namespace_labels = self._snapshot.namespaces.get(workload.namespace)
         settings = self._policies.policy.in_force(workload, namespace_labels).settings
-        return evaluate(workload, settings, snapshot, self._features, others).findings
+        return evaluate(workload, settings, snapshot, self._features, others, room_for).findings
 
     def _parsed(self, raw: Mapping[str, object], namespace: str) -> tuple[Workload, ...]:
         return parse_workloads(raw, self._policies.policy.kinds, namespace)

@@ -96,7 +96,7 @@ def _offer(subject: Subject, key: str) -> str:
     written = as_list(workload.raw_constraints)
     offered = replace(workload, raw_constraints=[*written, constraint])
     others = {rule: setting for rule, setting in subject.settings.items() if rule != MISSING}
-    findings = find_all(offered, others, subject.snapshot, subject.features, subject.others).findings
+    findings = find_all(offered, others, subject.snapshot, subject.features, subject.others, subject.room_for).findings
     own = (*workload.path, len(written))
     faults = [finding for finding in findings if finding.severity.rank <= Severity.WARNING.rank]
     return "" if any(finding.path[: len(own)] in (own, workload.path) for finding in faults) else in_yaml(constraint)

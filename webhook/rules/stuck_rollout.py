@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.room import Bound
 from webhook.findings.rule import SURGES, Also, Nature, Need, Subject, rule
-from webhook.objects.fields import as_list, as_mapping, value_at
-from webhook.objects.names import POD_ANTI_AFFINITY, REQUIRED_TERMS
-from webhook.objects.reading import Reader
-from webhook.scheduler.constraint import HARD, IGNORE, Constraint
-
-if TYPE_CHECKING:
-    from webhook.scheduler.capacity import Bound
-
-PER_REVISION = frozenset({"matchLabelKeys", "mismatchLabelKeys"})  # With these, a term may select only new Pods.
+from webhook.objects.fields import as_mapping
+from webhook.objects.update_strategies import read_deployment_strategy
+from webhook.scheduler.constraint import Constraint
 
 
 @rule(
@@ -87,23 +80,20 @@ def stuck_rollout(subject: Subject) -> Iterator[Cause]:
     and reports nothing if preemption may make room. It leaves out constraints and
     anti-affinity with matchLabelKeys, by which new Pods may not count old ones.
     """
-    from webhook.findings.room import may_preempt, most_replicas, read_pods, running_pods  # Commands only.
-    from webhook.objects.update_strategies import read_deployment_strategy
-
-    workload, snapshot = subject.workload, read_pods(subject)
+    workload, room = subject.workload, subject.room
     strategy = read_deployment_strategy(as_mapping(workload.spec.get("strategy")))
     surge, unavailable = strategy.fenceposts(workload.replicas)
-    if not surge or unavailable or snapshot is None or not subject.reach.usable:
+    if not surge or unavailable or room is None or not subject.reach.usable:
         return
-    wanted = workload.replicas - running_pods(subject, snapshot) + 1
+    wanted = workload.replicas - room.running_pods + 1
     is_placeholder = isinstance(workload.spec.get("replicas"), str)
-    if wanted < 1 or is_placeholder or may_preempt(subject, snapshot):
+    if wanted < 1 or is_placeholder or room.may_preempt:
         return
-    constraints = [*_constraints(subject), *_anti_affinity(subject)]
+    constraints = [*_constraints(subject), *room.anti_affinity()]
     if any(subject.may_carry(constraint.topology_key) for constraint in constraints):
         return
-    there = replace(snapshot, affine={})  # That of its own Pods is in the constraints; to look at all takes too long.
-    most = most_replicas(subject, there, constraints, wanted)
+    # That of its own Pods is in the constraints; to look at the anti-affinity of all takes too long.
+    most = room.most_replicas(constraints, wanted, others_affinity=False)
     if most.number == wanted - 1:
         message = f"a rollout cannot finish: maxUnavailable rounds to 0, and {_why(most)}"
         found = f"maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"
@@ -115,25 +105,6 @@ def _constraints(subject: Subject) -> Iterator[Constraint]:
     for constraint in subject.hard:
         if not constraint.match_label_keys and constraint.selector.keys.isdisjoint(subject.addable):
             yield constraint
-
-
-def _anti_affinity(subject: Subject) -> Iterator[Constraint]:
-    """
-    Yield the required anti-affinity by which the Pods keep away from each other, as constraints that allow a domain one
-    Pod: as if there were fewer domains than minDomains.
-    """
-    from webhook.scheduler.pod_affinity import read_pod_affinity
-
-    workload, nodes = subject.workload, subject.nodes
-    terms = as_list(value_at(workload.pod_spec or {}, ("affinity", POD_ANTI_AFFINITY, REQUIRED_TERMS)))
-    kept = [term for term in terms if PER_REVISION.isdisjoint(as_mapping(term))]
-    affinity = {POD_ANTI_AFFINITY: {REQUIRED_TERMS: kept}}
-    for term in read_pod_affinity(Reader(), affinity, workload.namespace).anti_affinity:
-        key, selector = term.topology_key, term.selector
-        sure = workload.namespace in term.namespaces and selector.keys.isdisjoint(subject.addable)
-        if sure and selector.matches(workload.labels) and key in nodes.common_label_keys:
-            number = len(nodes) + 1
-            yield Constraint(-1, 1, key, HARD, None, selector, number, IGNORE, IGNORE, ())
 
 
 def _why(most: Bound) -> str:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from webhook.findings.finding import Cause, Severity
+from webhook.findings.room import Bound
 from webhook.findings.rule import Nature, Need, Subject, rule
 from webhook.findings.wording import number_of, some
 from webhook.objects.kinds import BATCH
 from webhook.objects.reading import brief
 from webhook.scheduler.constraint import HARD, HONOR
 from webhook.scheduler.nodes import NodeSet
-
-if TYPE_CHECKING:
-    from webhook.scheduler.capacity import Bound
-    from webhook.scheduler.snapshot import Snapshot
 
 
 @rule(
@@ -72,8 +67,6 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
 
     If there are fewer domains than minDomains, this is only an `info` while nodes may join in other domains.
     """
-    from webhook.findings.room import may_preempt, most_replicas, read_pods, running_pods  # Commands only.
-
     workload = subject.workload
     if (
         workload.pinned
@@ -82,17 +75,16 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
         or any(subject.may_carry(constraint.topology_key) for constraint in subject.hard)
     ):
         return
-    snapshot = read_pods(subject)
-    if snapshot is None:
+    room = subject.room
+    if room is None:
         return
-    running = running_pods(subject, snapshot)
+    running = room.running_pods
     wanted = workload.replicas - running
     if wanted <= 0 or (running and (_new_revision(subject) or workload.strategy == "Recreate")):
         return
-    if may_preempt(subject, snapshot):
+    if room.may_preempt:
         return
-    snapshot = _surely_selecting(subject, snapshot)
-    most = most_replicas(subject, snapshot, subject.hard, wanted)
+    most = room.most_replicas(subject.hard, wanted, others_affinity=True)
     if most.number < wanted:
         yield _cause(subject, most, running)
 
@@ -100,17 +92,6 @@ def unschedulable(subject: Subject) -> Iterator[Cause]:
 def _new_revision(subject: Subject) -> bool:
     """Return whether a label that only the controller knows decides which of the Pods that run are counted."""
     return any(not subject.workload.labels.keys() >= set(constraint.match_label_keys) for constraint in subject.hard)
-
-
-def _surely_selecting(subject: Subject, snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot with the terms only that no label decides which a controller may add to the Pod."""
-    addable = subject.workload.addable
-    affine = {
-        affinity: nodes
-        for affinity, nodes in snapshot.affine.items()
-        if all(term.selector.keys.isdisjoint(addable) for term in affinity.anti_affinity)
-    }
-    return replace(snapshot, affine=affine)
 
 
 def _scarce(subject: Subject, most: Bound) -> NodeSet:

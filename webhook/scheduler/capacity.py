@@ -7,9 +7,8 @@ How many more Pods a cluster can take at most, in whatever order they come: what
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
-from webhook.scheduler.constraint import Constraint
+from webhook.findings.room import Bound
 from webhook.scheduler.counts import UNUSED, Requests, Usage
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.fit import asked_of_node
@@ -17,22 +16,6 @@ from webhook.scheduler.framework import Framework
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.profile import Cycle
 from webhook.scheduler.scheduler_nodes import Allocatable
-
-
-class Bound(NamedTuple):
-    """
-    At most `number` more Pods; `constraint` is the one that allows no more, None if it is only room that lacks.
-
-    Its `scarce` domain keeps the minimum down, because it `takes` only so many more Pods; it is "" where the constraint
-    has fewer eligible domains than minDomains.  `kept_off` are the nodes that the anti-affinity and the ports of Pods
-    that are there close to it.
-    """
-
-    number: int
-    constraint: Constraint | None = None
-    scarce: str = ""
-    takes: int = 0
-    kept_off: NodeSet = 0
 
 
 def bound(cycle: Cycle, wanted: int) -> Bound:
