@@ -11,7 +11,7 @@ from tests.support.claims import attachment, capacity, claim, csi_driver, csi_no
 from tests.support.placing import node, running
 from webhook.cluster.cluster import Contents
 from webhook.loading import clusters
-from webhook.loading.inputs import Source
+from webhook.loading.sources import Source
 from webhook.loading.usage import UsageError
 from webhook.objects.kinds import KINDS
 from webhook.objects.references import ObjectRef
@@ -29,7 +29,7 @@ def cluster(monkeypatch):
             lacking = {} if namespace else missing or {}
             return Contents(iter([one for one in here if not _hidden(one, lacking)]), lacking, namespace, version, time)
 
-        monkeypatch.setattr("webhook.loading.inputs.contents", contents)
+        monkeypatch.setattr("webhook.loading.sources.contents", contents)
 
     return give
 
@@ -256,7 +256,7 @@ def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
             seen.append(one)
             yield one
 
-    monkeypatch.setattr("webhook.loading.inputs.contents", lambda *_, **__: Contents(pages(), {}, time="now"))
+    monkeypatch.setattr("webhook.loading.sources.contents", lambda *_, **__: Contents(pages(), {}, time="now"))
 
     assert 2 == len(clusters.read(Source("live"), None, lambda _: False, through=through).snapshot.nodes)
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from webhook.loading import selection
-from webhook.loading.inputs import Source
+from webhook.loading.sources import Source
 from webhook.loading.usage import UsageError
 from webhook.scheduler.selector_text import parse_selector
 

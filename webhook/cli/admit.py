@@ -18,7 +18,7 @@ from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.ownership import CONTROLLERS
 from webhook.admission.recorded_reviews import Recorded, is_review, read_recorded
 from webhook.admission.terms import Terms
-from webhook.loading import inputs
+from webhook.loading import inputs, options, sources
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import Labels, labels_of
@@ -55,11 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text: what kubectl prints; json: a line for each object; yaml: the objects as they are stored",
     )
-    inputs.add_quiet_argument(parser)
+    options.add_quiet_argument(parser)
     inputs.add_namespace_labels_argument(parser)
-    inputs.add_cluster_arguments(parser)
-    inputs.add_policy_argument(parser)
-    inputs.add_version_argument(parser)
+    sources.add_cluster_arguments(parser)
+    options.add_policy_argument(parser)
+    options.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,13 +68,13 @@ def run(args: argparse.Namespace) -> int:
     asked = [(file, review) for file in args.filename for review in _asked(file, args)]
     given = inputs.objects(args.old) if args.old is not None else None
     old = {identity_of(obj, args.namespace): obj for obj in given} if given is not None else None
-    source = inputs.source(args)
-    features = inputs.features(args.kubernetes_version, source, quiet=args.quiet)
+    source = sources.source(args)
+    features = sources.features(args.kubernetes_version, source, quiet=args.quiet)
     policy = inputs.policy_of_today(args.policy, features)
     labels = inputs.namespace_labels(args)
     if "" not in labels:
         labels = {**_namespaces(each.obj for _, each in asked), **labels}
-    cluster = inputs.cluster(source)
+    cluster = sources.cluster(source)
     terms = Terms(policy, cluster, features, labels, foresees=True)
     code = 0
     for file, (obj, before, namespace, user, unjudged) in asked:

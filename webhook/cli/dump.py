@@ -19,7 +19,7 @@ import sys
 from webhook.cluster.cluster import Contents
 from webhook.cluster.dump_file import CompressedLines, reduced, write
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.loading import inputs, selection
+from webhook.loading import options, selection, sources
 from webhook.loading.progress import with_count
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at
@@ -30,12 +30,12 @@ NOT_FILES = (selection.TEXT, selection.JSON, selection.HTML, "yaml", "name", "wi
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    sources.add_cluster_arguments(parser, options.LIVE)
     selection.add_namespace_arguments(parser, "all namespaces")
     parser.add_argument(
         "-o", "--output", metavar="FILE", default=STDOUT, help="the file to write (default: standard output)"
     )
-    inputs.add_policy_argument(parser, "a policy file that names custom workloads (default: the built-in policy)")
+    options.add_policy_argument(parser, "a policy file that names custom workloads (default: the built-in policy)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,10 +46,10 @@ def run(args: argparse.Namespace) -> int:
             f'-o: found "{args.output}", wanted the file to write, such as cluster.jsonl.gz; '
             f"for a file of this name write ./{args.output}"
         )
-    source = inputs.source(args)
+    source = sources.source(args)
     namespace = selection.namespace(args, source, default="")
-    kinds = inputs.policy(args.policy).kinds
-    contents = inputs.contents(source, namespace, kinds)
+    kinds = options.policy(args.policy).kinds
+    contents = sources.contents(source, namespace, kinds)
     objects = contents.objects if source.live else reduced(contents.objects, kinds)
     lines, namespaces, empty = CompressedLines(), set(), True
     try:
@@ -71,7 +71,7 @@ def _report(contents: Contents, *, empty: bool) -> None:
     """Print what could not be read; UsageError if nothing could."""
     lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
     if empty and "pods" in contents.missing:
-        raise UsageError("\n".join((*lines, inputs.NOTHING_LISTED)))
+        raise UsageError("\n".join((*lines, sources.NOTHING_LISTED)))
     for line in lines:
         print(f"evenkeel: {line}", file=sys.stderr)
 

@@ -16,7 +16,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from webhook.loading import clusters, inputs, selection
+from webhook.loading import clusters, inputs, options, selection, sources
 from webhook.loading.clusters import Known
 from webhook.loading.pod_defaults import defaults_in_force, suited
 from webhook.loading.profiles import load_profiles
@@ -67,23 +67,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a file or folder with Pods or workloads, or - for standard input; repeatable",
     )
-    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    sources.add_cluster_arguments(parser, options.LIVE)
     selection.add_namespace_argument(parser)
     selection.add_output_argument(parser)
-    inputs.add_quiet_argument(parser)
+    options.add_quiet_argument(parser)
     add_color_argument(parser)
-    inputs.add_policy_argument(parser)
+    options.add_policy_argument(parser)
     inputs.add_scheduler_argument(parser)
-    inputs.add_version_argument(parser)
+    options.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     if bool(args.object) == bool(args.filename):
         raise UsageError("wanted either TYPE/NAME, such as pod/web-0, or -f FILE")
-    source = inputs.source(args)
+    source = sources.source(args)
     policy = inputs.policy_of_today(args.policy) if args.policy else None
     profiles = load_profiles(args.scheduler_config)
-    kinds = (policy or inputs.policy(None)).kinds
+    kinds = (policy or options.policy(None)).kinds
     namespace = selection.namespace(args, source)
     subjects, known, errors = (_in_file if args.filename else _in_cluster)(args, source, namespace, kinds)
     known = known._replace(notes=selection.noted(args, known.notes))
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _in_cluster(
-    args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
+    args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return the Pod that is named, or the next Pods of the workload."""
     ref = selection.typed_name(args.object, kinds).in_namespace(namespace)
@@ -144,7 +144,7 @@ def _within(*namespaces: str) -> Callable[[Raw], bool]:
 
 
 def _in_file(
-    args: argparse.Namespace, source: inputs.Source, namespace: str, kinds: Kinds
+    args: argparse.Namespace, source: sources.Source, namespace: str, kinds: Kinds
 ) -> tuple[list[PlacementSubject], Known, list[str]]:
     """Return each Pod and each Pod template in the files, as if it were applied now; and why others cannot be read."""
     objects = [clusters.in_namespace(obj, namespace) for obj in inputs.objects_of(args.filename)]

@@ -45,7 +45,7 @@ from webhook.lint.results import JudgedFile, LintSummary
 from webhook.lint.session import FileOutcome, Session
 from webhook.lint.terms import LintTerms
 from webhook.lint.walk import STANDARD_INPUT, NotFound, find, root_of
-from webhook.loading import inputs, progress
+from webhook.loading import inputs, options, progress, sources
 from webhook.loading.processes import cpus
 from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.names import SYSTEM_NAMESPACES
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help=f"{', '.join(FORMATS)} (default: %(default)s)",
     )
-    inputs.add_quiet_argument(parser, "print only findings and problems, no notes and no totals")
+    options.add_quiet_argument(parser, "print only findings and problems, no notes and no totals")
     add_color_argument(parser)
     parser.add_argument(
         "--fix", action="store_true", help="repair, in the files, errors and warnings that have exactly one fix"
@@ -136,9 +136,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the namespace of objects without one (default: %(default)s)",
     )
     inputs.add_namespace_labels_argument(parser)
-    inputs.add_cluster_arguments(parser)
-    inputs.add_policy_argument(parser)
-    inputs.add_version_argument(parser)
+    sources.add_cluster_arguments(parser)
+    options.add_policy_argument(parser)
+    options.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -256,7 +256,7 @@ def _configured(paths: Sequence[str]) -> _Configured:
         return _Configured()
     (file,) = files
     try:
-        return _Configured(file, parse_configuration(inputs.text(Path(file))))
+        return _Configured(file, parse_configuration(options.text(Path(file))))
     except ConfigurationError as error:
         raise UsageError("\n".join(f"{file}: {cause}" for cause in error.causes)) from error
 
@@ -282,8 +282,8 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     in_file = dict(configured.says.rules)
     unused = in_file.pop(UNUSED_SUPPRESSION, Severity.WARNING)
     unused = severities.pop(UNUSED_SUPPRESSION, unused)
-    source = inputs.source(args)
-    features = inputs.features(args.kubernetes_version, source, quiet=args.quiet)
+    source = sources.source(args)
+    features = sources.features(args.kubernetes_version, source, quiet=args.quiet)
     policy = inputs.with_operators(inputs.policy_of_today(args.policy or configured.policy, features))
     if args.policy:
         in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
@@ -303,7 +303,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     )
 
 
-def _cluster(source: inputs.Source, features: Features) -> tuple[ClusterView | None, RoomFor | None]:
+def _cluster(source: sources.Source, features: Features) -> tuple[ClusterView | None, RoomFor | None]:
     """Return the cluster, and what finds the room in it; neither where no cluster is given."""
     if not source.cluster:
         return None, None
@@ -409,7 +409,7 @@ def _baseline(args: argparse.Namespace) -> Baseline:
     if not os.path.exists(args.baseline):
         raise UsageError(f"{args.baseline}: No such file or directory; --write-baseline writes it")
     try:
-        return read_baseline(inputs.text(Path(args.baseline)))
+        return read_baseline(options.text(Path(args.baseline)))
     except BaselineError as error:
         raise UsageError(f"{args.baseline}: {error}") from error
 

@@ -25,7 +25,7 @@ import yaml
 
 from certs.files import CertificateError, read
 from certs.pem import ca_bundle
-from webhook.loading import inputs
+from webhook.loading import options
 from webhook.loading.usage import UsageError, print_notes
 from webhook.manifests.admission_policies import VARIABLES_SINCE, WHY_SINCE, admission_policies, notes, unknowable
 from webhook.manifests.ca_bundle import ca_bundle_policy
@@ -129,9 +129,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="let updates of webhook configurations by this user change only caBundle; name the account of "
         "evenkeel serve --tls-secret: system:serviceaccount:NS:NAME",
     )
-    inputs.add_policy_argument(parser)
-    inputs.add_version_argument(parser, of_cluster=False)
-    inputs.add_quiet_argument(parser)
+    options.add_policy_argument(parser)
+    options.add_version_argument(parser, of_cluster=False)
+    options.add_quiet_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -140,11 +140,11 @@ def run(args: argparse.Namespace) -> int:
     if args.engine == POLICY:
         _check_unused(args)
     elif not (alone and args.rbac_viewer):
-        for given, options in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
+        for given, names in ((args.service or args.url, "--service or --url"), (ca, WHOSE_CA)):
             if not given:
-                raise UsageError(f"found no {options}, wanted one of them; only --rbac-viewer works alone")
-    features = inputs.features(args.kubernetes_version, quiet=args.quiet)
-    policy = inputs.policy(args.policy, features)
+                raise UsageError(f"found no {names}, wanted one of them; only --rbac-viewer works alone")
+    features = options.features(args.kubernetes_version, args.quiet)
+    policy = options.policy(args.policy, features)
     people = (viewer(policy),) if args.rbac_viewer else ()
     if alone and args.engine == WEBHOOK:
         _print(people)
@@ -165,7 +165,7 @@ def _policies(args: argparse.Namespace, policy: Policy, features: Features) -> t
     if lost := [*unknowable(policy)]:
         instead = f"remove this setting, or use {ENGINE} {WEBHOOK}"
         raise UsageError("\n".join(f"{args.policy}: {line}; {instead}" for line in lost))
-    today = policy.on(inputs.today())
+    today = policy.on(options.today())
     policies = admission_policies(today, features, _excluded(args))
     print_notes((*_assumed(args), *_ended(policy, today), *notes(today, policies)), args.quiet)
     return policies
@@ -193,9 +193,9 @@ def _check_unused(args: argparse.Namespace) -> None:
     """Raise UsageError if options are about a webhook, of which nothing is printed."""
     given = [name for name in _OF_WEBHOOK if getattr(args, name) not in (None, False, IGNORE)]
     if given:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         left = "it" if len(given) == 1 else "them"
-        raise UsageError(f"{options}: only for a webhook, and {ENGINE} {POLICY} prints none; leave {left} out")
+        raise UsageError(f"{names}: only for a webhook, and {ENGINE} {POLICY} prints none; leave {left} out")
 
 
 def _assumed(args: argparse.Namespace) -> Iterator[str]:
@@ -211,7 +211,7 @@ def _ended(policy: Policy, today: Policy) -> Iterator[str]:
 
 
 def _namespaced(option: str, text: str | None) -> tuple[str, str] | None:
-    return inputs.namespaced(option, text) if text else None
+    return options.namespaced(option, text) if text else None
 
 
 def _print(objects: Iterable[Manifest]) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from webhook.loading import clusters, inputs, selection
+from webhook.loading import clusters, inputs, options, selection, sources
 from webhook.loading.profiles import load_profiles
 from webhook.objects.fields import Raw, texts_at
 from webhook.objects.pod_object import read_pod
@@ -28,11 +28,11 @@ from webhook.simulation.pending import is_stuck, pending
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    sources.add_cluster_arguments(parser, options.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser)
-    inputs.add_quiet_argument(parser)
+    options.add_quiet_argument(parser)
     add_color_argument(parser)
     parser.add_argument(
         "--fail-on",
@@ -40,11 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="when to exit with 1; pending: if any Pod waits; not-judged: if a Pod that waits is not fully judged",
     )
     inputs.add_scheduler_argument(parser)
-    inputs.add_version_argument(parser)
+    options.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    source, profiles = inputs.source(args), load_profiles(args.scheduler_config)
+    source, profiles = sources.source(args), load_profiles(args.scheduler_config)
     chosen = selection.selection(args, source)
 
     known = clusters.read(source, args.kubernetes_version, _waits, chosen.namespace, needs_pods=True)

@@ -17,7 +17,7 @@ import yaml
 
 from webhook.admission.contradictions import contradictions
 from webhook.admission.terms import Terms
-from webhook.loading import inputs, selection
+from webhook.loading import inputs, options, selection, sources
 from webhook.loading.profiles import load_profiles
 from webhook.loading.usage import UsageError, print_notes
 from webhook.manifests import rbac
@@ -73,9 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="the cluster's KubeSchedulerConfiguration, to print where its default constraints differ",
     )
-    inputs.add_version_argument(check, of_cluster=False)
-    inputs.add_quiet_argument(check)
-    inputs.add_cluster_arguments(check)
+    options.add_version_argument(check, of_cluster=False)
+    options.add_quiet_argument(check)
+    sources.add_cluster_arguments(check)
     selection.add_output_argument(check)
     check.set_defaults(act=_check)
     show = actions.add_parser("show", help="show the settings for one Pod", description=SHOW)
@@ -94,8 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_SCHEDULER,
         help="the Pod's schedulerName (default: %(default)s)",
     )
-    inputs.add_policy_argument(show)
-    inputs.add_cluster_arguments(show)
+    options.add_policy_argument(show)
+    sources.add_cluster_arguments(show)
     selection.add_output_argument(show)
     show.set_defaults(act=_show)
     test = actions.add_parser(
@@ -110,8 +110,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--for", dest="whom", choices=(KUBE_SCHEDULER,), required=True, help="the program that reads it"
     )
-    inputs.add_policy_argument(export)
-    inputs.add_quiet_argument(export)
+    options.add_policy_argument(export)
+    options.add_quiet_argument(export)
     export.set_defaults(act=_export)
     printed = actions.add_parser("schema", help="print the JSON Schema of a policy file", description=SCHEMA_HELP)
     printed.set_defaults(act=_schema)
@@ -159,34 +159,34 @@ def _test(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    features = inputs.features(args.kubernetes_version, quiet=args.quiet)
-    policy = inputs.policy(args.file, features)
-    before = inputs.policy(args.compare, features) if args.compare is not None else None
+    features = sources.features(args.kubernetes_version, quiet=args.quiet)
+    policy = options.policy(args.file, features)
+    before = options.policy(args.compare, features) if args.compare is not None else None
     entries = _new_entries(policy, before) if before is not None else ()
     rights = _new_rights(policy, before) if before is not None else ()
-    source = inputs.source(args)
-    snapshot = inputs.cluster(source)
+    source = sources.source(args)
+    snapshot = sources.cluster(source)
     of_nodes = policy.notes_on(snapshot) if snapshot is not None else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
-    ends = chain.from_iterable(reach.ends(policy, inputs.today()).values())
-    of_kinds = inputs.notes_on_kinds(source, policy.kinds)
+    ends = chain.from_iterable(reach.ends(policy, options.today()).values())
+    of_kinds = sources.notes_on_kinds(source, policy.kinds)
     found = [*contradictions(policy, Terms(policy, snapshot, features))]
     errors = [str(each) for each in found if each.error]
     surprises = [str(each) for each in found if not each.error]
     notes = (*surprises, *policy.notes, *ends, *of_kinds, *of_nodes, *of_replicas, *entries, *rights)
-    copy = _compared(policy.on(inputs.today()), args.against) if args.against is not None else None
+    copy = _compared(policy.on(options.today()), args.against) if args.against is not None else None
     form = policy_check.as_json if args.output == selection.JSON else policy_check.text
     print(form(str(args.file), errors, notes, copy))
     return 1 if errors or (copy is not None and copy.differences) else 0
 
 
-def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
+def _on_replicas(source: sources.Source, nodes: Nodes) -> Iterator[str]:
     """Yield where the replicas in a live cluster run, and could be lost together, if calls are refused without them."""
     from webhook.cluster.client import ClusterError
     from webhook.cluster.registration import Registration
     from webhook.cluster.replicas import notes_on, replicas_behind, services_with_failure_policy_fail
 
-    client = inputs.client(source=source)
+    client = sources.client(source=source)
     registration = Registration(client, MUTATING_NAME, NAME)
     try:
         registration.read()
@@ -200,7 +200,7 @@ def _on_replicas(source: inputs.Source, nodes: Nodes) -> Iterator[str]:
 def _compared(policy: Policy, path: Path) -> ComparedCopy:
     """Compare the policy with a KubeSchedulerConfiguration; UsageError if kube-scheduler would not read that."""
     load_profiles(path)
-    copy = inputs.policy(path)
+    copy = options.policy(path)
     return ComparedCopy(str(path), copy.notes, [*scheduler_defaults.differences(policy, copy)])
 
 
@@ -224,7 +224,7 @@ def _new_rights(policy: Policy, before: Policy) -> Iterator[str]:
 
 
 def _show(args: argparse.Namespace) -> int:
-    policy, snapshot = inputs.policy_of_today(args.policy), inputs.cluster(inputs.source(args))
+    policy, snapshot = inputs.policy_of_today(args.policy), sources.cluster(sources.source(args))
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -244,7 +244,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _export(args: argparse.Namespace) -> int:
-    policy, today = inputs.policy(args.policy), inputs.today()
+    policy, today = options.policy(args.policy), options.today()
     print_notes(scheduler_defaults.losses(policy, today), args.quiet)
     print("# Merge the profiles into the file that kube-scheduler reads by --config; see docs/policy.md.")
     print(yaml.safe_dump(scheduler_defaults.configuration(policy.on(today)), sort_keys=False, width=1_000), end="")

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
-from webhook.loading import clusters, inputs, selection
+from webhook.loading import clusters, inputs, options, selection, sources
 from webhook.loading.clusters import Known
 from webhook.loading.listening import listen
 from webhook.loading.profiles import load_profiles
@@ -52,11 +52,11 @@ LEAST_INTERVAL, MOST_INTERVAL = 5, 3600  # Seconds; the alerts take what is olde
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     selection.add_object_argument(parser)
-    inputs.add_cluster_arguments(parser, inputs.LIVE)
+    sources.add_cluster_arguments(parser, options.LIVE)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser, selection.HTML)
-    inputs.add_quiet_argument(parser)
+    options.add_quiet_argument(parser)
     add_color_argument(parser)
     parser.add_argument(
         "--metrics-bind",
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=60,
         help="with --metrics-bind: seconds to wait before the cluster is read again (default: %(default)s)",
     )
-    inputs.add_policy_argument(
+    options.add_policy_argument(
         parser, "the policy file that answers (default: the built-in policy, for the findings only)"
     )
     parser.add_argument(
@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--changed", action="store_true", help="print only workloads whose answer differs from that of --compare"
     )
     inputs.add_scheduler_argument(parser)
-    inputs.add_version_argument(parser)
+    options.add_version_argument(parser)
 
 
 class Made(NamedTuple):
@@ -104,7 +104,7 @@ class Made(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    policies, source, profiles = _policies(args), inputs.source(args), load_profiles(args.scheduler_config)
+    policies, source, profiles = _policies(args), sources.source(args), load_profiles(args.scheduler_config)
     _check(args)
     chosen = selection.selection(args, source)
     named = _named(args, chosen.namespace, policies.policy.kinds) if args.object else None
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _made(
     args: argparse.Namespace,
-    source: inputs.Source,
+    source: sources.Source,
     policies: Policies,
     profiles: Profiles,
     chosen: selection.Selection,
@@ -238,10 +238,10 @@ def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Know
         yield f"Only the namespace {namespace} is in the report; -A reports all."
 
 
-def _on_policy(policy: Policy, source: inputs.Source, known: Known) -> Iterator[str]:
+def _on_policy(policy: Policy, source: sources.Source, known: Known) -> Iterator[str]:
     """Yield what of the policy the cluster lacks."""
     yield from policy.notes_on(known.snapshot)
-    yield from inputs.notes_on_kinds(source, policy.kinds)
+    yield from sources.notes_on_kinds(source, policy.kinds)
 
 
 def _exit_code(report: Report, fail_on: str | None) -> int:

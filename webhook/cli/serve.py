@@ -24,6 +24,8 @@ from webhook.serving.settings import SETTINGS, Setting, SettingsError
 from webhook.transport.limits import TooFewDescriptors, clients
 
 if TYPE_CHECKING:
+    from webhook.cluster.client import Client
+    from webhook.scheduler.cluster_view import ClusterView
     from webhook.serving.webhook import Webhook
 
 TRUE, FALSE = ("true", "1", "yes"), ("", "false", "0", "no")
@@ -120,21 +122,25 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
 
 def _webhook(values: Mapping[str, str]) -> Webhook:
     """Read and check everything that the settings name, and make the webhook of it; UsageError if it cannot be."""
-    from webhook.loading import inputs
+    from webhook.loading import options
+    from webhook.scheduler.cluster_view import view_of
     from webhook.scheduler.features import LATEST
     from webhook.serving import certificate
     from webhook.serving.webhook import Config, Webhook
 
     policy_file = Path(values["policy"]) if values["policy"] else None
     given = values["kubernetes-version"]
-    features = inputs.given_features(given) if given else LATEST
-    policy = inputs.policy(policy_file, features)
-    source = inputs.Source(values["cluster"])
-    cluster = inputs.client() if source.live else inputs.cluster(source)
+    features = options.given_features(given) if given else LATEST
+    policy = options.policy(policy_file, features)
+    cluster: Client | ClusterView | None = None
+    if values["cluster"] == options.LIVE:
+        cluster = options.client()
+    elif values["cluster"]:
+        cluster = options.dumped(Path(values["cluster"]), view_of)
     host, _ = address("--bind", values["bind"])
-    secret = inputs.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
+    secret = options.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:
-        chosen = certificate.choose(values, host, secret, partial(inputs.client, "--tls-secret"))
+        chosen = certificate.choose(values, host, secret, partial(options.client, "--tls-secret"))
     except SettingsError as error:
         raise UsageError(str(error)) from error
     config = Config(

@@ -28,7 +28,7 @@ from shlex import join
 from typing import NamedTuple
 
 from webhook.findings.wording import first_of
-from webhook.loading import clusters, inputs, progress, selection
+from webhook.loading import clusters, inputs, options, progress, selection, sources
 from webhook.loading.applied_workloads import check_job, check_namespaces, is_applied, is_as_stored
 from webhook.loading.clusters import Known
 from webhook.loading.pod_defaults import defaults_in_force
@@ -81,12 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a file or folder to apply first, or - for standard input: its workloads are rolled out; repeatable",
     )
-    inputs.add_cluster_arguments(parser, inputs.LIVE)
-    inputs.add_policy_argument(parser)
+    sources.add_cluster_arguments(parser, options.LIVE)
+    options.add_policy_argument(parser)
     selection.add_namespace_arguments(parser)
     selection.add_selector_argument(parser)
     selection.add_output_argument(parser)
-    inputs.add_quiet_argument(parser)
+    options.add_quiet_argument(parser)
     add_color_argument(parser)
     parser.add_argument(
         "--runs",
@@ -111,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "than maxSkew; lost: a deleted Pod is not replaced; not-judged: something was not simulated",
     )
     inputs.add_scheduler_argument(parser)
-    inputs.add_version_argument(parser)
+    options.add_version_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -119,9 +119,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--runs: found {args.runs}, wanted 1 to {MOST_RUNS:,}")
     policy = inputs.policy_of_today(args.policy) if args.policy else None
     source, profiles, kinds = (
-        inputs.source(args),
+        sources.source(args),
         load_profiles(args.scheduler_config),
-        (policy or inputs.policy(None)).kinds,
+        (policy or options.policy(None)).kinds,
     )
     names, steps = _words(args)
     if names and (chosen := [option for option in ("-A", "-l") if vars(args)[OF_SELECTION[option]]]):
@@ -282,15 +282,15 @@ def _explaining(args: argparse.Namespace, ref: ObjectRef, applied: Set[ObjectKey
     """Return the command that explains a Pod, or the next one of a workload, as a shell reads it."""
     of_files = args.filename if ref.key in applied else ()
     what = [word for name in of_files for word in ("-f", name)] or [ref.in_kubectl]
-    options = {
-        "--cluster": args.cluster if args.cluster != inputs.LIVE else "",
+    values = {
+        "--cluster": args.cluster if args.cluster != options.LIVE else "",
         "--kubeconfig": args.kubeconfig,
         "--context": args.context,
         "--policy": args.policy if ref.kind != "Pod" else None,
         "--scheduler-config": args.scheduler_config,
-        inputs.VERSION_OPTION: args.kubernetes_version,
+        options.VERSION_OPTION: args.kubernetes_version,
     }
-    given = [word for option, value in options.items() if value for word in (option, str(value))]
+    given = [word for option, value in values.items() if value for word in (option, str(value))]
     return join(["evenkeel", "explain", *what, "-n", ref.namespace, *given])
 
 
@@ -409,7 +409,7 @@ def _named(names: Sequence[str], namespace: str, kinds: Kinds) -> list[ObjectRef
 
 def _read(
     args: argparse.Namespace,
-    source: inputs.Source,
+    source: sources.Source,
     namespace: str,
     refs: Sequence[ObjectRef],
     steps: Sequence[Step],

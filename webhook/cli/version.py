@@ -10,7 +10,7 @@ import argparse
 
 from webhook import __version__
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.loading import inputs, selection
+from webhook.loading import options, selection, sources
 from webhook.loading.usage import UsageError
 from webhook.render.forms import dumped, form
 from webhook.scheduler.features import NEWEST, OLDEST
@@ -18,7 +18,7 @@ from webhook.scheduler.features import NEWEST, OLDEST
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--client", action="store_true", help="do not ask the cluster")
-    inputs.add_access_arguments(parser)
+    sources.add_access_arguments(parser)
     selection.add_output_argument(parser)
 
 
@@ -38,9 +38,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_cluster(args: argparse.Namespace) -> tuple[str | None, str | None]:
     """Return the version of the cluster, or why it is not known."""
-    source = inputs.Source(inputs.LIVE, args.kubeconfig, args.context)
+    source = sources.Source(options.LIVE, args.kubeconfig, args.context)
     try:
-        with inputs.usage_errors():
-            return inputs.client(source=source).version(), None
+        with sources.usage_errors():
+            return sources.client(source=source).version(), None
     except UsageError as error:
-        return None, str(error).removeprefix(f"{inputs.LIVE_OPTION}: ")
+        return None, str(error).removeprefix(f"{options.LIVE_OPTION}: ")

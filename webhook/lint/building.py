@@ -26,7 +26,7 @@ from webhook.findings.wording import LINE_LIMIT, one_line
 from webhook.lint.builds import CHART, VALUES_FILE, Build
 from webhook.lint.kustomization import ReadFile
 from webhook.lint.since import git_environment
-from webhook.lint.walk import MANIFEST_SUFFIXES
+from webhook.loading.inputs import MANIFEST_SUFFIXES
 from webhook.objects.fields import as_mapping
 
 BUILD_SECONDS = 60  # for one, which may fetch a base

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from webhook.lint.configuration import CONFIGURATION_NAME
 from webhook.lint.gitignore import Ignore, ignored, parse_gitignore
 
-MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 STANDARD_INPUT = "-"
 
 

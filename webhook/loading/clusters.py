@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from webhook.cluster.cluster import Contents
 from webhook.findings.wording import LINE_LIMIT, first_of, one_line
-from webhook.loading import inputs
+from webhook.loading import options, sources
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import INVALID, FieldError, FieldPath, Raw, path_text, texts_at, value_at
 from webhook.objects.kinds import CORE, NO_KINDS, Kinds
@@ -79,7 +79,7 @@ class Known(NamedTuple):
 
 
 def read(
-    source: inputs.Source,
+    source: sources.Source,
     version: str | None,
     wanted: Callable[[Raw], bool],
     namespace: str = "",
@@ -98,11 +98,11 @@ def read(
     unless none is needed; so it is without the right to list Pods where these are needed, or to list anything.  Of a
     live cluster custom resources of these `kinds` are read, too.
     """
-    contents = inputs.contents(source, kinds=kinds)
+    contents = sources.contents(source, kinds=kinds)
     given = list(more)
     known = _read(contents, source, version, wanted, given, through)
     if "pods" in contents.missing and namespace:
-        contents = inputs.contents(source, namespace, kinds)
+        contents = sources.contents(source, namespace, kinds)
         known = _read(contents, source, version, wanted, given, through)
         known = known._replace(
             snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
@@ -114,10 +114,10 @@ def read(
         )
     missing = contents.missing
     if "pods" in missing and not (known.others or known.snapshot.nodes):
-        raise UsageError(inputs.NOTHING_LISTED)
+        raise UsageError(sources.NOTHING_LISTED)
     if needs_pods and "pods" in missing:
         why = one_line(missing["pods"], LINE_LIMIT)
-        raise UsageError(f"pods: {why}; without Pods, those that wait cannot be listed; {inputs.ASK}")
+        raise UsageError(f"pods: {why}; without Pods, those that wait cannot be listed; {sources.ASK}")
     if "nodes" in missing and not known.snapshot.nodes:
         known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     if needs_nodes and known.without_nodes:
@@ -181,7 +181,7 @@ def cannot_be_listed(resource: str, why: str) -> str:
 
 def _read(
     contents: Contents,
-    source: inputs.Source,
+    source: sources.Source,
     version: str | None,
     wanted: Callable[[Raw], bool],
     more: list[Raw],
@@ -194,7 +194,7 @@ def _read(
     if not (known_version or contents.time):  # what kubectl wrote, and is in memory as a whole
         held = list(objects)
         kubelet, objects = _newest_kubelet(held), iter(held)
-    features = kubelet or (inputs.given_features(known_version) if known_version else LATEST)
+    features = kubelet or (options.given_features(known_version) if known_version else LATEST)
     notes = tuple(filter(None, [unknown(features)])) if known_version else ()
     pods: list[Raw] = []
     others: dict[ObjectKey, Raw] = {}
@@ -242,7 +242,7 @@ def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
     return max(versions, default=None)
 
 
-def origin(source: inputs.Source, known: Known) -> Origin:
+def origin(source: sources.Source, known: Known) -> Origin:
     """Return where a cluster is from, for a page; what is not dated was read now."""
     cluster = f"the cluster {source.context}".strip() if source.live else source.cluster or "no cluster"
     return Origin(cluster, known.features.minor, known.time or datetime.now(UTC).isoformat())

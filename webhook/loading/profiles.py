@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.loading.inputs import text
+from webhook.loading.options import text
 from webhook.loading.usage import UsageError
 from webhook.scheduler.configured_profiles import parse_profiles
 from webhook.scheduler.profile import USUAL_PROFILES, Profiles

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from webhook.cluster.dump import DumpError, namespace_of
 from webhook.loading import inputs
-from webhook.loading.inputs import Source
+from webhook.loading.sources import Source
 from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.kinds import KINDS, Kinds
 from webhook.objects.labels import Labels, label_key_errors

@@ -17,7 +17,7 @@ from webhook.admission.terms import Terms
 from webhook.documents.reading import objects_of
 from webhook.documents.scalars import DocumentError
 from webhook.lint.walk import STANDARD_INPUT, find
-from webhook.loading import inputs
+from webhook.loading import inputs, options, sources
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw
 from webhook.objects.names import SYSTEM_NAMESPACES
@@ -78,22 +78,22 @@ def _without_result(case: Case, error: UsageError) -> CaseResult:
 
 def _terms(test: PolicyTest, folder: str) -> Terms:
     """Return the policy of all days and the cluster of a test; a review has no other objects beside it."""
-    dump = inputs.NO_CLUSTER
+    dump = sources.NO_CLUSTER
     if isinstance(test.cluster, str):
         with naming("cluster"):
-            dump = inputs.Source(_path(folder, test.cluster))
-    features = inputs.features(test.kubernetes_version or None, dump, "kubernetesVersion")
+            dump = sources.Source(_path(folder, test.cluster))
+    features = sources.features(test.kubernetes_version or None, dump, "kubernetesVersion")
     with naming("policy"):
         policy = _policy(test.policy, folder, features)
     with naming("cluster"):
         if isinstance(test.cluster, str | None):
-            return Terms(policy, inputs.cluster(dump), features)
+            return Terms(policy, sources.cluster(dump), features)
         return Terms(policy, _inline(test.cluster, features), features)
 
 
 def _policy(given: Given | None, folder: str, features: Features) -> Policy:
     if given is None or isinstance(given, str):
-        return inputs.policy(None if given is None else Path(_path(folder, given)), features)
+        return options.policy(None if given is None else Path(_path(folder, given)), features)
     return policy_of(given, features)
 
 
@@ -148,7 +148,7 @@ def _path(folder: str, name: str) -> str:
     path = os.path.join(folder, name)
     if not os.path.lexists(path):
         raise UsageError(f"found {brief(name)}, wanted a file; paths are relative to the folder of the test")
-    return os.path.join(".", path) if path in (inputs.LIVE, STANDARD_INPUT) else path
+    return os.path.join(".", path) if path in (options.LIVE, STANDARD_INPUT) else path
 
 
 @contextmanager

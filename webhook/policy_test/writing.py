@@ -13,7 +13,7 @@ from webhook.admission.ownership import account_of
 from webhook.admission.terms import Terms
 from webhook.findings.wording import number_of
 from webhook.lint.walk import STANDARD_INPUT, find
-from webhook.loading import inputs
+from webhook.loading import inputs, options, sources
 from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import find_kinds
@@ -29,7 +29,7 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
     printed = name == STANDARD_INPUT
     if not printed and not name.endswith(SUFFIX):
         raise UsageError(f"--init: found {brief(name)}, wanted a name that ends in {SUFFIX}, or -")
-    if dump == inputs.LIVE:
+    if dump == options.LIVE:
         raise UsageError(
             "--cluster: found live, wanted a file, which evenkeel dump writes: "
             "the result of a test must not change with the cluster"
@@ -41,13 +41,13 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
         **({"cluster": relative(dump)} if dump else {}),
         **({"kubernetesVersion": version} if version else {}),
     }
-    source = inputs.Source(dump or "")
-    features = inputs.features(version, source)
-    policy = inputs.policy(Path(policy_file) if policy_file else None, features)
+    source = sources.Source(dump or "")
+    features = sources.features(version, source)
+    policy = options.policy(Path(policy_file) if policy_file else None, features)
     if any(override.until for override in policy.overrides):
-        head["today"] = inputs.today()
+        head["today"] = options.today()
         policy = policy.on(head["today"])
-    terms = Terms(policy, inputs.cluster(source), features)
+    terms = Terms(policy, sources.cluster(source), features)
     written = [_case(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
     cases = _unlike([case for case in written if _can_be_written(case)])
     if not cases:
