@@ -22,7 +22,7 @@ from tests.bench.page import fill
 from tests.support import ROOT
 from tests.support.apiserver import kubeconfig
 from tests.support.build import HOSTNAME, ZONE, constraint, owned_by
-from webhook.cluster.cluster import Contents
+from webhook.cluster.contents import Contents
 from webhook.cluster.dump_file import CompressedLines, reduced, write
 
 SECONDS = 10

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.build import pod
 from tests.support.placing import INFRA, node, requesting, running
-from webhook.cluster.cluster import Contents
+from webhook.cluster.contents import Contents
 from webhook.loading import clusters
 
 NOT_HELPFUL = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
@@ -120,7 +120,7 @@ def test_where_pods_of_other_namespaces_cannot_be_listed_it_says_that_they_may_t
     def contents(_, namespace="", *__, **___):
         return Contents(iter([node("n1"), waiting("web-1")]), {} if namespace else {"pods": "is forbidden"}, namespace)
 
-    monkeypatch.setattr("webhook.loading.sources.contents", contents)
+    monkeypatch.setattr("webhook.loading.reading.contents", contents)
 
     assert "Pods of other namespaces cannot be listed, so a node may have less room than shown: they may use " in (
         run("pending -n shop --cluster dump").err
@@ -155,7 +155,7 @@ def test_a_version_that_is_assumed_is_said_where_the_schedulers_words_differ(pen
 
 def test_where_no_pod_may_be_listed_it_does_not_say_that_none_waits(run, monkeypatch):
     contents = Contents(iter([node("n1")]), {"pods": "is forbidden"})
-    monkeypatch.setattr("webhook.loading.sources.contents", lambda *_, **__: contents)
+    monkeypatch.setattr("webhook.loading.reading.contents", lambda *_, **__: contents)
     code, out, err = run("pending -A --fail-on pending --cluster dump")
 
     assert (2, "") == (code, out)
@@ -164,7 +164,7 @@ def test_where_no_pod_may_be_listed_it_does_not_say_that_none_waits(run, monkeyp
 
 def test_what_cannot_be_judged_is_in_the_json(run, monkeypatch):
     contents = Contents(iter([node("n1")]), {"services": "is forbidden"})
-    monkeypatch.setattr("webhook.loading.sources.contents", lambda *_, **__: contents)
+    monkeypatch.setattr("webhook.loading.reading.contents", lambda *_, **__: contents)
 
     assert ["services cannot be listed: is forbidden"] == json.loads(run("pending -A -o json --cluster dump").out)[
         "notes"

@@ -10,10 +10,10 @@ from tests.support.apiserver import ApiServer
 from tests.support.build import key_of, namespace, pod, service, workload
 from tests.support.watching import configured
 from webhook.cluster.client import Client, ClusterError
-from webhook.cluster.contents import read_contents
 from webhook.cluster.dump import contents, load
 from webhook.cluster.dump_file import write
 from webhook.cluster.listed_resources import LISTED_RESOURCES
+from webhook.cluster.listing import read_contents
 from webhook.cluster.live import listed
 from webhook.objects.kinds import KINDS, NO_KINDS
 from webhook.scheduler.cluster_view import view_of

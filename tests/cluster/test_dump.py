@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.build import namespace, pod, service, snapshot, workload
-from webhook.cluster.cluster import Contents
+from webhook.cluster.contents import Contents
 from webhook.cluster.dump import DumpError, contents, load, version_of
 from webhook.cluster.dump_file import CompressedLines, write
 from webhook.objects.references import Owner

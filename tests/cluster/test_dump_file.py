@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from tests.support.build import key_of, namespace, pod, service, workload
-from webhook.cluster.cluster import Contents, FormatError
+from webhook.cluster.contents import Contents, FormatError
 from webhook.cluster.dump_file import CompressedLines, header, is_header, read, reduced, write
 from webhook.objects.kinds import KINDS
 

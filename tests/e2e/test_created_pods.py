@@ -12,7 +12,7 @@ from tests.e2e.api import ApiError
 from tests.e2e.plane import ControlPlane
 from tests.support.build import HOSTNAME, ZONE, limit_range, pod, priority_class, runtime_class
 from webhook.cluster.client import Client, access
-from webhook.cluster.contents import read_contents
+from webhook.cluster.listing import read_contents
 from webhook.loading.clusters import place
 from webhook.objects.reading import Reader
 from webhook.placement.created_pods import PodCreation, created, read_creation

@@ -16,8 +16,8 @@ from tests.support.placing import HOSTNAME, ZONE, node, running, spread
 from webhook.placement.explanation import Domain, Explanation, explain
 from webhook.placement.subject import attempt, next_replica
 from webhook.render.explanation import skew_text
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.snapshot import from_objects
 
 FOLDER = "concepts"  # Below docs.

@@ -9,7 +9,7 @@ import pytest
 from tests.support.build import namespace, pod, priority_class, service, workload
 from tests.support.claims import attachment, capacity, claim, csi_driver, csi_node, storage_class, volume
 from tests.support.placing import node, running
-from webhook.cluster.cluster import Contents
+from webhook.cluster.contents import Contents
 from webhook.loading import clusters
 from webhook.loading.sources import Source
 from webhook.loading.usage import UsageError
@@ -29,7 +29,7 @@ def cluster(monkeypatch):
             lacking = {} if namespace else missing or {}
             return Contents(iter([one for one in here if not _hidden(one, lacking)]), lacking, namespace, version, time)
 
-        monkeypatch.setattr("webhook.loading.sources.contents", contents)
+        monkeypatch.setattr("webhook.loading.reading.contents", contents)
 
     return give
 
@@ -256,7 +256,7 @@ def test_what_is_read_page_by_page_is_never_held_as_a_whole(monkeypatch):
             seen.append(one)
             yield one
 
-    monkeypatch.setattr("webhook.loading.sources.contents", lambda *_, **__: Contents(pages(), {}, time="now"))
+    monkeypatch.setattr("webhook.loading.reading.contents", lambda *_, **__: Contents(pages(), {}, time="now"))
 
     assert 2 == len(clusters.read(Source("live"), None, lambda _: False, through=through).snapshot.nodes)
 

@@ -15,7 +15,7 @@ from tests.support.build import constraint, namespace, pod, service, workload
 from tests.support.commands import POLICY, Run, script
 from tests.support.placing import node
 from webhook.cluster.client import ClusterError
-from webhook.loading import inputs, options, sources
+from webhook.loading import inputs, options, reading, sources
 from webhook.loading.usage import UsageError
 
 DENIED = workload("Deployment", constraint(labelSelector={}))
@@ -233,7 +233,7 @@ def test_in_one_namespace_what_belongs_to_none_is_read_too(tmp_path):
     objects = [node("n1"), namespace(), pod(), pod(namespace="bank")]
     (tmp_path / "dump").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     found = {
-        space: [obj["kind"] for obj in sources.contents(sources.Source(str(tmp_path / "dump")), space).objects]
+        space: [obj["kind"] for obj in reading.contents(sources.Source(str(tmp_path / "dump")), space).objects]
         for space in ("", "shop", "none")
     }
 
@@ -285,8 +285,8 @@ def test_a_version_that_the_api_server_does_not_tell_may_be_given(monkeypatch, s
     def version():
         raise ClusterError("/version: no", status)
 
-    monkeypatch.setattr(sources, "client", lambda _: SimpleNamespace(version=version))
+    monkeypatch.setattr(reading, "client", lambda _: SimpleNamespace(version=version))
     with pytest.raises(UsageError) as caught:
-        sources.features(None, sources.Source("live"))
+        reading.features(None, sources.Source("live"))
 
     assert f"--cluster live: /version: no{advice}" == str(caught.value)

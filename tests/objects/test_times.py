@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from webhook.cluster.contents import time_at
+from webhook.cluster.listing import time_at
 from webhook.objects.times import days_at, duration, seconds_at
 
 

@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from webhook.render.page import SHORT_WIDTH, Origin, page, scaled, share_text
+from webhook.loading.clusters import Origin
+from webhook.render.page import SHORT_WIDTH, page, scaled, share_text
 
 EMPTY = {
     **{"title": "t", "origin": "o", "titles": type("Titles", (), {"policy": "", "compare": ""})},

@@ -11,7 +11,7 @@ from tests.report.test_waiting_pods import found as waiting
 from tests.support.build import HOSTNAME, constraint, hpa, namespace, policy
 from tests.support.placing import INFRA, node
 from tests.support.reporting import ZONES, deployment, made_by, pods, report
-from webhook.render.page import Origin
+from webhook.loading.clusters import Origin
 from webhook.render.report import Titles
 from webhook.render.report_page import MOST_SHOWN, html
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.attempts import affinity, cycle, named, node
 from tests.support.placement import HARD, SOFT, parsed
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, USUAL_PROFILE, Profile
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
+from webhook.scheduler.profile import USUAL_PROFILE, Profile
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from webhook.admission.ownership import LONGEST_NAME, NEVER, JudgedFinding, audi
 from webhook.admission.ratchet import changes_nothing, keeps_constraints, old_findings
 from webhook.admission.request import MUTATE, UPDATE, VALIDATE, AdmissionRequest
 from webhook.admission.terms import Terms
+from webhook.admission.unknown_labels import agreed
 from webhook.findings import wording
 from webhook.findings.evaluation import find_all, one_per_field
 from webhook.findings.finding import TOLD, Evaluation, Finding, Skipped
@@ -108,8 +109,6 @@ def _judge(
     skipped: dict[Skipped, None] = {}
     if not terms.foresees or namespace_labels is not None:
         return _decide(request, _judge_workloads(request, namespace_labels, terms, judging, skipped), skipped, terms)
-    from webhook.admission.unknown_labels import agreed  # which a server does not need
-
     namespace = request.workloads[0].namespace
     possible = terms.policy.possible(namespace, namespace_labels)
     terms_by_name = {name: replace(terms, policy=policy) for name, policy in possible.items()}

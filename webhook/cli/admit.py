@@ -18,7 +18,7 @@ from webhook.admission.dry_run import Applied, dry_run
 from webhook.admission.ownership import CONTROLLERS
 from webhook.admission.recorded_reviews import Recorded, is_review, read_recorded
 from webhook.admission.terms import Terms
-from webhook.loading import inputs, options, sources
+from webhook.loading import inputs, options, reading, sources
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import as_mapping
 from webhook.objects.labels import Labels, labels_of
@@ -69,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
     given = inputs.objects(args.old) if args.old is not None else None
     old = {identity_of(obj, args.namespace): obj for obj in given} if given is not None else None
     source = sources.source(args)
-    features = sources.features(args.kubernetes_version, source, quiet=args.quiet)
+    features = reading.features(args.kubernetes_version, source, quiet=args.quiet)
     policy = inputs.policy_of_today(args.policy, features)
     labels = inputs.namespace_labels(args)
     if "" not in labels:
         labels = {**_namespaces(each.obj for _, each in asked), **labels}
-    cluster = sources.cluster(source)
+    cluster = reading.cluster(source)
     terms = Terms(policy, cluster, features, labels, foresees=True)
     code = 0
     for file, (obj, before, namespace, user, unjudged) in asked:

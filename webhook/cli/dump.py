@@ -16,10 +16,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from webhook.cluster.cluster import Contents
+from webhook.cluster.contents import Contents
 from webhook.cluster.dump_file import CompressedLines, reduced, write
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.loading import options, selection, sources
+from webhook.loading import options, reading, selection, sources
 from webhook.loading.progress import with_count
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import texts_at
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     source = sources.source(args)
     namespace = selection.namespace(args, source, default="")
     kinds = options.policy(args.policy).kinds
-    contents = sources.contents(source, namespace, kinds)
+    contents = reading.contents(source, namespace, kinds)
     objects = contents.objects if source.live else reduced(contents.objects, kinds)
     lines, namespaces, empty = CompressedLines(), set(), True
     try:
@@ -71,7 +71,7 @@ def _report(contents: Contents, *, empty: bool) -> None:
     """Print what could not be read; UsageError if nothing could."""
     lines = [one_line(f"{resource}: not in the dump: {why}", LINE_LIMIT) for resource, why in contents.missing.items()]
     if empty and "pods" in contents.missing:
-        raise UsageError("\n".join((*lines, sources.NOTHING_LISTED)))
+        raise UsageError("\n".join((*lines, reading.NOTHING_LISTED)))
     for line in lines:
         print(f"evenkeel: {line}", file=sys.stderr)
 

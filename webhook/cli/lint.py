@@ -283,7 +283,7 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
     unused = in_file.pop(UNUSED_SUPPRESSION, Severity.WARNING)
     unused = severities.pop(UNUSED_SUPPRESSION, unused)
     source = sources.source(args)
-    features = sources.features(args.kubernetes_version, source, quiet=args.quiet)
+    features = _features(args, source)
     policy = inputs.with_operators(inputs.policy_of_today(args.policy or configured.policy, features))
     if args.policy:
         in_file = {rule: severity for rule, severity in in_file.items() if not policy.gives(rule)}
@@ -301,6 +301,14 @@ def _terms(args: argparse.Namespace, configured: _Configured) -> LintTerms:
         never_sent=frozenset() if args.include_system else frozenset(SYSTEM_NAMESPACES),
         unused=unused,
     )
+
+
+def _features(args: argparse.Namespace, source: sources.Source) -> Features:
+    if not source.cluster:
+        return options.features(args.kubernetes_version, args.quiet)
+    from webhook.loading import reading  # Hooks that run before a commit have no cluster.
+
+    return reading.features(args.kubernetes_version, source, quiet=args.quiet)
 
 
 def _cluster(source: sources.Source, features: Features) -> tuple[ClusterView | None, RoomFor | None]:

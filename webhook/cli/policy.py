@@ -17,7 +17,10 @@ import yaml
 
 from webhook.admission.contradictions import contradictions
 from webhook.admission.terms import Terms
-from webhook.loading import inputs, options, selection, sources
+from webhook.cluster.client import ClusterError
+from webhook.cluster.registration import Registration
+from webhook.cluster.replicas import notes_on, replicas_behind, services_with_failure_policy_fail
+from webhook.loading import inputs, options, reading, selection, sources
 from webhook.loading.profiles import load_profiles
 from webhook.loading.usage import UsageError, print_notes
 from webhook.manifests import rbac
@@ -159,17 +162,17 @@ def _test(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    features = sources.features(args.kubernetes_version, quiet=args.quiet)
+    features = reading.features(args.kubernetes_version, quiet=args.quiet)
     policy = options.policy(args.file, features)
     before = options.policy(args.compare, features) if args.compare is not None else None
     entries = _new_entries(policy, before) if before is not None else ()
     rights = _new_rights(policy, before) if before is not None else ()
     source = sources.source(args)
-    snapshot = sources.cluster(source)
+    snapshot = reading.cluster(source)
     of_nodes = policy.notes_on(snapshot) if snapshot is not None else ()
     of_replicas = _on_replicas(source, snapshot.nodes) if snapshot is not None and source.live else ()
     ends = chain.from_iterable(reach.ends(policy, options.today()).values())
-    of_kinds = sources.notes_on_kinds(source, policy.kinds)
+    of_kinds = reading.notes_on_kinds(source, policy.kinds)
     found = [*contradictions(policy, Terms(policy, snapshot, features))]
     errors = [str(each) for each in found if each.error]
     surprises = [str(each) for each in found if not each.error]
@@ -182,11 +185,7 @@ def _check(args: argparse.Namespace) -> int:
 
 def _on_replicas(source: sources.Source, nodes: Nodes) -> Iterator[str]:
     """Yield where the replicas in a live cluster run, and could be lost together, if calls are refused without them."""
-    from webhook.cluster.client import ClusterError
-    from webhook.cluster.registration import Registration
-    from webhook.cluster.replicas import notes_on, replicas_behind, services_with_failure_policy_fail
-
-    client = sources.client(source=source)
+    client = reading.client(source=source)
     registration = Registration(client, MUTATING_NAME, NAME)
     try:
         registration.read()
@@ -224,7 +223,7 @@ def _new_rights(policy: Policy, before: Policy) -> Iterator[str]:
 
 
 def _show(args: argparse.Namespace) -> int:
-    policy, snapshot = inputs.policy_of_today(args.policy), sources.cluster(sources.source(args))
+    policy, snapshot = inputs.policy_of_today(args.policy), reading.cluster(sources.source(args))
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from webhook.admission.decision import Outcome
-from webhook.loading import clusters, inputs, options, selection, sources
+from webhook.loading import clusters, inputs, options, reading, selection, sources
 from webhook.loading.clusters import Known
 from webhook.loading.listening import listen
 from webhook.loading.profiles import load_profiles
@@ -38,6 +38,7 @@ from webhook.objects.references import ObjectRef
 from webhook.placement.created_pods import read_creation
 from webhook.policy.policy import Policy
 from webhook.render import report as render
+from webhook.render import report_page
 from webhook.render.claims import notes_on_pins
 from webhook.render.forms import dumped
 from webhook.render.style import add_color_argument, style_of
@@ -116,8 +117,6 @@ def run(args: argparse.Namespace) -> int:
     titles = render.Titles(str(args.policy or ""), str(args.compare or ""))
     shown = render.Shown(args.changed, args.summary, args.by or "")
     if args.output == selection.HTML:
-        from webhook.render import report_page  # Jinja2 takes a while to import.
-
         keys = {key_of(workload.live) for workload in report.workloads}
         explained = waiting(known.pods, keys, known.others, inventory, known.snapshot, known.features, profiles)
         origin = clusters.origin(source, known)
@@ -192,7 +191,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _serve(args: argparse.Namespace, make: Callable[[], Made]) -> int:
     """Serve the metrics of reports until the process is ended."""
-    from webhook.serving.report_metrics import ReportError, serve
+    from webhook.serving.report_metrics import ReportError, serve  # Flask takes a while to import.
 
     def noted() -> tuple[Report, Sequence[str]]:
         try:
@@ -241,7 +240,7 @@ def _notes(args: argparse.Namespace, namespace: str, report: Report, known: Know
 def _on_policy(policy: Policy, source: sources.Source, known: Known) -> Iterator[str]:
     """Yield what of the policy the cluster lacks."""
     yield from policy.notes_on(known.snapshot)
-    yield from sources.notes_on_kinds(source, policy.kinds)
+    yield from reading.notes_on_kinds(source, policy.kinds)
 
 
 def _exit_code(report: Report, fail_on: str | None) -> int:

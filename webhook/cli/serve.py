@@ -123,7 +123,6 @@ def value_of(setting: Setting, args: argparse.Namespace) -> str:
 def _webhook(values: Mapping[str, str]) -> Webhook:
     """Read and check everything that the settings name, and make the webhook of it; UsageError if it cannot be."""
     from webhook.loading import options
-    from webhook.scheduler.cluster_view import view_of
     from webhook.scheduler.features import LATEST
     from webhook.serving import certificate
     from webhook.serving.webhook import Config, Webhook
@@ -136,7 +135,7 @@ def _webhook(values: Mapping[str, str]) -> Webhook:
     if values["cluster"] == options.LIVE:
         cluster = options.client()
     elif values["cluster"]:
-        cluster = options.dumped(Path(values["cluster"]), view_of)
+        cluster = options.view(Path(values["cluster"]))
     host, _ = address("--bind", values["bind"])
     secret = options.namespaced("--tls-secret", values["tls-secret"]) if values["tls-secret"] else None
     try:

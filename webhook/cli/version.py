@@ -10,7 +10,7 @@ import argparse
 
 from webhook import __version__
 from webhook.findings.wording import LINE_LIMIT, one_line
-from webhook.loading import options, selection, sources
+from webhook.loading import options, reading, selection, sources
 from webhook.loading.usage import UsageError
 from webhook.render.forms import dumped, form
 from webhook.scheduler.features import NEWEST, OLDEST
@@ -40,7 +40,7 @@ def _of_cluster(args: argparse.Namespace) -> tuple[str | None, str | None]:
     """Return the version of the cluster, or why it is not known."""
     source = sources.Source(options.LIVE, args.kubeconfig, args.context)
     try:
-        with sources.usage_errors():
-            return sources.client(source=source).version(), None
+        with reading.usage_errors():
+            return reading.client(source=source).version(), None
     except UsageError as error:
         return None, str(error).removeprefix(f"{options.LIVE_OPTION}: ")

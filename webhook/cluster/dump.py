@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
-from webhook.cluster.cluster import Contents, FormatError
+from webhook.cluster import dump_file
+from webhook.cluster.contents import Contents, FormatError
 from webhook.documents.reading import decoded, read_objects
 from webhook.documents.scalars import DocumentError
 from webhook.objects.fields import Raw
@@ -115,8 +116,6 @@ def _open_file(path: Path, opened: ExitStack) -> BinaryIO:
 def _of_evenkeel(first: bytes, file: BinaryIO) -> Contents | None:
     if b'"Cluster' not in first:
         return None
-    from webhook.cluster import dump_file  # Few servers have such a file.
-
     return dump_file.read(first, file) if dump_file.is_header(first) else None
 
 
@@ -148,9 +147,3 @@ def _naming_file(path: Path) -> Iterator[None]:
         raise DumpError(f"{path}: {error.strerror}") from error
     except (DocumentError, FormatError) as error:
         raise DumpError(f"{path}: {error}") from error
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 with a byte order mark; DumpError if it cannot be read."""
-    with _naming_file(path):
-        return decoded(path.read_bytes())

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from webhook.cluster.cluster import Contents, FormatError
+from webhook.cluster.contents import Contents, FormatError
 from webhook.cluster.listed_resources import LISTED_RESOURCES
 from webhook.cluster.reduction import as_line, from_line, only_read, only_read_custom
 from webhook.objects.fields import texts_at

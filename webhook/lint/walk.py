@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from webhook.lint.configuration import CONFIGURATION_NAME
 from webhook.lint.gitignore import Ignore, ignored, parse_gitignore
+from webhook.loading.inputs import MANIFEST_SUFFIXES
 
 STANDARD_INPUT = "-"
 

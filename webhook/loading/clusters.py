@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from webhook.cluster.cluster import Contents
+from webhook.cluster.contents import Contents
 from webhook.findings.wording import LINE_LIMIT, first_of, one_line
-from webhook.loading import options, sources
+from webhook.loading import options, reading, sources
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import INVALID, FieldError, FieldPath, Raw, path_text, texts_at, value_at
 from webhook.objects.kinds import CORE, NO_KINDS, Kinds
@@ -21,7 +21,6 @@ from webhook.objects.reading import Reader, brief
 from webhook.objects.references import ObjectKey, ObjectRef
 from webhook.objects.workload import parse_workloads
 from webhook.placement.created_pods import PRIORITY_CLASSES, heeded_classes
-from webhook.render.page import Origin
 from webhook.scheduler.cluster_view import SnapshotError
 from webhook.scheduler.features import LATEST, Features, parse_version, unknown
 from webhook.scheduler.snapshot import PRIORITY_CLASS, Snapshot, from_objects
@@ -98,11 +97,11 @@ def read(
     unless none is needed; so it is without the right to list Pods where these are needed, or to list anything.  Of a
     live cluster custom resources of these `kinds` are read, too.
     """
-    contents = sources.contents(source, kinds=kinds)
+    contents = reading.contents(source, kinds=kinds)
     given = list(more)
     known = _read(contents, source, version, wanted, given, through)
     if "pods" in contents.missing and namespace:
-        contents = sources.contents(source, namespace, kinds)
+        contents = reading.contents(source, namespace, kinds)
         known = _read(contents, source, version, wanted, given, through)
         known = known._replace(
             snapshot=replace(known.snapshot, unread=(*known.snapshot.unread, "Pods of other namespaces")),
@@ -114,10 +113,10 @@ def read(
         )
     missing = contents.missing
     if "pods" in missing and not (known.others or known.snapshot.nodes):
-        raise UsageError(sources.NOTHING_LISTED)
+        raise UsageError(reading.NOTHING_LISTED)
     if needs_pods and "pods" in missing:
         why = one_line(missing["pods"], LINE_LIMIT)
-        raise UsageError(f"pods: {why}; without Pods, those that wait cannot be listed; {sources.ASK}")
+        raise UsageError(f"pods: {why}; without Pods, those that wait cannot be listed; {reading.ASK}")
     if "nodes" in missing and not known.snapshot.nodes:
         known = known._replace(without_nodes=f"nodes: {one_line(missing['nodes'], LINE_LIMIT)}; {_WITHOUT_NODES}")
     if needs_nodes and known.without_nodes:
@@ -240,6 +239,28 @@ def _newest_kubelet(objects: Iterable[Raw]) -> Features | None:
             with suppress(ValueError):
                 versions.append(parse_version(texts_at(obj, "status.nodeInfo.kubeletVersion")[0]))
     return max(versions, default=None)
+
+
+class Origin(NamedTuple):
+    """Where the cluster is from, the minor of its version, and when it was read, as `2026-01-31T10:00:00Z`."""
+
+    cluster: str
+    minor: int
+    time: str
+
+    @property
+    def read(self) -> datetime | None:
+        """When it was read, None if that cannot be told."""
+        try:
+            read = datetime.fromisoformat(self.time)
+        except ValueError:
+            return None
+        return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+    def __str__(self) -> str:
+        read = self.read
+        time = read.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if read else "at an unknown time"
+        return f"{one_line(self.cluster, LINE_LIMIT)}, {time}, Kubernetes 1.{self.minor}"
 
 
 def origin(source: sources.Source, known: Known) -> Origin:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from webhook.cluster.client import Client, ClusterError, access
-from webhook.cluster.dump import DumpError, load, read_text
+from webhook.documents.reading import decoded, read_objects
+from webhook.documents.scalars import DocumentError
 from webhook.loading.usage import UsageError, print_notes
-from webhook.objects.fields import Raw
 from webhook.objects.labels import DNS_LABEL
 from webhook.policy.parsing import built_in, parse_policy
 from webhook.policy.policy import Policy, PolicyError
-from webhook.scheduler.cluster_view import ClusterView
+from webhook.scheduler.cluster_view import ClusterView, SnapshotError, view_of
 from webhook.scheduler.features import LATEST, NEWEST, Features, parse_version, unknown
 
-ViewT = TypeVar("ViewT", bound=ClusterView)
 LIVE = "live"  # Give a dump in a file of this name as ./live.
 LIVE_OPTION = f"--cluster {LIVE}"
 VERSION_OPTION = "--kubernetes-version"
@@ -96,17 +93,19 @@ def client(option: str = LIVE_OPTION, kubeconfig: str = "", context: str = "", p
         raise UsageError(f"{option}: {error}") from error
 
 
-def dumped(path: Path, read: Callable[[Iterable[Raw]], ViewT]) -> ViewT:
-    """Return what `read` returns of the objects of a dump."""
+def view(path: Path) -> ClusterView:
+    """Return what the webhook keeps of the objects in a file, which `kubectl get -o yaml` prints."""
     try:
-        return load(path, read)
-    except DumpError as error:
-        raise UsageError(str(error)) from error
+        return view_of(read_objects(text(path)))
+    except (DocumentError, SnapshotError) as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def text(path: Path) -> str:
     """Return the text of a file."""
     try:
-        return read_text(path)
-    except DumpError as error:
-        raise UsageError(str(error)) from error
+        return decoded(path.read_bytes())
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not {error.encoding.upper()}") from error
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error

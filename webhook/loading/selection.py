@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from webhook.cluster.client import ClusterError, default_namespace
 from webhook.cluster.dump import DumpError, namespace_of
 from webhook.loading import inputs
 from webhook.loading.sources import Source
@@ -119,8 +120,6 @@ def _of_dump(source: Source) -> str:
 
 
 def _of_context(source: Source) -> str:
-    from webhook.cluster.client import ClusterError, default_namespace
-
     try:
         return default_namespace(source.kubeconfig, source.context)
     except ClusterError as error:

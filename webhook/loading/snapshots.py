@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from http import HTTPStatus
-from pathlib import Path
 
 from webhook.cluster.watched_resources import WATCHED
-from webhook.loading.options import LIVE_OPTION, dumped
-from webhook.loading.sources import LOGIN_ADVICE, Source, contents
+from webhook.loading.options import LIVE_OPTION
+from webhook.loading.reading import LOGIN_ADVICE, contents, dumped
+from webhook.loading.sources import Source
 from webhook.loading.usage import UsageError
 from webhook.scheduler.features import Features
 from webhook.scheduler.snapshot import Snapshot, from_objects
@@ -17,11 +17,7 @@ from webhook.scheduler.snapshot_changes import without_missing
 
 def snapshot(source: Source, features: Features) -> Snapshot:
     """Return what kube-scheduler of this version reads of the current cluster for LIVE, or of a dump."""
-    return (
-        _live(source, features)
-        if source.live
-        else dumped(Path(source.cluster), partial(from_objects, features=features))
-    )
+    return _live(source, features) if source.live else dumped(source, partial(from_objects, features=features))
 
 
 def _live(source: Source, features: Features) -> Snapshot:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from webhook.placement.claims import ClaimReach, VolumeGap, claims_of, volume_gaps
 from webhook.placement.gaps import gaps
 from webhook.placement.variants import first_key
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.filtering import count_soft
 from webhook.scheduler.framework import Feasibility, Framework, message, total
 from webhook.scheduler.nodes import Nodes, NodeSet, union
 from webhook.scheduler.preemption import Preemption, messages, preempt
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, Cycle
+from webhook.scheduler.profile import Cycle
 
 
 @dataclass(frozen=True, slots=True)

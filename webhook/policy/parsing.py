@@ -19,11 +19,14 @@ from webhook.objects.fields import FieldPath, as_list, as_mapping, path_text
 from webhook.objects.kinds import EACH, KINDS, Kind, Kinds, parse_path
 from webhook.objects.labels import label_key_errors
 from webhook.objects.names import SCHEDULER_CONFIGURATION_KIND
+from webhook.objects.operators import kinds_named
 from webhook.objects.reading import Reader, brief
-from webhook.policy import defaults, enforcement
+from webhook.objects.times import days_at
+from webhook.policy import defaults, enforcement, reach
 from webhook.policy.defaults import defaulting_errors, integers, parse_defaulting
 from webhook.policy.policy import Override, Policy, PolicyError
 from webhook.policy.schema import BUILT_IN_NAME, complaints, schema
+from webhook.policy.translation import translate
 from webhook.rules import DEFAULT_SETTINGS, RULES
 from webhook.scheduler.constraint import read_selector
 from webhook.scheduler.features import LATEST, Features
@@ -65,8 +68,6 @@ def parse_policy(text: str, features: Features = LATEST) -> Policy:
 def policy_of(raw: Mapping[str, object], features: Features = LATEST) -> Policy:
     """Return the policy in an object that is read already; see `parse_policy`."""
     if raw.get("kind") == SCHEDULER_CONFIGURATION_KIND:
-        from webhook.policy.translation import translate  # which a server with a SpreadPolicy does not need
-
         raw, notes, causes = translate(raw, features)
         if causes:
             raise PolicyError(causes)
@@ -114,7 +115,6 @@ def _policy(raw: Mapping[str, object], features: Features) -> Policy:
     notes = (*of_defaults, *enforcement.notes_on(policy))
     if not overrides:
         return replace(policy, notes=notes)
-    from webhook.policy import reach  # which a policy without overrides does not need
 
     return replace(policy, notes=(*notes, *reach.notes_on(policy)))
 
@@ -205,7 +205,6 @@ def parse_day(raw: object, path: FieldPath, causes: list[str]) -> str:
     """Return a day such as 2027-01-31; "" if there is none, or the calendar has no such day."""
     if raw is None:
         return ""
-    from webhook.objects.times import days_at  # which few policies need
 
     if days_at(str(raw)) is None:
         causes.append(f"{path_text(path)}: found {brief(raw)}, wanted a date of the calendar")
@@ -250,7 +249,6 @@ def _kinds_by_name(
     for i, item in enumerate(items):
         if BUILT_IN_NAME not in item:
             continue
-        from webhook.objects.operators import kinds_named  # which few policies need
 
         name = str(item[BUILT_IN_NAME])
         if name in named:

@@ -10,10 +10,10 @@ from webhook.objects.names import DEFAULT_SCHEDULER, SCHEDULER_CONFIGURATION_KIN
 from webhook.policy.defaults import Defaulting
 from webhook.policy.policy import Policy
 from webhook.scheduler.configuration import CURRENT
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD as PLUGIN
 from webhook.scheduler.constraint import Constraint, parse_constraints
 from webhook.scheduler.default_constraints import LIST, SYSTEM
 from webhook.scheduler.features import LATEST
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD as PLUGIN
 
 WITHOUT_EFFECT = "matchLabelKeys"  # upstream: plugin.go:PodTopologySpread.buildDefaultConstraints (v1.37)
 

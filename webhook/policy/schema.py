@@ -11,6 +11,7 @@ from webhook.findings.finding import Severity
 from webhook.findings.rule import ADVICE_ONLY, Rule
 from webhook.findings.wording import HELP_LIMIT
 from webhook.objects.fields import FieldPath
+from webhook.objects.operators import names
 from webhook.rules import RULES
 from webhook.scheduler.constraint import ACTIONS
 from webhook.scheduler.default_constraints import DEFAULTING_TYPES
@@ -91,8 +92,6 @@ _WORKLOAD = object_schema(
 @cache
 def schema() -> dict[str, object]:
     """Return the whole schema, draft 2020-12."""
-    from webhook.objects.operators import names  # which a server without a policy file does not need
-
     rules = object_schema(**{rule.id: _rule(rule) for rule in RULES.values()})
     expression = object_schema(("key", "operator"), key=STRING, operator=STRING, values={"type": "array"})
     selector = object_schema(

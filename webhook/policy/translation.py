@@ -10,10 +10,10 @@ from webhook.objects.reading import brief
 from webhook.policy.defaults import defaulting_errors, notes_on, parse_defaulting
 from webhook.policy.schema import DEFAULTING, POLICY_API_VERSION, POLICY_KIND, complaints
 from webhook.scheduler.configuration import CURRENT, FILTER, OLD, SCORE, checked, enabled, profiles_of
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD as PLUGIN
 from webhook.scheduler.constraint import HARD
 from webhook.scheduler.default_constraints import LIST, SYSTEM
 from webhook.scheduler.features import Features
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD as PLUGIN
 
 NO_DEFAULTS: Mapping[str, object] = {"defaultingType": LIST, "defaultConstraints": []}
 

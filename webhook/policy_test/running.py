@@ -17,7 +17,7 @@ from webhook.admission.terms import Terms
 from webhook.documents.reading import objects_of
 from webhook.documents.scalars import DocumentError
 from webhook.lint.walk import STANDARD_INPUT, find
-from webhook.loading import inputs, options, sources
+from webhook.loading import inputs, options, reading, sources
 from webhook.loading.usage import UsageError
 from webhook.objects.fields import Raw
 from webhook.objects.names import SYSTEM_NAMESPACES
@@ -82,12 +82,12 @@ def _terms(test: PolicyTest, folder: str) -> Terms:
     if isinstance(test.cluster, str):
         with naming("cluster"):
             dump = sources.Source(_path(folder, test.cluster))
-    features = sources.features(test.kubernetes_version or None, dump, "kubernetesVersion")
+    features = reading.features(test.kubernetes_version or None, dump, "kubernetesVersion")
     with naming("policy"):
         policy = _policy(test.policy, folder, features)
     with naming("cluster"):
         if isinstance(test.cluster, str | None):
-            return Terms(policy, sources.cluster(dump), features)
+            return Terms(policy, reading.cluster(dump), features)
         return Terms(policy, _inline(test.cluster, features), features)
 
 

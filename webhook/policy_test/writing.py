@@ -13,7 +13,7 @@ from webhook.admission.ownership import account_of
 from webhook.admission.terms import Terms
 from webhook.findings.wording import number_of
 from webhook.lint.walk import STANDARD_INPUT, find
-from webhook.loading import inputs, options, sources
+from webhook.loading import inputs, options, reading, sources
 from webhook.loading.usage import UsageError, print_notes
 from webhook.objects.fields import Raw
 from webhook.objects.kinds import find_kinds
@@ -42,12 +42,12 @@ def write(name: str, paths: Sequence[str], policy_file: str | None, dump: str | 
         **({"kubernetesVersion": version} if version else {}),
     }
     source = sources.Source(dump or "")
-    features = sources.features(version, source)
+    features = reading.features(version, source)
     policy = options.policy(Path(policy_file) if policy_file else None, features)
     if any(override.until for override in policy.overrides):
         head["today"] = options.today()
         policy = policy.on(head["today"])
-    terms = Terms(policy, sources.cluster(source), features)
+    terms = Terms(policy, reading.cluster(source), features)
     written = [_case(obj, given, terms) for obj, given in _manifests(paths, terms, relative)]
     cases = _unlike([case for case in written if _can_be_written(case)])
     if not cases:

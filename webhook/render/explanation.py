@@ -28,13 +28,13 @@ from webhook.render.preemption import as_json as preemption_json
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
 from webhook.render.style import UNCOLOURED, Look, Style, Styled, TextLine, columns
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.constraint import HONOR, IGNORE, Constraint
 from webhook.scheduler.counts import FINISHED
 from webhook.scheduler.host_ports import HostPort
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Reason
 from webhook.scheduler.plugins.volume_restrictions import CLAIM_IN_USE, CLAIM_IN_USE_TO_33
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD
 from webhook.simulation.pending import Runs
 from webhook.simulation.results import ConstraintResult
 from webhook.simulation.rollout_check import MOST_PLACEMENTS, Rollout

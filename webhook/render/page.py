@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,28 +21,6 @@ TEMPLATES = Path(__file__).with_name("templates")
 STYLE = "page.css"
 NO_SOURCE = "'none'"
 SHORT_WIDTH, WIDE_WIDTH, NAME_WIDTH = 17, 48, 63  # Characters of a name: beside a bar, above it, and elsewhere.
-
-
-class Origin(NamedTuple):
-    """Where the cluster is from, the minor of its version, and when it was read, as `2026-01-31T10:00:00Z`."""
-
-    cluster: str
-    minor: int
-    time: str
-
-    @property
-    def read(self) -> datetime | None:
-        """When it was read, None if that cannot be told."""
-        try:
-            read = datetime.fromisoformat(self.time)
-        except ValueError:
-            return None
-        return read if read.tzinfo else read.replace(tzinfo=UTC)
-
-    def __str__(self) -> str:
-        read = self.read
-        time = read.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if read else "at an unknown time"
-        return f"{one_line(self.cluster, LINE_LIMIT)}, {time}, Kubernetes 1.{self.minor}"
 
 
 class Bar(NamedTuple):

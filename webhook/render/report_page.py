@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from webhook.findings.finding import Finding, Severity
 from webhook.findings.wording import first_of, number_of
+from webhook.loading.clusters import Origin
 from webhook.objects.fields import path_text
 from webhook.objects.references import ObjectKey
 from webhook.placement.commands import asking
@@ -30,7 +31,7 @@ from webhook.render.explanation import (
     said,
     unwritten,
 )
-from webhook.render.page import SHORT_WIDTH, Bar, Origin, Tile, begun, page, scaled, share_text
+from webhook.render.page import SHORT_WIDTH, Bar, Tile, begun, page, scaled, share_text
 from webhook.render.preemption import nomination
 from webhook.render.preemption import sentences as preemption_sentences
 from webhook.render.report import (

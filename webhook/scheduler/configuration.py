@@ -9,6 +9,7 @@ from webhook.objects.fields import as_list, as_mapping
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.objects.reading import brief
 
+POD_TOPOLOGY_SPREAD = "PodTopologySpread"
 MULTI_POINT, PRE_FILTER, FILTER, SCORE = "multiPoint", "preFilter", "filter", "score"
 QUEUE_SORT, PRE_SCORE, BIND, PLACEMENT_SCORE = "queueSort", "preScore", "bind", "placementScore"
 POST_FILTER = "postFilter"

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from webhook.scheduler.attached_volumes import SchedulerError
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.counts import UNUSED, BoundPod, PodInfo, Usage
 from webhook.scheduler.filtering import Verdicts
 from webhook.scheduler.nodes import NodeSet, union
@@ -35,7 +36,7 @@ from webhook.scheduler.plugins.taint_toleration import TaintToleration
 from webhook.scheduler.plugins.volume_binding import VolumeBinding
 from webhook.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from webhook.scheduler.plugins.volume_zone import VolumeZone
-from webhook.scheduler.profile import NODE_AFFINITY, POD_TOPOLOGY_SPREAD, WEIGHTS, Cycle
+from webhook.scheduler.profile import NODE_AFFINITY, WEIGHTS, Cycle
 from webhook.scheduler.scheduler_nodes import Allocatable
 from webhook.scheduler.snapshot import NominatedPod
 from webhook.scheduler.storage import Storage

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from webhook.objects.names import DEFAULT_SCHEDULER
 from webhook.scheduler.affinity import ANY_NODE, PreferredTerm, RequiredNodeAffinity
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.constraint import Constraint
 from webhook.scheduler.counts import Requests
 from webhook.scheduler.domains import Reach
@@ -25,7 +26,7 @@ from webhook.scheduler.storage import NO_STORAGE, Claim, Storage
 from webhook.scheduler.volumes import Mounts
 
 NODE_NAME, NODE_UNSCHEDULABLE, TAINT_TOLERATION = "NodeName", "NodeUnschedulable", "TaintToleration"
-NODE_AFFINITY, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD = "NodeAffinity", "NodeResourcesFit", "PodTopologySpread"
+NODE_AFFINITY, NODE_RESOURCES_FIT = "NodeAffinity", "NodeResourcesFit"
 NODE_PORTS, INTER_POD_AFFINITY = "NodePorts", "InterPodAffinity"
 VOLUME_RESTRICTIONS, NODE_VOLUME_LIMITS = "VolumeRestrictions", "NodeVolumeLimits"
 VOLUME_BINDING, VOLUME_ZONE = "VolumeBinding", "VolumeZone"

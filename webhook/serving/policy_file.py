@@ -11,6 +11,7 @@ from pathlib import Path
 from certs.following import Followed
 from webhook.documents.reading import decoded
 from webhook.objects.names import SKIP_LABEL
+from webhook.policy import reach
 from webhook.policy.parsing import BUILT_IN, parse_policy
 from webhook.policy.policy import STATES, PolicyError
 from webhook.serving.health import Check
@@ -56,7 +57,6 @@ class PolicyFile:
     def _ending(self, state: str) -> int:
         if not self.reviewer.policy.overrides:
             return 0
-        from webhook.policy import reach  # which a policy without overrides does not need
 
         return len(reach.ends(self.reviewer.policy, self.reviewer.today())[state])
 

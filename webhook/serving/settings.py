@@ -89,9 +89,9 @@ SETTINGS = (
     Setting(
         "cluster",
         "",
-        "live|FILE|DIR",
-        "live: watch the cluster of the kubeconfig, or of evenkeel's own Pod; FILE or DIR: a dump of a cluster"
-        " (default: none; Pods then get no defaults)",
+        "live|FILE",
+        "live: watch the cluster of the kubeconfig, or of evenkeel's own Pod; FILE: what kubectl get -o yaml"
+        " prints of one (default: none; Pods then get no defaults)",
     ),
     Setting(
         "kubernetes-version",

@@ -14,12 +14,12 @@ from math import inf
 from typing import NamedTuple
 
 from webhook.scheduler.capacity import fitting
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.counts import UNUSED, Requests
 from webhook.scheduler.domain_counts import DomainCounts
 from webhook.scheduler.features import Features
 from webhook.scheduler.framework import Framework
 from webhook.scheduler.nodes import Nodes, NodeSet, union
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.snapshot import Snapshot
 from webhook.scheduler.volumes import NO_MOUNTS
 from webhook.simulation.pod import InitialPod, PodClass

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from webhook.scheduler.configuration import POD_TOPOLOGY_SPREAD
 from webhook.scheduler.counts import PodInfo
 from webhook.scheduler.filtering import HardConstraints, Verdicts
 from webhook.scheduler.fit import MAX_NODE_SCORE
 from webhook.scheduler.nodes import NodeSet
 from webhook.scheduler.plugins.plugin import Parts, Plugin, Reason, Refusal
-from webhook.scheduler.profile import POD_TOPOLOGY_SPREAD, Cycle
+from webhook.scheduler.profile import Cycle
 from webhook.scheduler.scoring import SoftConstraints
 
 UNEVEN = Reason("node(s) didn't match pod topology spread constraints")
